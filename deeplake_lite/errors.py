@@ -363,7 +363,7 @@ class ReencodedWarning(UserWarning):
 
 
 @contextmanager
-def shown_briefly(*, lines: bool = True) -> Iterator[None]:
+def shorten_tracebacks(*, lines: bool = True) -> Iterator[None]:
     """Make IPython hide the stack frames of this package in errors raised in the block.
 
     Parameters
@@ -402,7 +402,7 @@ def short_traceback(error: BaseException) -> list[str]:
     lines = [f"line {f.lineno}: {f.line}" for f in before[-1:] if f.line]
     cause = error.__cause__
     causes = traceback.extract_tb(cause.__traceback__) if cause is not None else []
-    theirs = [f for f in causes if not f.filename.startswith(package) and f.name != "<lambda>"]
-    if cause is not None and theirs and "site-packages" not in theirs[-1].filename:
-        lines += [line.rstrip() for line in traceback.format_list(theirs)]
+    user_frames = [f for f in causes if not f.filename.startswith(package) and f.name != "<lambda>"]
+    if cause is not None and user_frames and "site-packages" not in user_frames[-1].filename:
+        lines += [line.rstrip() for line in traceback.format_list(user_frames)]
     return [*lines, *_message(error)]

@@ -6,7 +6,7 @@ import pickle
 import sys
 
 
-def pickled(value: object) -> bytes:
+def pickle_value(value: object) -> bytes:
     """Pickle a value, using cloudpickle if necessary and installed.
 
     Functions and classes defined in a notebook or at a prompt need cloudpickle, because pickle only

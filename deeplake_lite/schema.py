@@ -19,7 +19,7 @@ from deeplake_lite.brief import brief
 from deeplake_lite.errors import ColumnNotFoundError, FormatError, SchemaError
 from deeplake_lite.htypes import Htype, from_config, resolve
 from deeplake_lite.htypes.json_values import same_json
-from deeplake_lite.htypes.plain import fixed
+from deeplake_lite.htypes.plain import freeze
 from deeplake_lite.lazy import LazyModule
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Field:
                 f"The type of column {self.name!r} must be an htype, but it is {brief(self.htype)}."
             )
         check_metadata("A column's metadata", self.metadata)
-        object.__setattr__(self, "metadata", fixed(self.metadata))
+        object.__setattr__(self, "metadata", freeze(self.metadata))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Field):
@@ -251,7 +251,7 @@ class Schema:
             dropped=tuple(column for key, column in before.items() if key not in after),
             renamed=tuple((old, new) for old, new in both if old.name != new.name),
             retyped=tuple((old, new) for old, new in both if old.htype != new.htype),
-            noted=tuple(
+            metadata=tuple(
                 (old, new) for old, new in both if not same_json(old.metadata, new.metadata)
             ),
         )
@@ -273,18 +273,18 @@ class SchemaChanges:
     retyped: tuple[tuple[Field, Field], ...] = ()
     """Columns whose type changed, as pairs (before, after)."""
 
-    noted: tuple[tuple[Field, Field], ...] = ()
+    metadata: tuple[tuple[Field, Field], ...] = ()
     """Columns whose metadata changed, as pairs (before, after)."""
 
     def __bool__(self) -> bool:
-        return any((self.added, self.dropped, self.renamed, self.retyped, self.noted))
+        return any((self.added, self.dropped, self.renamed, self.retyped, self.metadata))
 
     def __repr__(self) -> str:
         parts = [f"+{column.name!r} {column.htype}" for column in self.added]
         parts += [f"-{column.name!r}" for column in self.dropped]
         parts += [f"{old.name!r} -> {new.name!r}" for old, new in self.renamed]
         parts += [f"{new.name!r} {old.htype} -> {new.htype}" for old, new in self.retyped]
-        parts += [f"{new.name!r} metadata" for _, new in self.noted]
+        parts += [f"{new.name!r} metadata" for _, new in self.metadata]
         return f"SchemaChanges({', '.join(parts)})"
 
 
@@ -322,24 +322,24 @@ def _check_name(name: object) -> None:
         )
 
 
-def check_metadata(what: str, metadata: object) -> dict[str, Any]:
+def check_metadata(owner: str, metadata: object) -> dict[str, Any]:
     """Return a copy of metadata. Raises SchemaError for values that are not strict JSON.
 
     >>> check_metadata("The metadata", {"licence": "CC0"})
     {'licence': 'CC0'}
     """
     if not isinstance(metadata, dict):
-        raise SchemaError(f"{what} must be a dict, but it is {brief(metadata)}.")
+        raise SchemaError(f"{owner} must be a dict, but it is {brief(metadata)}.")
     try:
         copy: dict[str, object] = json.loads(json.dumps(metadata, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
         raise SchemaError(
-            f"{what} must be JSON, but it is {brief(metadata)} ({error}). Convert it to strings, "
+            f"{owner} must be JSON, but it is {brief(metadata)} ({error}). Convert it to strings, "
             "numbers, lists and dicts."
         ) from error
     if not same_json(copy, metadata):
         raise SchemaError(
-            f"{what} must be unchanged by a conversion to JSON and back, but it is "
+            f"{owner} must be unchanged by a conversion to JSON and back, but it is "
             f"{brief(metadata)}. Use strings as keys, and lists instead of tuples."
         )
     return copy

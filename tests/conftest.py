@@ -19,7 +19,7 @@ from deeplake_lite.htypes.registry import load_class
 from deeplake_lite.testing.tiny import tiny_chunks
 
 SLOW_MACHINE = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("default", max_examples=30, stateful_step_count=30, **SLOW_MACHINE)
+settings.register_profile("default", max_examples=20, stateful_step_count=30, **SLOW_MACHINE)
 settings.register_profile("thorough", max_examples=1_000, stateful_step_count=60, **SLOW_MACHINE)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 

@@ -22,7 +22,7 @@ def run(*names):
     """Run tests in another process; show what they print if they fail."""
     options = ["-q", "-n", "0", "-p", "no:cacheprovider"]
     command = [sys.executable, "-m", "pytest", *options, *names]
-    env = {**os.environ, "PYTEST_APART": "1", "PYTEST_ADDOPTS": ""}  # no coverage in there
+    env = {**os.environ, "PYTEST_APART": "1", "PYTEST_ADDOPTS": ""}
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{done.stdout[-20_000:]}\n{done.stderr[-5_000:]}"
     assert " passed" in done.stdout

@@ -54,7 +54,7 @@ def test_table_has_short_cells_in_columns(url):
     assert "…" in lines[2]
     assert "  12 float32  0.1  2 bytes" in lines[2]
     assert lines[3].split() == ["tulip", "12", "float32", "nan", "1", "byte"]
-    assert lines[-1] == "30 rows, 10 rows more: --limit"
+    assert lines[-1] == "30 rows, 10 more rows: --limit"
     assert len(lines) == 20 + 3
 
 

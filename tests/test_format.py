@@ -546,7 +546,7 @@ def test_htype_of_a_newer_release_is_refused(tmp_path):
     root = zarr.open_group(session.store, mode="a")
     document = root.attrs[state.KEY]
     document["schema"]["columns"][0]["htype"] = {"htype": "hologram"}
-    root.attrs[state.KEY] = state.sealed(document)
+    root.attrs[state.KEY] = state.add_digest(document)
     session.commit("a newer release was here")
     with pytest.raises(dl.FormatError, match=r"known 'htype', but it is .*hologram"):
         dl.open(url)

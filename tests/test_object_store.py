@@ -372,7 +372,7 @@ def test_old_commit_on_s3_waits_for_the_vacuum_that_deletes_its_chunks(options, 
     before = ds.version
     ds.append(rows(0, 2, 5_000_000))
     client, chunks = objects(endpoint, "vacuumed-meanwhile", "chunks/")
-    vacuum = vacuums.announced(ds.handle.repository, datetime.now(UTC))
+    vacuum = vacuums.announce_vacuum(ds.handle.repository, datetime.now(UTC))
     vacuum.__enter__()
     at_work += [
         lambda: [client.delete_object(Bucket="lakes", Key=key) for key in chunks],
@@ -395,13 +395,13 @@ def test_wait_for_a_vacuum_on_s3_ends_and_a_dead_one_is_cleared(options, monkeyp
     repository, now, day = ds.handle.repository, datetime.now(UTC), timedelta(hours=24)
     before = ds.version
     ds.append(rows(0, 2, 10))
-    with vacuums.announced(repository, now):
+    with vacuums.announce_vacuum(repository, now):
         with pytest.raises(dl.StorageError, match=r"began at .* UTC is still running.*try again"):
             ds.commit("rows")
         assert list(ds.branches) == ["main"]
         assert dl.open(ds.url, storage_options=options).version == before
         assert ds.status().added == 2
-    with vacuums.announced(repository, now - timedelta(minutes=2)):  # it spares newer ones
+    with vacuums.announce_vacuum(repository, now - timedelta(minutes=2)):  # it spares newer ones
         ds.commit("rows")
     left = pin_name(now - 1.01 * day).replace("_pin", "_vacuum") + "-0fffffffffff"
     repository.create_branch(left, repository.tip("main"))
@@ -413,7 +413,7 @@ def test_wait_for_a_vacuum_on_s3_ends_and_a_dead_one_is_cleared(options, monkeyp
     assert left in repository.branch_names()
     ds.vacuum()
     assert repository.branch_names() == ["main"]
-    with vacuums.announced(repository, now):
+    with vacuums.announce_vacuum(repository, now):
         kept = len(ds.log())
         assert ds.vacuum(older_than="0s", spare="0s").expired == kept - 1
     assert first not in [commit.id for commit in dl.open(ds.url, storage_options=options).log()]
@@ -462,7 +462,7 @@ def test_version_on_s3_vacuumed_while_it_is_named_gets_no_name(options, endpoint
     old, ds = expiring(f"unnamed-{kind}", options)
     old.log()  # the engine caches it
     client, [key] = objects(endpoint, f"unnamed-{kind}", f"snapshots/{old.version}")
-    vacuum = vacuums.announced(ds.handle.repository, datetime.now(UTC))
+    vacuum = vacuums.announce_vacuum(ds.handle.repository, datetime.now(UTC))
     vacuum.__enter__()
     at_work += [
         lambda: client.delete_object(Bucket="lakes", Key=key),

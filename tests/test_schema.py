@@ -65,7 +65,7 @@ def test_schemas_are_compared_by_id(schema):
     changes = schema.compare(other)
     assert changes.added == (other["text"],)
     assert changes.dropped == (schema["image"],)
-    assert changes.renamed == changes.noted == ((schema["x"], other["score"]),)
+    assert changes.renamed == changes.metadata == ((schema["x"], other["score"]),)
     assert changes.retyped == ()
     assert (
         repr(changes) == "SchemaChanges(+'text' Text(), -'image', 'x' -> 'score', 'score' metadata)"

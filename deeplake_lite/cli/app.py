@@ -46,7 +46,7 @@ IN_THE_SHELL = (
     (r"\bon=…", "--on COLUMN"),
     (r"make one with dl\.create\([^)]*\)", "make one with deeplake-lite ingest"),
     (r"dl\.open\(…, version=('[^']*')\)", r"--version \1"),
-    (r"ds\.branches, ds\.tags, ds\.log\(\)", "deeplake-lite info and deeplake-lite log"),
+    (r"ds\.branches, ds\.tags or ds\.log\(\)", "deeplake-lite info and deeplake-lite log"),
     (r"\bds\.log\(\)", "deeplake-lite log"),
     (r"\bds\.verify\(\)", "deeplake-lite verify"),
 )

@@ -67,7 +67,7 @@ def _load(loader: Loader, epochs: int) -> None:
     from deeplake_lite.dataset.repr import bars
 
     rows, size = loader.shares.n, loader.batch_size
-    with bars.bar("epoch 0", epochs * rows, shown=None, delay=0) as bar:
+    with bars.bar("epoch 0", epochs * rows, visible=None, delay=0) as bar:
         for epoch in range(epochs):
             bar.set_description(f"epoch {epoch}")
             for number, _ in enumerate(loader):

@@ -1,7 +1,7 @@
 """The demo, which is a typical workflow on real data in timed steps.
 
 The demo writes the 1,797 handwritten digits of scikit-learn and the photographs of scikit-image to
-one lake, some of them with wrong labels. On a branch, it corrects these by looking at the most
+one lake, and gives some digits wrong labels. On a branch, it corrects these by looking at the most
 similar images. Meanwhile, it also edits main, and then merges the branch. Another branch keeps the
 wrong labels for practice. A query and a training loop read the result, and an HTML page shows the
 remaining mistakes. Each step is a function that returns a line about its result.
@@ -283,7 +283,7 @@ def ink_box(digit: NDArray[np.uint8]) -> list[int]:
 def neighbours_vote(vectors: NDArray[np.float32], labels: NDArray[np.int32]) -> NDArray[np.int64]:
     """Return the label that all neighbours of a row share, or -1 if they differ, (n,) int64.
 
-    Neighbours are exact and by cosine similarity. A row is not its own neighbour.
+    The search for neighbours is exact, by cosine similarity. A row is not its own neighbour.
     """  # fmt: skip
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     likeness = unit @ unit.T

@@ -34,10 +34,10 @@ def export(
     version: Version = None,
     view: Annotated[str | None, typer.Option(help="Export only the rows of a saved view.")] = None,
     image: Annotated[
-        str | None, typer.Option(help="Column to write as files, if there is a choice.")
+        str | None, typer.Option(help="Image column to write as files, if there are several.")
     ] = None,
     label: Annotated[
-        str | None, typer.Option(help="Column to name folders after, if there is a choice.")
+        str | None, typer.Option(help="Label column to name folders after, if there are several.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -48,7 +48,8 @@ def export(
     checks.choice("--format", format_, tuple(FORMATS))
     if format_ != "folder" and (image or label):
         raise InvalidValueError(
-            f"--image and --label need --format folder, but the format is {format_}."
+            f"--image and --label need --format folder, but the format is {format_}. Omit them, or "
+            "choose --format folder."
         )
     ds = open_lake(url, version)
     rows = ds if view is None else ds.views()[view]

@@ -49,7 +49,7 @@ def info(url: Url, version: Version = None, as_json: Json = False) -> None:
     for kind, names in (("branches", ds.branches), ("tags", ds.tags), ("views", ds.views())):
         if names:
             typer.echo(f"{kind}: {', '.join(names)}")
-    return typer.echo(f"{counted(len(log), 'commit')}, the last is {log[0].id} {log[0].message}")
+    return typer.echo(f"{counted(len(log), 'commit')}; the last is {log[0].id} {log[0].message}")
 
 
 @app.command()

@@ -111,11 +111,11 @@ def print_table(view: View, rows: int) -> None:
     rights = [_is_number(f) for f in view.schema]
     for line in (lines[0], ["─" * width for width in widths], *lines[1:]):
         cells = list(zip(line, widths, rights, strict=True))[:fit]
-        shown = (cell.rjust(w) if right else cell.ljust(w) for cell, w, right in cells)
-        typer.echo("  ".join(shown).rstrip())
+        padded_cells = (cell.rjust(w) if right else cell.ljust(w) for cell, w, right in cells)
+        typer.echo("  ".join(padded_cells).rstrip())
     words = [counted(len(view), "row")]
     if len(part) < len(view):
-        words.append(f"{counted(len(view) - len(part), 'row')} more: --limit")
+        words.append(f"{counted(len(view) - len(part), 'more row')}: --limit")
     if fit < len(widths):
         words.append(f"not shown: {', '.join(view.columns[fit:])}")
     typer.echo(", ".join(words))

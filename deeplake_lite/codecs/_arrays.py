@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from deeplake_lite.codecs.base import Codec
 
 
-def little(array: NDArray[Any]) -> NDArray[Any]:
+def to_little_endian(array: NDArray[Any]) -> NDArray[Any]:
     """Convert an array to C order and little-endian byte order, copying it only if necessary.
 
-    >>> little(np.array([1, 2], ">i4")).dtype.str
+    >>> to_little_endian(np.array([1, 2], ">i4")).dtype.str
     '<i4'
     """
     return np.ascontiguousarray(array, array.dtype.newbyteorder("<")).reshape(array.shape)

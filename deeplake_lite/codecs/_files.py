@@ -68,14 +68,14 @@ def looks_like(data: Buffer) -> str:
     """Describe a file by its first bytes, for an error message.
 
     >>> looks_like(b"GIF89a"), looks_like(b"<!DOCTYPE html>"), looks_like(bytes(3))
-    ('a GIF image', "text '<!DOCTYPE html>'", 'nothing known (00 00 00)')
+    ('a GIF image', "text '<!DOCTYPE html>'", 'an unknown format (00 00 00)')
     """
     start = bytes(memoryview(data).cast("B")[:132])
     for at, signature, kind in _KINDS:
         if start[at : at + len(signature)] == signature:
             return kind
     text = start[:24].decode("utf-8", "replace")
-    return f"text {text!r}" if text.isprintable() else f"nothing known ({start[:8].hex(' ')})"
+    return f"text {text!r}" if text.isprintable() else f"an unknown format ({start[:8].hex(' ')})"
 
 
 def check_begin(data: Buffer, codec: ImageCodec | None = None) -> None:
@@ -149,7 +149,7 @@ def check_header(header: Header, shape: tuple[int, ...], dtype: np.dtype[Any] | 
         raise MisfitError(f"{header.shape} {header.dtype} does not fit into {shape} {dtype}.")
 
 
-def not_whole(codec: ImageCodec, data: bytes, reason: object) -> InvalidValueError:
+def incomplete_error(codec: ImageCodec, data: bytes, reason: object) -> InvalidValueError:
     """Build the error for a file with a broken structure."""
     return InvalidValueError(
         f"must be a complete {codec.name.upper()} file, but its {len(data):,} bytes are not: "
@@ -157,7 +157,7 @@ def not_whole(codec: ImageCodec, data: bytes, reason: object) -> InvalidValueErr
     )
 
 
-def unsupported(codec: ImageCodec, reason: str) -> InvalidValueError:
+def unsupported_error(codec: ImageCodec, reason: str) -> InvalidValueError:
     """Build the error for a complete file that Pillow cannot read.
 
     The reason continues the words "but it", as ``"has 600 scans"`` does.
@@ -168,7 +168,7 @@ def unsupported(codec: ImageCodec, reason: str) -> InvalidValueError:
     )
 
 
-def damaged(codec: ImageCodec, data: bytes, reason: object) -> DamagedError:
+def damaged_error(codec: ImageCodec, data: bytes, reason: object) -> DamagedError:
     """Build the error for a stored file that cannot be decoded."""
     why = reason.finding if isinstance(reason, InvalidValueError) else str(reason).removesuffix(".")
     return DamagedError(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, override
 
 import numpy as np
 
-from deeplake_lite.codecs._arrays import little
+from deeplake_lite.codecs._arrays import to_little_endian
 from deeplake_lite.codecs.base import Codec
 from deeplake_lite.errors import DamagedError, InvalidValueError
 
@@ -55,7 +55,7 @@ class NumberCodec(Codec):
                 f"must have at most {self.max_bytes:,} bytes for codec {self.name!r}, but it has "
                 f"{array.nbytes:,} bytes. Use the codec 'zstd'."
             )
-        return self._compress(little(array)) if array.size else b""
+        return self._compress(to_little_endian(array)) if array.size else b""
 
     @override
     def decode(self, data: Buffer, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:

@@ -37,16 +37,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, override
 import numpy as np
 from PIL import ExifTags, Image
 
-from deeplake_lite.codecs._arrays import little
+from deeplake_lite.codecs._arrays import to_little_endian
 from deeplake_lite.codecs._files import (
     as_bytes,
     check_begin,
     check_header,
     check_shape,
     check_size,
-    damaged,
-    not_whole,
-    unsupported,
+    damaged_error,
+    incomplete_error,
+    unsupported_error,
 )
 from deeplake_lite.codecs._orientation import upright
 from deeplake_lite.codecs.base import Header, ImageCodec, MisfitError, put
@@ -107,16 +107,16 @@ class PillowCodec(ImageCodec):
 
     def _open_error(self, data: bytes, reason: object) -> InvalidValueError:
         """Build the error for a file that Pillow cannot open."""
-        return not_whole(self, data, reason)
+        return incomplete_error(self, data, reason)
 
     @override
     def frames(self, data: bytes) -> int:
-        with open_image(self, self.plugin, data, damaged) as image:
+        with open_image(self, self.plugin, data, damaged_error) as image:
             return int(getattr(image, "n_frames", 1))
 
     @override
     def colour_space(self, data: bytes) -> str:
-        with open_image(self, self.plugin, data, damaged) as image:
+        with open_image(self, self.plugin, data, damaged_error) as image:
             return image.mode if image.mode in CONVERTED else ""
 
     @abstractmethod
@@ -147,7 +147,7 @@ class PillowCodec(ImageCodec):
         except (InvalidValueError, MisfitError) as error:
             if isinstance(error, TooLargeError) and limits is not NO_LIMITS:
                 raise  # the file is fine, and the user can raise the limits
-            raise damaged(self, data, error) from error
+            raise damaged_error(self, data, error) from error
 
     @override
     def decode_into(self, data: Buffer, shape: tuple[int, ...], out: NDArray[Any]) -> None:
@@ -155,7 +155,7 @@ class PillowCodec(ImageCodec):
         try:
             put(self._decode(data, out.shape, NO_LIMITS, out.dtype), out)
         except InvalidValueError as error:
-            raise damaged(self, data, error) from error
+            raise damaged_error(self, data, error) from error
 
     def _decode(
         self,
@@ -171,7 +171,7 @@ class PillowCodec(ImageCodec):
             check_size(self, *size, _CANVAS_PIXEL, limits)
             # The canvas is not upright yet, so the orientation may swap its sides.
             check_shape(size, shape and (shape[:2] if size == shape[:2] else shape[1::-1]))
-        with open_image(self, self.plugin, data, damaged) as image:
+        with open_image(self, self.plugin, data, damaged_error) as image:
             check_header(self._header(image, data, limits), shape, dtype)
             return self._read(image, data)
 
@@ -206,7 +206,7 @@ class PillowCodec(ImageCodec):
         """Return the layout to which the pixels are converted."""
         layout = _LAYOUTS.get(image.mode)
         if layout is None:
-            raise unsupported(self, f"has the colour space {image.mode}")
+            raise unsupported_error(self, f"has the colour space {image.mode}")
         return _TRANSPARENT if image.mode == "P" and "transparency" in image.info else layout
 
     def _size(self, image: ImageFile, data: bytes) -> tuple[int, int]:
@@ -255,5 +255,5 @@ def as_orientation(exif: Image.Exif) -> int:
 def save(array: NDArray[Any], format_: str, **options: Any) -> bytes:
     """Encode pixels as an image file with Pillow."""
     file = BytesIO()
-    Image.fromarray(little(array)).save(file, format_, **options)
+    Image.fromarray(to_little_endian(array)).save(file, format_, **options)
     return file.getvalue()

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, override
 from PIL.BmpImagePlugin import BmpImageFile
 
 from deeplake_lite.codecs._arrays import check_pixels
-from deeplake_lite.codecs._files import not_whole
+from deeplake_lite.codecs._files import incomplete_error
 from deeplake_lite.codecs._pillow import PillowCodec, save
 
 if TYPE_CHECKING:
@@ -63,7 +63,9 @@ class Bmp(PillowCodec):
     def _check_whole(self, data: bytes) -> None:
         end = _end_of_pixels(data)
         if end > len(data):
-            raise not_whole(self, data, f"its pixels end at byte {end:,}, so the file is truncated")
+            raise incomplete_error(
+                self, data, f"its pixels end at byte {end:,}, so the file is truncated"
+            )
 
 
 def _end_of_pixels(data: bytes) -> int:

@@ -20,15 +20,15 @@ import simplejpeg
 from PIL import Image
 from PIL.JpegImagePlugin import JpegImageFile
 
-from deeplake_lite.codecs._arrays import check_choice, check_option, check_pixels, little
+from deeplake_lite.codecs._arrays import check_choice, check_option, check_pixels, to_little_endian
 from deeplake_lite.codecs._files import (
     as_bytes,
     check_begin,
     check_shape,
     check_size,
-    damaged,
-    not_whole,
-    unsupported,
+    damaged_error,
+    incomplete_error,
+    unsupported_error,
 )
 from deeplake_lite.codecs._orientation import read_orientation, upright
 from deeplake_lite.codecs._pillow import open_image
@@ -138,7 +138,7 @@ class Jpeg(ImageCodec):
                 f"JPEG allows at most {_MAX_SIDE:,} pixels per side, but the shape is "
                 f"{array.shape}. Use PNG."
             )
-        pixels = little(array)
+        pixels = to_little_endian(array)
         color, sampling = ("RGB", self.subsampling) if array.ndim == 3 else ("GRAY", "Gray")
         data: bytes = simplejpeg.encode_jpeg(
             pixels if array.ndim == 3 else pixels[..., np.newaxis], self.quality, color, sampling
@@ -175,7 +175,7 @@ class Jpeg(ImageCodec):
         try:
             return self._decode_file(file, shape, limits=limits)
         except MisfitError as error:
-            raise damaged(self, file, error) from error
+            raise damaged_error(self, file, error) from error
 
     @override
     def decode_into(self, data: Buffer, shape: tuple[int, ...], out: NDArray[Any]) -> None:
@@ -204,7 +204,7 @@ class Jpeg(ImageCodec):
         try:
             return self._decode_file(file, shape, side, fast=fast)
         except MisfitError as error:
-            raise damaged(self, file, error) from error
+            raise damaged_error(self, file, error) from error
 
     def _decode_file(
         self,
@@ -227,7 +227,7 @@ class Jpeg(ImageCodec):
         except InvalidValueError as error:
             if isinstance(error, TooLargeError) and limits is not NO_LIMITS:
                 raise  # the file is fine, and the user can raise the limits
-            raise damaged(self, data, error) from error
+            raise damaged_error(self, data, error) from error
         check_shape(frame.shape, shape)
         fits = frame.orientation == 1 and out is not None and out.nbytes == frame.nbytes
         options = {"min_width" if frame.width >= frame.height else "min_height": side}
@@ -244,7 +244,7 @@ class Jpeg(ImageCodec):
         try:
             while (marker := data[at + 1]) != _SCAN or data[at] != 0xFF:
                 if data[at] != 0xFF:
-                    raise not_whole(self, data, f"no segment begins at byte {at:,}")
+                    raise incomplete_error(self, data, f"no segment begins at byte {at:,}")
                 if marker == _FILL:
                     at += 1
                     continue
@@ -258,14 +258,14 @@ class Jpeg(ImageCodec):
                         xmp = data[at + 33 : end]
                 at = end
         except IndexError:
-            raise not_whole(self, data, "it is truncated before the first scan") from None
+            raise incomplete_error(self, data, "it is truncated before the first scan") from None
         if not frame or data.rfind(_END, at) < 0:
             missing = (
                 "end marker FFD9 is missing, so the file is truncated"
                 if frame
                 else "frame header is missing"
             )
-            raise not_whole(self, data, f"the {missing}")
+            raise incomplete_error(self, data, f"the {missing}")
         height, width = (
             data[frame + 5] << 8 | data[frame + 6],
             data[frame + 7] << 8 | data[frame + 8],
@@ -274,7 +274,9 @@ class Jpeg(ImageCodec):
         self._check_frame(data, data[frame + 1], data[frame + 4], height, width, channels)
         limits.check_picture((height, width), min(channels, 3))
         if data[frame + 1] in _PROGRESSIVE and (scans := data.count(_SCAN_MARKER, at)) > _MAX_SCANS:
-            raise unsupported(self, f"has {scans:,} scans, each as slow to decode as an image")
+            raise unsupported_error(
+                self, f"has {scans:,} scans, each as slow to decode as an image"
+            )
         return _Frame(
             height, width, channels, read_orientation(exif, xmp) if exif or xmp else 1, at
         )
@@ -284,16 +286,16 @@ class Jpeg(ImageCodec):
     ) -> None:
         """Check that libjpeg can decode an image, and that the file is large enough for it."""
         if bits != 8 or channels not in _COLORS or process in _HIERARCHICAL:
-            raise unsupported(
+            raise unsupported_error(
                 self, f"has {channels} channels, {bits} bits and process SOF{process - 0xC0}"
             )
         if height > _MAX_SIDE or width > _MAX_SIDE:
-            raise unsupported(
-                self, f"has {height:,} x {width:,} pixels, over {_MAX_SIDE:,} per side"
+            raise unsupported_error(
+                self, f"has {height:,} x {width:,} pixels, more than {_MAX_SIDE:,} per side"
             )
         check_size(self, height, width, channels)
         if height * width > _MAX_PIXELS_PER_BYTE * len(data) and process in _HUFFMAN:
-            raise not_whole(
+            raise incomplete_error(
                 self, data, f"they are too few for the header's {height:,} x {width:,} pixels"
             )
 
@@ -306,7 +308,7 @@ class Jpeg(ImageCodec):
             pixels = _decode(data, color, frame.scan, options, None if color == "CMYK" else out)
         except ValueError as error:
             if "subsampling" not in str(error):
-                raise damaged(self, data, error) from error
+                raise damaged_error(self, data, error) from error
             return self._decode_with_pillow(data)
         if color == "CMYK":
             inks = (255 - pixels).tobytes()  # Adobe inverts inks, and so does Pillow
@@ -316,7 +318,7 @@ class Jpeg(ImageCodec):
 
     def _decode_with_pillow(self, data: bytes) -> NDArray[Any]:
         """Decode a file with a chroma subsampling that simplejpeg does not support."""
-        with open_image(self, JpegImageFile, data, damaged) as image:
+        with open_image(self, JpegImageFile, data, damaged_error) as image:
             image.load()
             return np.array(image if image.mode == "L" else image.convert("RGB"))
 

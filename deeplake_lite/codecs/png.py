@@ -20,7 +20,7 @@ from PIL import Image
 from PIL.PngImagePlugin import PngImageFile
 
 from deeplake_lite.codecs._arrays import check_choice, check_option, check_pixels
-from deeplake_lite.codecs._files import check_size, damaged, not_whole
+from deeplake_lite.codecs._files import check_size, damaged_error, incomplete_error
 from deeplake_lite.codecs._pillow import Layout, PillowCodec, as_orientation, save
 
 if TYPE_CHECKING:
@@ -122,11 +122,13 @@ class Png(PillowCodec):
     @override
     def _check_whole(self, data: bytes) -> None:
         if data[12:16] != b"IHDR" or len(data) < _HEADER_END:
-            raise not_whole(self, data, "the header IHDR is truncated or missing")
+            raise incomplete_error(self, data, "the header IHDR is truncated or missing")
         check_size(self, int.from_bytes(data[20:24]), int.from_bytes(data[16:20]), 0)
         stored = sum(chunk.length for chunk in self._chunks(data) if chunk.kind == b"IDAT")
         if _unpacked_size(data) > stored * _MAX_INFLATION:
-            raise not_whole(self, data, "the IDAT chunks are too small for the header's pixels")
+            raise incomplete_error(
+                self, data, "the IDAT chunks are too small for the header's pixels"
+            )
 
     @override
     def _layout(self, image: ImageFile) -> Layout:
@@ -164,7 +166,9 @@ class Png(PillowCodec):
             end = start + length
             critical = not kind[0] & 0x20
             if critical and zlib.crc32(data[start - 4 : end]).to_bytes(4) != data[end : end + 4]:
-                raise damaged(self, data, f"the CRC of chunk {kind.decode('latin-1')} is wrong")
+                raise damaged_error(
+                    self, data, f"the CRC of chunk {kind.decode('latin-1')} is wrong"
+                )
         bands = len(image.getbands())
         value = _fill_value(image)
         image.im = Image.new(image.mode, image.size, (value,) * bands if bands > 1 else value).im
@@ -177,7 +181,7 @@ class Png(PillowCodec):
         # Inflating the data again is slow, so only do it if the last row may be missing.
         is_suspect = set(np.ravel(extrema).tolist()) == {_fill_value(image)} or _is_interlaced(data)
         if is_suspect and self._inflated_size(data) < _unpacked_size(data):
-            raise damaged(self, data, "the IDAT chunks end before the last row")
+            raise damaged_error(self, data, "the IDAT chunks end before the last row")
 
     @override
     def _read(self, image: ImageFile, data: bytes) -> NDArray[Any]:
@@ -203,7 +207,9 @@ class Png(PillowCodec):
         while kind != b"IEND":
             kind, length = data[at + 4 : at + 8], int.from_bytes(data[at : at + 4])
             if at + 12 + length > size:
-                raise not_whole(self, data, "the end IEND is missing, so the file is truncated")
+                raise incomplete_error(
+                    self, data, "the end IEND is missing, so the file is truncated"
+                )
             yield _Chunk(kind, at + 8, length)
             at += 12 + length
 
@@ -231,5 +237,5 @@ def _unpacked_size(data: bytes) -> int:
 
 
 def _fill_value(image: ImageFile) -> int:
-    """Return a value to fill memory with, of which a last row rarely consists."""
+    """Return a fill value that rarely makes up the whole last row of an image."""
     return 255 if image.mode == "1" else 0xA5

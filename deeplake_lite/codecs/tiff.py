@@ -17,7 +17,7 @@ from PIL import Image
 from PIL.TiffImagePlugin import TiffImageFile
 
 from deeplake_lite.codecs._arrays import check_choice, check_pixels
-from deeplake_lite.codecs._files import not_whole, unsupported
+from deeplake_lite.codecs._files import incomplete_error, unsupported_error
 from deeplake_lite.codecs._ifd import check_whole
 from deeplake_lite.codecs._pillow import Layout, PillowCodec, as_orientation, open_image, save
 from deeplake_lite.errors import InvalidValueError
@@ -104,14 +104,14 @@ class Tiff(PillowCodec):
 
     @override
     def keeps_numbers(self, data: bytes) -> bool:
-        with open_image(self, self.plugin, data, not_whole) as image:
+        with open_image(self, self.plugin, data, incomplete_error) as image:
             tags = _tags(image)
             bits, meaning = tags.get(_BITS_PER_SAMPLE, (1,)), tags.get(_PHOTOMETRIC)
             return min(bits) >= 8 and meaning != _WHITE_IS_ZERO
 
     @override
     def reads_fewer_bits(self, data: bytes) -> bool:
-        with open_image(self, self.plugin, data, not_whole) as image:
+        with open_image(self, self.plugin, data, incomplete_error) as image:
             tags = _tags(image)
             bits = tags.get(_BITS_PER_SAMPLE, (1,))
             return len(bits) > 1 and max(bits) > 8
@@ -119,11 +119,11 @@ class Tiff(PillowCodec):
     @override
     def _check_whole(self, data: bytes) -> None:
         if data.startswith(_BIG_BIG_ENDIAN):
-            raise unsupported(self, "is in big-endian BigTIFF format")
+            raise unsupported_error(self, "is in big-endian BigTIFF format")
         try:
             check_whole(data)
         except ValueError as error:
-            raise not_whole(self, data, error) from None
+            raise incomplete_error(self, data, error) from None
 
     @override
     def _size(self, image: ImageFile, data: bytes) -> tuple[int, int]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, override
 from PIL.WebPImagePlugin import WebPImageFile
 
 from deeplake_lite.codecs._arrays import check_choice, check_option, check_pixels
-from deeplake_lite.codecs._files import not_whole
+from deeplake_lite.codecs._files import incomplete_error
 from deeplake_lite.codecs._pillow import PillowCodec, save
 from deeplake_lite.errors import InvalidValueError
 
@@ -101,13 +101,15 @@ class Webp(PillowCodec):
                 sides = (data[26:28], data[28:30])
                 width, height = (int.from_bytes(side, "little") & _SIDE for side in sides)
             case kind:
-                raise not_whole(self, data, f"it begins with a chunk {kind!r}")
+                raise incomplete_error(self, data, f"it begins with a chunk {kind!r}")
         if len(data) < _HEADER_END:
-            raise not_whole(self, data, "it ends within its header")
+            raise incomplete_error(self, data, "it ends within its header")
         return height, width
 
     @override
     def _check_whole(self, data: bytes) -> None:
         size = 8 + int.from_bytes(data[4:8], "little")
         if size > len(data):
-            raise not_whole(self, data, f"the header says {size:,} bytes, so the file is truncated")
+            raise incomplete_error(
+                self, data, f"the header says {size:,} bytes, so the file is truncated"
+            )

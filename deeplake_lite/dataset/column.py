@@ -12,9 +12,9 @@ import numpy as np
 
 from deeplake_lite.dataset.metadata import Change, Metadata
 from deeplake_lite.dataset.read import comparisons
-from deeplake_lite.dataset.read.positions import in_brackets, is_position, one_position
+from deeplake_lite.dataset.read.positions import is_position, resolve_index, resolve_position
 from deeplake_lite.dataset.read.reading import read_cells, read_rows, read_value, read_values
-from deeplake_lite.dataset.read.values import owned
+from deeplake_lite.dataset.read.values import copy_if_shared
 from deeplake_lite.errors import ColumnAttributeError, OptionError, ReadOnlyError, SchemaError
 from deeplake_lite.htypes.cells import NestedCells, RaggedCells
 from deeplake_lite.lazy import LazyModule
@@ -86,7 +86,7 @@ class Column:
         """Shapes of the values, (n, ndim) int32, -1 for missing axes. No value is decoded."""
         view, f = self._pinned
         table, slots = view.rows.locate()
-        return owned(table.shapes(f.id, slots))
+        return copy_if_shared(table.shapes(f.id, slots))
 
     @property
     def nbytes(self) -> int:
@@ -106,11 +106,11 @@ class Column:
         """Return one value (by position), or the values of several rows as an ndarray or list."""
         view, f = self._pinned
         if is_position(index):
-            return read_value(view, f, one_position(int(index), len(view)))
-        return read_values(view, [f], in_brackets(index, len(view)))[f.name]
+            return read_value(view, f, resolve_position(int(index), len(view)))
+        return read_values(view, [f], resolve_index(index, len(view)))[f.name]
 
     def __setitem__(self, index: object, values: object) -> None:
-        """Set one value (by position), or the values of several rows: one each, or one for all.
+        """Set one value (by position), or several: one value per row, or a single value for all.
 
         >>> import deeplake_lite as dl
         >>> ds = dl.create("memory://assign-doc", {"part": "text"})
@@ -121,7 +121,7 @@ class Column:
         """
         ds = self._writable()
         if not is_position(index):
-            ds.update(in_brackets(index, len(ds)), {self.name: values})
+            ds.update(resolve_index(index, len(ds)), {self.name: values})
             return
         edits.set_one(ds.handle, self.name, int(index), values)
 
@@ -198,7 +198,7 @@ class Column:
             When the column has a fixed shape or is a sequence, so its values are not encoded.
         """
         view, f = self._pinned
-        cells = read_cells(view, f, in_brackets(index, len(view)))
+        cells = read_cells(view, f, resolve_index(index, len(view)))
         if not isinstance(cells, RaggedCells):
             raise SchemaError(
                 f"Column {self.name!r} has no encoded bytes, because its type is {f.htype!r}. Read "
@@ -222,7 +222,7 @@ class Column:
                 f"Only a column of type Link has URLs, but {self.name!r} is {f.htype!r}. Read its "
                 f"values: ds[{self.name!r}][:]."
             )
-        return list(read_values(view, [f], in_brackets(index, len(view)), follow=False)[f.name])
+        return list(read_values(view, [f], resolve_index(index, len(view)), follow=False)[f.name])
 
     def lengths(self) -> NDArray[np.int64]:
         """Return the number of items of each sequence, (n,) int64.
@@ -233,7 +233,7 @@ class Column:
             When the column is not a sequence.
         """
         view, f = self._pinned
-        cells = read_cells(view, f, in_brackets(slice(None), len(view)))
+        cells = read_cells(view, f, resolve_index(slice(None), len(view)))
         if not isinstance(cells, NestedCells):
             raise SchemaError(
                 f"Only a column of type Sequence has lengths, but {self.name!r} is {f.htype!r}. "

@@ -158,9 +158,9 @@ class Dataset(View):
             New values by column name: n values, or a single value for all n rows. Other columns
             are unchanged.
         ids : sequence of int, optional
-            Ids of the rows, (n,) int64 in any order, instead of `rows`. They may be
-            ``batch["_row_id"]`` from a loader with ``row_ids=True``, also as a tensor, or
-            ``view.row_ids``.
+            Ids of the rows, (n,) int64 in any order, instead of `rows`. For example,
+            ``view.row_ids``, or ``batch["_row_id"]`` from a loader with ``row_ids=True`` (an array
+            or a tensor).
 
         Raises
         ------
@@ -287,7 +287,8 @@ class Dataset(View):
             One value per row, or a single value for all rows. Without it, existing rows get the
             type's default, or null.
         compute : callable, optional
-            Function that receives each row as a dict and returns its value, instead of `values`.
+            Function from a row, as a dict, to the value of the new column. Pass it instead of
+            `values`.
         metadata : mapping, optional
             Metadata of the column, as JSON values by key.
 
@@ -640,7 +641,7 @@ class Dataset(View):
             history.check_branch(repository, name)
             if name == "main":
                 raise ReadOnlyError(
-                    "The branch 'main' cannot be deleted, because every lake has it."
+                    "The branch 'main' cannot be deleted, because every lake must have it."
                 )
             if name == self.handle.branch:
                 raise ReadOnlyError(
@@ -1019,7 +1020,7 @@ class Dataset(View):
         >>> ds = dl.create("memory://vacuum-doc", {"x": "int32"})
         >>> done = ds.vacuum(spare="1h")
         >>> done.bytes, done.why
-        (0, 'No version expires without older_than=. The versions need all objects.')
+        (0, 'No version expires without older_than=. Every object is needed by a version.')
         """
         return maintenance.vacuum(self.handle, older_than, spare, dry_run=dry_run)
 

@@ -87,9 +87,9 @@ class Handle:
         """
         if self._editor == threading.get_ident():
             raise UncommittedError(
-                "A handle runs one edit at a time, but this call comes from a generator or "
-                "function that supplies values to an edit in progress. Call it before or after "
-                f"that edit, or on a separate handle: dl.open({self.url!r})."
+                "A dataset runs one edit at a time, but this call comes from a generator or "
+                "function that supplies values to an edit in progress. Make the call before or "
+                f"after that edit, or on a separate dataset: dl.open({self.url!r})."
             )
         return self._guard
 

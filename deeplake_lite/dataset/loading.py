@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 class Loadable:
     """The loader methods that views and mixes of views share."""
 
-    def _with_own(self, options: LoaderOptions) -> LoaderOptions:
-        """Fill in this source's own defaults for keywords that the user left out."""
+    def _with_defaults(self, options: LoaderOptions) -> LoaderOptions:
+        """Return the options, with this source's defaults for keywords that the user left out."""
         return options
 
     @with_signature
     def batches(self, batch_size: int, **options: Unpack[LoaderOptions]) -> Loader:
-        """Return a loader, which yields batches of rows as dicts of arrays.
+        """Return a loader that yields batches of rows as dicts of arrays.
 
         Each epoch contains every row once, in an order that depends only on the version, the view,
         the seed and the epoch. The number of workers, the number of ranks and the memory do not
@@ -67,7 +67,7 @@ class Loadable:
             share them, so random numbers that are drawn from them differ from run to run. Import
             torch at the top of the transform's module.
         batch_transform : callable, optional
-            The same for a batch.
+            Like `transform`, but for a whole batch.
         collate : {"stack", "pad", "list", "ragged"}, mapping or callable, optional
             How to combine the values of a batch, for all columns to which it applies or by column
             name; or a function of a list of samples. By default, values are stacked if all rows
@@ -134,7 +134,7 @@ class Loadable:
             When options are invalid or contradict each other.
         LoaderError
             When functions cannot be sent to worker processes. During iteration, when a row cannot
-            be decoded or a transform fails (the error has the row's id and column), or when a
+            be decoded or a transform fails (the error names the row's id and column), or when a
             worker process dies.
 
         Examples
@@ -149,7 +149,7 @@ class Loadable:
         [1 2] ['b', 'c']
         [4] ['e']
         """
-        return lazy_calls.batches(self, batch_size=batch_size, **self._with_own(options))
+        return lazy_calls.batches(self, batch_size=batch_size, **self._with_defaults(options))
 
     @with_signature
     def pytorch(
@@ -193,7 +193,9 @@ class Loadable:
         tensor([1., 2.]) tensor([0, 0])
         tensor([3.]) tensor([0])
         """
-        return lazy_calls.pytorch(self, device, batch_size=batch_size, **self._with_own(options))
+        return lazy_calls.pytorch(
+            self, device, batch_size=batch_size, **self._with_defaults(options)
+        )
 
     @with_signature
     def tensorflow(self, batch_size: int, **options: Unpack[LoaderOptions]) -> Any:
@@ -228,7 +230,7 @@ class Loadable:
         ``.map``. The batch axis is static with ``drop_last=True`` or ``last="pad"``. After a
         ``.prefetch``, `state_dict` counts prefetched batches as consumed.
         """
-        return lazy_calls.tensorflow(self, batch_size=batch_size, **self._with_own(options))
+        return lazy_calls.tensorflow(self, batch_size=batch_size, **self._with_defaults(options))
 
     @with_signature
     def jax(
@@ -280,7 +282,7 @@ class Loadable:
         ...     print(batch["x"] + 1, batch["boxes_mask"].tolist())
         [2. 3.] [[True], [False]]
         """
-        return lazy_calls.jax(self, sharding, batch_size=batch_size, **self._with_own(options))
+        return lazy_calls.jax(self, sharding, batch_size=batch_size, **self._with_defaults(options))
 
 
 class LoadableRows(Loadable):

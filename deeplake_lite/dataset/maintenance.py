@@ -128,7 +128,9 @@ def vacuum(handle: Handle, older_than: object, spare: object, *, dry_run: bool) 
     with repository.lock(), contextlib.ExitStack() as working:
         repository = repository.reopened()  # the cache may predate another vacuum
         if not dry_run:
-            working.enter_context(vacuums.announced(repository, _time_before(now, spared_age)))
+            working.enter_context(
+                vacuums.announce_vacuum(repository, _time_before(now, spared_age))
+            )
         _check_main_exists(repository)
         if not dry_run:
             repository.refs.renew()
@@ -142,7 +144,7 @@ def vacuum(handle: Handle, older_than: object, spare: object, *, dry_run: bool) 
         # Objects that are older than every open transaction belong to none of them.
         starts = (datetime.fromisoformat(note["started"]) for note in transactions)
         limit = min([_time_before(now, spared_age), *starts])
-        with vacuums.pinned(repository, held):
+        with vacuums.pin_versions(repository, held):
             if cutoff is not None:
                 plan = plan_expiry(repository, cutoff, _named_versions(repository), held)
                 if not dry_run:
@@ -202,7 +204,7 @@ def _explain(
             f"{_format_age(spared_age)}. Wait, or pass a shorter spare=."
         )
     else:
-        reasons.append("The versions need all objects.")
+        reasons.append("Every object is needed by a version.")
     return " ".join(reasons)
 
 
@@ -247,7 +249,7 @@ def _check_main_exists(repository: Repository) -> None:
 
 
 def _open_transactions(repository: Repository) -> list[Note]:
-    """Return the notes of a local lake's writers; on an object store, there are none."""
+    """Return the records of a local lake's open transactions; an object store has none."""
     local = local_folder(repository.url) is not None
     return open_transactions(repository.writers_folder()) if local else []
 

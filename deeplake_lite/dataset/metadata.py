@@ -22,8 +22,8 @@ class Metadata(MutableMapping[str, Any]):
     read : callable
         Returns the current metadata.
     write : callable
-        Applies a `Change` while no other thread can write, so that two threads that set different
-        keys keep both.
+        Applies a `Change` while no other thread can write, so that no key is lost when two threads
+        set different keys.
     """
 
     def __init__(
@@ -42,13 +42,13 @@ class Metadata(MutableMapping[str, Any]):
         self._write(lambda metadata: {**metadata, **item})
 
     def __delitem__(self, key: str) -> None:
-        def without_key(metadata: Mapping[str, object]) -> dict[str, object]:
+        def remove_key(metadata: Mapping[str, object]) -> dict[str, object]:
             _check_key(key, metadata)
             remaining = dict(metadata)
             del remaining[key]
             return remaining
 
-        self._write(without_key)
+        self._write(remove_key)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._read())

@@ -13,7 +13,7 @@ from deeplake_lite.dataset.selection import Lake
 from deeplake_lite.dataset.versions import history
 from deeplake_lite.errors import OptionError
 from deeplake_lite.schema import Schema
-from deeplake_lite.storage.repo import Repository, settled
+from deeplake_lite.storage.repo import Repository, absolute_url
 from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
@@ -114,9 +114,9 @@ def open(
     storage_options : mapping, optional
         Options of the object store, as for `create`.
     verify : {"read"}, optional
-        With ``"read"``, all data read is compared with the checksum or hash recorded for its place
-        in the lake, so that a swapped, copied or outdated file raises a DamagedError. By default,
-        only the checksums within chunks are checked. To check everything at once, call
+        With ``"read"``, all data read is compared with the checksum or hash recorded for its
+        position in the lake, so that a swapped, copied or outdated file raises a DamagedError. By
+        default, only the checksums within chunks are checked. To check everything at once, call
         ``ds.verify()``.
 
     Returns
@@ -179,7 +179,7 @@ def open_for(lake: Lake, url: str, version: history.Version | None = None) -> Da
         As for `open`.
     """
     repository = lake.repository
-    is_same = settled(checks.location("url", url)) == repository.url
+    is_same = absolute_url(checks.location("url", url)) == repository.url
     return open(
         url,
         version=version,

@@ -33,7 +33,7 @@ class Queryable:
         params : sequence or mapping
             Values for ``?`` in order, or for ``$name`` by name: numbers, strings, dates or arrays.
         sources : mapping, optional
-            Further views that FROM may name.
+            Additional views, by the names that FROM uses for them.
 
         Returns
         -------
@@ -103,7 +103,8 @@ class Queryable:
             a model that was not trained on the row.
         column : str, optional
             Column of the vectors, or of the probabilities (one per class). By default, the column
-            that is named like `by`, or the only column of a suitable type.
+            named ``embedding`` or ``scores`` (the value of `by`), or the only column of a suitable
+            type.
         neighbours : int
             Number of nearest vectors to compare a label with.
 
@@ -201,9 +202,9 @@ class Queryable:
         Returns
         -------
         Evaluation
-            Figures in ``summary``, ``classes``, ``confusion``, ``curve()`` and, for each row,
-            ``rows``. ``worst()`` returns the worst rows, ``write(ds)`` stores the figures of the
-            rows as columns, and ``save(name)`` stores all figures in the lake.
+            Metrics in ``summary``, ``classes``, ``confusion``, ``curve()`` and, for each row,
+            ``rows``. ``worst()`` returns the worst rows, ``write(ds)`` stores the metrics of the
+            rows as columns, and ``save(name)`` stores all metrics in the lake.
 
         Raises
         ------

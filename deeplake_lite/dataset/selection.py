@@ -31,7 +31,7 @@ else:
 class ReadTable(Protocol):
     """A table that views read. Columns are identified by id, and rows by slot.
 
-    A slot is a row's place in this table; it has no meaning in another table.
+    A slot is the index at which this table stores a row; it has no meaning in another table.
     """
 
     @property

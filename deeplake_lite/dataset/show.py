@@ -33,6 +33,7 @@ from deeplake_lite.dataset.repr.html import (
 from deeplake_lite.dataset.repr.html.pages import MOST_COLUMNS
 from deeplake_lite.dataset.versions import history, summary
 from deeplake_lite.htypes.layouts import Dense
+from deeplake_lite.htypes.words import counted
 from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
@@ -83,14 +84,14 @@ def column_html(column: Column) -> str:
     )
 
 
-def _first_success(shown: object, *renderers: Callable[[], str]) -> str:
+def _first_success(subject: object, *renderers: Callable[[], str]) -> str:
     """Return the result of the first renderer that does not raise, or else the object's class."""
     for render in renderers:
         try:
             return render()
         except Exception:  # a repr must not raise, whatever is wrong with the lake
             continue
-    return f"<{type(shown).__name__}>"
+    return f"<{type(subject).__name__}>"
 
 
 def _outline(view: View, columns: Iterable[ColumnSummary], **more: Any) -> DatasetSummary:
@@ -168,7 +169,7 @@ def _first_slots(view: View) -> Slots:
 
 
 def _in_parallel[A, B](read: Callable[[A], B], of: Iterable[A]) -> list[B]:
-    """Call `read` for each argument in the decoding threads, since a read waits for the store."""
+    """Call `read` for each argument in the decoding threads, because reads wait for the store."""
     return decode_pool().map(read, of)
 
 
@@ -181,7 +182,7 @@ def _try[T](read: Callable[[], T], default: T) -> T:
 
 
 def _describe_values(view: View, f: Field, slots: Slots) -> ColumnSummary:
-    """Describe a column with the shapes in the first index chunk, and its size if that is cheap."""
+    """Describe a column by the shapes in the first index chunk, and its size if that is cheap."""
     near = preview.nearby(slots)
     whole = len(near) == len(view)
     table = view.rows.table
@@ -192,7 +193,7 @@ def _describe_values(view: View, f: Field, slots: Slots) -> ColumnSummary:
     summary = describe(f, shapes, nbytes)
     if whole or summary.shape == describe(f).shape:
         return summary
-    return describe(f, shapes, nbytes, more=f"shape seen in {len(near):,} rows")
+    return describe(f, shapes, nbytes, more=f"shape seen in {counted(len(near), 'row')}")
 
 
 def _previews(view: View, fields: Sequence[Field], slots: Slots) -> tuple[PreviewRow, ...]:

@@ -17,9 +17,9 @@ from deeplake_lite.dataset.column import Column
 from deeplake_lite.dataset.export.methods import Exports
 from deeplake_lite.dataset.loading import LoadableRows
 from deeplake_lite.dataset.querying import Queryable
-from deeplake_lite.dataset.read.positions import in_brackets, is_position, one_position
+from deeplake_lite.dataset.read.positions import is_position, resolve_index, resolve_position
 from deeplake_lite.dataset.read.reading import read_row, read_rows
-from deeplake_lite.dataset.read.values import owned
+from deeplake_lite.dataset.read.values import copy_if_shared
 from deeplake_lite.errors import ColumnNotFoundError
 from deeplake_lite.lazy import LazyModule
 from deeplake_lite.schema import Schema
@@ -98,7 +98,7 @@ class View(LoadableRows, Exports, Queryable):
     def row_ids(self) -> NDArray[np.int64]:
         """Ids of the rows, (n,) int64, which are the same on every branch and in every version."""
         table, slots = self.rows.locate()
-        return owned(table.ids(slots))
+        return copy_if_shared(table.ids(slots))
 
     @property
     def rows(self) -> RowSelection:
@@ -133,10 +133,10 @@ class View(LoadableRows, Exports, Queryable):
             return Column(self, index)
         view = self.pin()
         if is_position(index):
-            return read_row(view, view.schema.fields, one_position(int(index), len(view)))
+            return read_row(view, view.schema.fields, resolve_position(int(index), len(view)))
         if isinstance(index, list | tuple) and index and all(isinstance(n, str) for n in index):
             return view.select(tuple(index))
-        positions = in_brackets(index, len(view))
+        positions = resolve_index(index, len(view))
         return View(view.rows.take(positions), view.columns, _origin(index))
 
     def __iter__(self) -> Iterator[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""The function behind `View.evaluate`, which chooses the kind of evaluation and checks options."""
+"""The implementation of `View.evaluate`: choose the kind of evaluation, and check the options."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 _OBJECTS = ("labels", "scores", "truth_labels", "crowd", "areas", "iou", "score")
 
 DEFAULTS: dict[str, Any] = {"iou": 0.5, "score": 0.5, "bins": 15, "ignore": 255}
-"""Defaults of options, where they are not None."""
+"""Default values of the options whose default is not None."""
 
 UNSET: Any = ...
-"""The value of an option that was not passed, where None has a meaning of its own."""
+"""Placeholder for an option that was not passed, if None is one of its valid values."""
 
 
 def evaluate(
@@ -47,8 +47,8 @@ def evaluate(
     theirs = view.field(checks.text("truth", truth))
     if ours == theirs:
         raise OptionError(
-            f"Predictions and truth must be two columns, but both are {truth!r}. Pass another "
-            "column."
+            f"Predictions and truth must be two different columns, but both are {truth!r}. Pass "
+            "another column for one of them."
         )
     chosen_kind = _kind(ours, theirs) if kind is None else checks.choice("kind", kind, KINDS)
     given = {k: v for k, v in options.items() if v is not None and v is not UNSET}
@@ -79,8 +79,8 @@ def _check_options(kind: str, given: dict[str, Any], known: Sequence[str]) -> No
     """Raise OptionError for an option of another kind of evaluation."""
     if unknown := next((name for name in given if name not in known), None):
         raise OptionError(
-            f"An evaluation of this kind ({kind}) has no option {unknown!r}. Its options are "
-            f"{', '.join(known)}. Leave {unknown}= out."
+            f"An evaluation of this kind ({kind}) has no option {unknown!r}, only "
+            f"{', '.join(known)}. Leave out {unknown}=."
         )
 
 
@@ -148,15 +148,18 @@ def _check_same_names(items: Sequence[Any], fields: Sequence[Field | None]) -> N
 
 
 def _have_areas(view: View, ours: Field, theirs: Field, sizes: ImageSizes) -> bool:
-    """Return whether areas are known in pixels. Raises SchemaError if units differ."""
+    """Return whether areas can be computed in pixels.
+
+    Raises SchemaError if the columns have different units that cannot be converted.
+    """
     units = {f.htype.coordinates.units for f in (ours, theirs) if f.htype.coordinates is not None}
     if "fraction" not in units or sizes.of(np.arange(len(view))) is not None:
         return True
     if len(units) > 1:
         raise SchemaError(
             f"{ours.name!r} and {theirs.name!r} have different units, pixels and fractions of the "
-            "image, and the view does not have the image sizes to convert them. Include the column "
-            "of images, or columns 'height' and 'width'."
+            "image, but the view has no image sizes with which to convert them. Include the column "
+            "of images, or the columns 'height' and 'width', in the view."
         )
     return False
 
@@ -165,9 +168,9 @@ def _sigmas(value: Any) -> tuple[float, ...]:
     if isinstance(value, str | bytes | dict) or not np.iterable(value) or not len(list(value)):
         raise OptionError(
             f"sigmas must be a list with a positive number for each keypoint, but it is "
-            f"{brief(value, 80)}. Leave it out to use COCO's."
+            f"{brief(value, 80)}. Leave out sigmas= to use the sigmas of COCO."
         )
-    return tuple(_fraction("sigmas", sigma, 1e-9) for sigma in value)
+    return tuple(_fraction("Each entry of sigmas", sigma, 1e-9) for sigma in value)
 
 
 def _keypoints(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from deeplake_lite.evaluate.matching import Floats, Numbers
 
 THRESHOLDS = np.linspace(0.5, 0.95, 10)
-"""Minimum overlaps of a match, over which COCO averages."""
+"""Minimum overlaps for a match; COCO averages over them."""
 
 RECALLS = np.linspace(0.0, 1.0, 101)
 """Recalls at which precision is measured."""
@@ -40,7 +40,7 @@ _TINY = float(np.spacing(1))
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class JudgedPredictions:
     """Predictions with their outcomes."""
 
     classes: Numbers
@@ -48,7 +48,7 @@ class Judged:
     scores: Floats
     """Score of each prediction, (n,) float64."""
     ranks: Numbers
-    """Number of better predictions of the same class in the same row, (n,) int64."""
+    """Number of predictions of the same class and row with a higher score, (n,) int64."""
     outcomes: NDArray[np.uint8]
     """`WRONG`, `RIGHT` or `IGNORED`, (n, areas, thresholds) uint8."""
 
@@ -58,21 +58,22 @@ class Averages:
     """Precision and recall of each class."""
 
     precision: Floats
-    """Mean over recalls, (classes, areas, thresholds) float64; NaN without true objects."""
+    """Mean over recalls, (classes, areas, thresholds) float64; NaN if there are no true objects."""
     recall: Floats
-    """Final recall, (classes, areas, thresholds, limits) float64; NaN without true objects."""
+    """Recall of all predictions up to each limit, (classes, areas, thresholds, limits) float64;
+    NaN if there are no true objects."""
     curves: Floats
     """Precision at each recall for all areas, (classes, thresholds, recalls) float64."""
     score: Floats
-    """Score at which each recall of `curves` is reached, or 0, in the same shape."""
+    """Score at which each recall is reached, or 0 if it never is; the same shape as `curves`."""
 
 
-def average(judged: Judged, truth: Numbers, limits: Sequence[int]) -> Averages:
+def average(judged: JudgedPredictions, truth: Numbers, limits: Sequence[int]) -> Averages:
     """Return the precision and recall of each class.
 
     Parameters
     ----------
-    judged : Judged
+    judged : JudgedPredictions
         The predictions of all rows, by row and then by descending score.
     truth : ndarray, (classes, areas) int64
         Number of true objects.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.dataset.read.reading import read_values
 from deeplake_lite.errors import InvalidValueError, OptionError, SchemaError
 from deeplake_lite.evaluate.classes import Classes
@@ -29,9 +30,9 @@ BLOCK_NUMBERS = 2**22
 """Maximum number of scores that are read at a time."""
 
 TOP = 5
-"""The number of best classes in the top-k accuracy."""
+"""The k of the top-k accuracy."""
 
-_TOLERANCE = 0.01  # by which a sum of probabilities may differ from 1, because models round
+_TOLERANCE = 0.01  # a sum of probabilities may differ from 1 by this much, because models round
 
 
 def is_label(f: Field) -> bool:
@@ -49,7 +50,7 @@ def is_scores(f: Field) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class _Predicted:
+class _Predictions:
     """The predictions of some rows."""
 
     codes: Numbers
@@ -61,6 +62,7 @@ class _Predicted:
     rank: Numbers | None = None
     """Number of classes with a higher score than the true one, (n,) int64."""
     are_probabilities: bool = True
+    """Whether the scores of each row are probabilities that sum to 1."""
 
 
 def evaluate_classes(
@@ -99,7 +101,7 @@ def evaluate_classes(
             parts.append(_from_vectors(view, ours, rows, true, columns))
         else:
             score = None if confidence is None else _numbers(view, confidence, rows)
-            parts.append(_Predicted(_codes(view, ours, rows, classes), score))
+            parts.append(_Predictions(_codes(view, ours, rows, classes), score))
     return _findings(
         np.concatenate([*codes, np.zeros(0, np.int64)]), _concatenate(parts), classes, bins
     )
@@ -128,8 +130,8 @@ def _confidence(view: View, name: str, predictions: Field) -> Field:
     f = view.field(name)
     if is_scores(predictions):
         raise OptionError(
-            f"scores= belongs to a column of classes, but {predictions.name!r} already has the "
-            "scores. Leave out scores=."
+            f"scores= is only for a column of classes, but column {predictions.name!r} already "
+            "contains scores. Leave out scores=."
         )
     if not (f.htype.scalar or "").startswith("float"):
         raise SchemaError(
@@ -150,11 +152,13 @@ def _vector_classes(
             names = [str(number) for number in range(width)]
     if len(names) != width:
         raise OptionError(
-            f"There must be a name for each of the {width} scores in column {f.name!r}, but there "
-            f"are {len(names)}. Pass classes=[…], in the order of the scores."
+            f"The number of class names must be the number of scores in column {f.name!r}, which "
+            f"is {width}, but it is {len(names)}. Pass classes=[…], in the order of the scores."
         )
-    if len(set(names)) < len(names):
-        raise OptionError("classes must be unique, but a name is repeated. Rename one of the two.")
+    if repeated := next((name for name in names if names.count(name) > 1), None):
+        raise OptionError(
+            f"classes must be unique, but {brief(repeated, 80)} is repeated. Rename one of the two."
+        )
     return np.array([classes.number(name) for name in names], np.int64)
 
 
@@ -179,7 +183,7 @@ def _numbers(view: View, f: Field, rows: Numbers) -> Floats:
 
 def _from_vectors(
     view: View, f: Field, rows: Numbers, true: Numbers, columns: Numbers
-) -> _Predicted:
+) -> _Predictions:
     """Return the predictions of rows with a score for each class."""
     block = read_values(view, [f], rows)[f.name]
     null = np.ma.getmaskarray(block).any(axis=1)
@@ -194,10 +198,10 @@ def _from_vectors(
             row=int(rows[row]),
         )
     good = (values >= 0).all(axis=1) & (np.abs(values.sum(axis=1) - 1) <= _TOLERANCE)
-    place = np.full(int(columns.max(initial=0)) + 1, -1)
-    place[columns] = np.arange(len(columns))
-    known = (true >= 0) & (true < len(place))
-    at = np.where(known, place[np.where(known, true, 0)], -1)
+    entry_of = np.full(int(columns.max(initial=0)) + 1, -1)
+    entry_of[columns] = np.arange(len(columns))
+    in_range = (true >= 0) & (true < len(entry_of))
+    at = np.where(in_range, entry_of[np.where(in_range, true, 0)], -1)
     exists = at >= 0
     lines, own = np.arange(len(values)), np.maximum(at, 0)
     truth_score = np.where(exists, values[lines, own], 0.0)
@@ -206,7 +210,7 @@ def _from_vectors(
     higher += (equal & (np.arange(values.shape[1]) > own[:, np.newaxis])).sum(axis=1)
     best = values.argmax(axis=1)
     step = float(np.finfo(f.htype.value_dtype).eps)
-    return _Predicted(
+    return _Predictions(
         np.where(null, -1, columns[best]),
         values[lines, best],
         np.clip(truth_score, step, 1 - step) if good[~null].all() else truth_score,
@@ -215,20 +219,20 @@ def _from_vectors(
     )
 
 
-def _concatenate(parts: list[_Predicted]) -> _Predicted:
+def _concatenate(parts: list[_Predictions]) -> _Predictions:
     def join(name: str) -> Any:
         arrays = [getattr(part, name) for part in parts]
         return None if not arrays or arrays[0] is None else np.concatenate(arrays)
 
     if not parts:
-        return _Predicted(np.zeros(0, np.int64))
+        return _Predictions(np.zeros(0, np.int64))
     are_probabilities = all(part.are_probabilities for part in parts)
-    return _Predicted(
+    return _Predictions(
         join("codes"), join("score"), join("truth_score"), join("rank"), are_probabilities
     )
 
 
-def _findings(true: Numbers, predicted: _Predicted, classes: Classes, bins: int) -> Findings:
+def _findings(true: Numbers, predicted: _Predictions, classes: Classes, bins: int) -> Findings:
     positions = np.flatnonzero((true >= 0) & (predicted.codes >= 0))
     truth, codes = true[positions], predicted.codes[positions]
     n = len(classes)
@@ -324,8 +328,8 @@ def _calibration(
     See Guo, Pleiss, Sun, Weinberger, On Calibration of Modern Neural Networks (ICML 2017),
     https://arxiv.org/abs/1706.04599. A score at the edge of two bins belongs to the lower bin.
     """
-    known = ~np.isnan(score)
-    score, right = score[known], correct[known]
+    has_score = ~np.isnan(score)
+    score, right = score[has_score], correct[has_score]
     bin_of = np.clip(np.ceil(score * bins).astype(np.int64) - 1, 0, bins - 1)
     counts = np.bincount(bin_of, minlength=bins).astype(np.float64)
 

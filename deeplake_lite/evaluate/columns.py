@@ -1,4 +1,4 @@
-"""The columns that belong to the predictions and the truth, found by name and type."""
+"""Find the columns that belong to the predictions and to the truth, by name and type."""
 
 from __future__ import annotations
 
@@ -97,16 +97,15 @@ def object_columns(
 ) -> tuple[ObjectColumns, ObjectColumns]:
     """Return the columns of the predicted objects and of the true objects.
 
-    Columns that are not passed are found by name, such as ``predicted_labels`` for
-    ``predicted_boxes``. Labels and scores are also found if they are the only columns of their
-    type.
+    Columns that are not passed are looked up by name, such as ``predicted_labels`` for
+    ``predicted_boxes``. If that fails, labels and scores default to the only column of their type.
 
     Raises
     ------
     ColumnNotFoundError
         When a column that was passed does not exist.
     SchemaError
-        When a column has the wrong type, or a required column is not found.
+        When a column has the wrong type, or when it is unclear which column to use.
     """
     ours, theirs = view.field(predictions), view.field(truth)
     finder = _Finder(view, ours, theirs)
@@ -119,12 +118,12 @@ def object_columns(
     score = score or finder.only(is_object_numbers, {area})
     if score is None:
         raise finder.missing(
-            "scores", is_object_numbers, f"a score for each object of {ours.name!r}"
+            "scores", is_object_numbers, f"the scores of the objects in {ours.name!r}"
         )
     is_unclear = own_labels is None and any(is_object_labels(f) for f in view.schema)
     if is_unclear or (own_labels is None) != (other_labels is None):
         keyword, f = ("labels", ours) if own_labels is None else ("truth_labels", theirs)
-        raise finder.missing(keyword, is_object_labels, f"a class for each object of {f.name!r}")
+        raise finder.missing(keyword, is_object_labels, f"the classes of the objects in {f.name!r}")
     flags = finder.find("crowd", crowd, theirs, is_object_flags)
     boxes = finder.find("boxes", None, theirs, is_boxes) if is_keypoints(theirs) else None
     return (
@@ -163,11 +162,11 @@ class _Finder:
 
     def only(self, fits: Callable[[Field], bool], taken: set[Field | None]) -> Field | None:
         """Return the only column that fits, or None if there are none or several."""
-        others = self._of_others()
+        others = self._columns_of_other_shapes()
         free = [f for f in self._view.schema if fits(f) and f not in taken and f.name not in others]
         return free[0] if len(free) == 1 else None
 
-    def _of_others(self) -> set[str]:
+    def _columns_of_other_shapes(self) -> set[str]:
         """Return the names of columns that belong to other shapes, such as another model's."""
         shapes = [f for f in self._view.schema if f not in self._shapes and _is_shapes(f)]
         stems = [_GEOMETRY.sub("", f.name) for f in shapes]
@@ -175,12 +174,12 @@ class _Finder:
                 for form in forms}  # fmt: skip
 
     def missing(self, keyword: str, fits: Callable[[Field], bool], purpose: str) -> SchemaError:
-        """Return the error for a required column that is not found."""
+        """Return the error for a required column when it is unclear which column to use."""
         names = [repr(f.name) for f in self._view.schema if fits(f)]
-        hint = f"Pass it: {keyword}=…" + (f", such as {', '.join(names[:8])}." if names else ".")
+        hint = f", such as {', '.join(names[:8])}." if names else "."
         return SchemaError(
-            f"The evaluation needs {NEEDED[fits]} with {purpose}, but it is not clear which "
-            f"column this is. {hint}"
+            f"The evaluation needs {purpose}, but it is not clear which column has them. Pass "
+            f"{NEEDED[fits]}: {keyword}=…{hint}"
         )
 
     def _related(self, shapes: Field, word: str) -> list[str]:

@@ -53,20 +53,20 @@ def compare(a: Evaluation, b: Evaluation) -> Comparison:
         if not isinstance(value, Evaluation):
             raise OptionError(
                 f"{name} must be an evaluation, but it is of type {type(value).__name__}. Pass the "
-                "results of ds.evaluate(…), or of ds.evaluations()['…']."
+                "result of ds.evaluate(…), or a saved evaluation: ds.evaluations()['…']."
             )
     quality = [e.findings.quality for e in (a, b)]
     if a.kind != b.kind or quality[0] != quality[1]:
         raise OptionError(
             f"To be compared, two evaluations must be of the same kind, but they are "
-            f"{a.kind!r} by {quality[0]} and {b.kind!r} by {quality[1]}. Compare evaluations of "
-            "similar columns."
+            f"{a.kind!r}, measured by {quality[0]}, and {b.kind!r}, measured by {quality[1]}. "
+            "Compare evaluations of similar columns."
         )
     urls = [e.url for e in (a, b)]
     if urls[0] != urls[1]:
         raise OptionError(
-            f"Rows are matched by row id, so both evaluations must be of one lake, but they are "
-            f"of {urls[0]} and {urls[1]}. Write the predictions to one lake."
+            f"Rows are matched by row id, so both evaluations must be of the same lake, but they "
+            f"are of {urls[0]} and {urls[1]}. Write all predictions to the same lake."
         )
     return Comparison(a, b)
 
@@ -82,7 +82,7 @@ class Comparison:
         ids, self._first, self._second = np.intersect1d(a.row_ids, b.row_ids, return_indices=True)
         if not len(ids) and (len(a.row_ids) or len(b.row_ids)):
             raise OptionError(
-                "To be compared, two evaluations must have rows in common, but they have none. "
+                "To be compared, two evaluations must have rows in common, but these have none. "
                 "Evaluate the same rows."
             )
         self._ids = ids
@@ -132,9 +132,9 @@ class Comparison:
         return self._after - self._before
 
     def _where(self, chosen: NDArray[np.bool_], order: NDArray[np.float64]) -> View:
-        places = np.flatnonzero(chosen)
-        places = places[np.argsort(order[places], kind="stable")]
-        return self.b.view[self._second[places]]
+        positions = np.flatnonzero(chosen)
+        positions = positions[np.argsort(order[positions], kind="stable")]
+        return self.b.view[self._second[positions]]
 
     def __reduce__(self) -> NoReturn:
         """Raise OptionError, because a comparison cannot be pickled or copied."""
@@ -153,27 +153,28 @@ class Comparison:
         better, worse = int((self._change > 0).sum()), int((self._change < 0).sum())
         about = (
             f"{len(self._ids):,} rows in both", f"{better:,} improved", f"{worse:,} worse",
-            *(f"{n:,} only in {w}" for w, n in self._alone().items() if n),
+            *(f"{n:,} only in {w}" for w, n in self._count_unmatched().items() if n),
         )  # fmt: skip
         titles = [e.name or e.predictions for e in (self.a, self.b)]
         if titles[0] == titles[1]:
             titles = [f"{t} @ {e.version}" for t, e in zip(titles, (self.a, self.b), strict=True)]
         head = ("a", "b", "change")
         classes = self.classes.sort_values("change", kind="stable", na_position="last")
-        figures, by_class = _rows(self.summary), _rows(classes)
-        shown = _extremes(by_class)
-        rest = f"the largest changes of {len(by_class):,}" if len(shown) < len(by_class) else ""
+        by_class = _rows(classes)
+        extremes = _extremes(by_class)
+        is_partial = len(extremes) < len(by_class)
+        remark = f"the largest changes among {len(by_class):,} classes" if is_partial else ""
         return page.Page(
             f"comparison of {self.a.kind}",
             f"a = {titles[0]}, b = {titles[1]}",
             about,
-            page.Table(("metric", *head), figures),
-            page.Table(("class", *head), shown, rest),
+            page.Table(("metric", *head), _rows(self.summary)),
+            page.Table(("class", *head), extremes, remark),
             page.Table((), ()),
             notes=self._notes(),
         )
 
-    def _alone(self) -> dict[str, int]:
+    def _count_unmatched(self) -> dict[str, int]:
         both = len(self._ids)
         return {
             "a": len(np.unique(self.a.row_ids)) - both,
@@ -182,9 +183,10 @@ class Comparison:
 
     def _notes(self) -> tuple[str, ...]:
         notes = []
-        if any(self._alone().values()):
+        if any(self._count_unmatched().values()):
             notes.append(
-                "The metrics are of different rows. Evaluate the same rows to compare them."
+                "The metrics of a and b are computed from different rows. Evaluate the same rows "
+                "to compare them."
             )
         if (differing := _differing(self.a.options, self.b.options)) is not None:
             notes.append(f"The evaluations have different options: {differing}.")
@@ -192,7 +194,7 @@ class Comparison:
 
 
 def _differing(a: dict[str, Any], b: dict[str, Any]) -> str | None:
-    """Return the options that affect metrics and differ, or None."""
+    """Return the differing options among those that affect metrics, or None if none differ."""
     keys = [k for k in ("iou", "score", "bins", "ignore") if a.get(k) != b.get(k)]
     return ", ".join(f"{k} {a.get(k)} and {b.get(k)}" for k in keys) or None
 

@@ -22,7 +22,7 @@ from deeplake_lite.evaluate.average_precision import (
     RIGHT,
     THRESHOLDS,
     WRONG,
-    Judged,
+    JudgedPredictions,
     average,
 )
 from deeplake_lite.evaluate.findings import Findings
@@ -46,7 +46,7 @@ MOST_PAIRS = 2**22
 """Maximum number of pairs of objects that are compared at a time, unless a row has more."""
 
 BACKGROUND = "background"
-"""Name of places without an object in the confusion matrix."""
+"""Name in the confusion matrix for the absence of an object."""
 
 
 @dataclass(frozen=True)
@@ -67,15 +67,15 @@ class Rules:
     @property
     def thresholds(self) -> Floats:
         """Minimum overlaps of a match: COCO's, and `iou` if it is not one of them."""
-        return THRESHOLDS if self._known.any() else np.append(THRESHOLDS, self.iou)
+        return THRESHOLDS if self._equals_iou.any() else np.append(THRESHOLDS, self.iou)
 
     @property
     def main(self) -> int:
         """Index of `iou` in `thresholds`."""
-        return int(self._known.argmax()) if self._known.any() else len(THRESHOLDS)
+        return int(self._equals_iou.argmax()) if self._equals_iou.any() else len(THRESHOLDS)
 
     @property
-    def _known(self) -> Flags:
+    def _equals_iou(self) -> Flags:
         return np.isclose(THRESHOLDS, self.iou, rtol=0, atol=1e-9)
 
 
@@ -83,7 +83,7 @@ class Rules:
 class _Block:
     """The outcomes of a block of rows."""
 
-    judged: Judged
+    judged: JudgedPredictions
     truth: list[tuple[Numbers, Flags]]
     """Class of each true object, and the ranges of areas for which it counts."""
     rows: dict[str, NDArray[Any]]
@@ -126,7 +126,7 @@ type _Part = tuple["Objects", "Objects", Floats, Numbers]
 def _parts(
     predictions: Objects, truth: Objects, rules: Rules, positions: Numbers, sizes: ImageSizes
 ) -> Iterator[_Part]:
-    """Yield a few rows at a time: predictions, truth, overlaps, and where each row's begin.
+    """Yield predictions, truth, overlaps and the start of each row's overlaps, in blocks of rows.
 
     Predictions beyond the limit are left out, and the others are ordered by row, class and
     descending score.
@@ -153,7 +153,7 @@ def _starts(counts: Numbers) -> Numbers:
 
 
 def _best_first(objects: Objects, limit: int) -> tuple[Objects, Numbers]:
-    """Return the best predictions by row, class and descending score, and their former indices."""
+    """Return the best predictions, sorted by row, class and descending score, and their indices."""
     rows = objects.rows
     order = np.lexsort((-objects.scores, objects.classes, rows))
     order = order[_ranks(rows[order], objects.classes[order]) < limit]
@@ -161,7 +161,7 @@ def _best_first(objects: Objects, limit: int) -> tuple[Objects, Numbers]:
 
 
 def _ranks(rows: Numbers, classes: Numbers) -> Numbers:
-    """Return the number of earlier objects of the same row and class, for each object."""
+    """Return, for each object, the number of earlier objects of the same row and class."""
     is_first = np.ones(len(rows), bool)
     is_first[1:] = (rows[1:] != rows[:-1]) | (classes[1:] != classes[:-1])
     places = np.arange(len(rows))
@@ -272,8 +272,9 @@ def _judge(
     predictions: Objects, truth: Objects, flat: Floats, starts: Numbers, rules: Rules
 ) -> _Block:
     """Match the objects of a block, and count the matches."""
-    own_at = starts[predictions.rows] + _places(predictions.counts) * truth.counts[predictions.rows]
-    pairs = _PairPlaces(flat, own_at, _places(truth.counts))
+    row_of = predictions.rows
+    own_at = starts[row_of] + _numbers_in_rows(predictions.counts) * truth.counts[row_of]
+    pairs = _PairOverlaps(flat, own_at, _numbers_in_rows(truth.counts))
     low, high = np.array([AREAS[name] for name in rules.areas]).T[:, :, np.newaxis]
     ignored = truth.crowd | (truth.areas < low) | (truth.areas > high)
     if truth.points is not None:
@@ -281,7 +282,7 @@ def _judge(
     chosen = _match_classes(predictions, truth, pairs, ignored, rules.thresholds)
     outside = (predictions.areas < low) | (predictions.areas > high)
     outcomes = _outcomes(chosen, ignored, outside)
-    judged = Judged(
+    judged = JudgedPredictions(
         predictions.classes,
         predictions.scores,
         _ranks(predictions.rows, predictions.classes),
@@ -291,21 +292,21 @@ def _judge(
     outcome = np.where(is_counted, outcomes[0, rules.main], IGNORED)
     partners = np.where(outcome == RIGHT, chosen[0, rules.main], -1)
     counts = ~ignored[0]
-    rows = _row_figures(predictions, truth, counts, outcome, partners, pairs.of(partners))
+    rows = _row_metrics(predictions, truth, counts, outcome, partners, pairs.of(partners))
     confused = _confusions(predictions, truth, counts, outcome, partners, pairs, rules.iou)
     return _Block(judged, [(truth.classes, ~ignored)], rows, confused)
 
 
 @dataclass(frozen=True, eq=False)
-class _PairPlaces:
-    """The overlaps of pairs of objects, and their places in an array."""
+class _PairOverlaps:
+    """The overlaps of pairs of objects, and the position of each pair in the array."""
 
     flat: Floats
     """Overlaps, (pairs,) float64."""
     own: Numbers
-    """Place of each prediction, (n,) int64; see `Side`."""
+    """Position of each prediction, (n,) int64; see `Side`."""
     other: Numbers
-    """Place of each true object, (g,) int64."""
+    """Position of each true object, (g,) int64."""
 
     def of(self, partners: Numbers) -> Floats:
         """Return the overlap of each prediction with the given true object, or 0 if it is -1."""
@@ -316,7 +317,7 @@ class _PairPlaces:
 
 
 def _match_classes(
-    predictions: Objects, truth: Objects, pairs: _PairPlaces, ignored: Flags, thresholds: Floats
+    predictions: Objects, truth: Objects, pairs: _PairOverlaps, ignored: Flags, thresholds: Floats
 ) -> Numbers:
     """Match the objects of the same row and class; see `match`."""
     classes = 1 + max(predictions.classes.max(initial=0), truth.classes.max(initial=0))
@@ -352,12 +353,12 @@ def _outcomes(chosen: Numbers, ignored: Flags, outside: Flags) -> NDArray[np.uin
     return np.where(is_ignored, IGNORED, outcomes).astype(np.uint8)
 
 
-def _places(counts: Numbers) -> Numbers:
-    """Return the place of each object in its row."""
+def _numbers_in_rows(counts: Numbers) -> Numbers:
+    """Return the position of each object in its row."""
     return np.arange(int(counts.sum())) - np.repeat(_starts(counts), counts)
 
 
-def _row_figures(
+def _row_metrics(
     predictions: Objects,
     truth: Objects,
     counts: Flags,
@@ -384,7 +385,7 @@ def _confusions(
     counts: Flags,
     outcome: NDArray[Any],
     partners: Numbers,
-    pairs: _PairPlaces,
+    pairs: _PairOverlaps,
     iou: float,
 ) -> NDArray[np.int64]:
     """Return pairs of a true and a predicted class, (n, 2) int64; -1 for the background.
@@ -424,7 +425,7 @@ def _confusions(
     return np.stack([np.concatenate(true), np.concatenate(predicted)], axis=1)
 
 
-# ---- figures
+# ---- metrics
 
 
 def _findings(
@@ -436,7 +437,7 @@ def _findings(
 ) -> Findings:
     n, areas, thresholds = len(names), len(rules.areas), len(rules.thresholds)
     empty = np.zeros(0, np.int64)
-    judged = Judged(
+    judged = JudgedPredictions(
         np.concatenate([*(b.judged.classes for b in blocks), empty]),
         np.concatenate([*(b.judged.scores for b in blocks), empty]),
         np.concatenate([*(b.judged.ranks for b in blocks), empty]),
@@ -475,7 +476,7 @@ def _findings(
 
 
 def _mean(values: Floats, axis: int | tuple[int, ...] | None = None) -> Any:
-    """Return the mean of the values, ignoring NaN; NaN if there are no others."""
+    """Return the mean of the values that are not NaN, or NaN if there are none."""
     counts = (~np.isnan(values)).sum(axis=axis)
     total = np.nansum(values, axis=axis)
     return np.divide(total, counts, out=np.full(np.shape(total), np.nan), where=counts > 0)
@@ -508,23 +509,23 @@ def _by_class(averages: Averages, confusion: Floats, truth: Numbers) -> dict[str
 def _summary(averages: Averages, rules: Rules, rows: dict[str, NDArray[Any]]) -> dict[str, float]:
     precision = averages.precision[:, :, : len(THRESHOLDS)]
     recall = averages.recall[:, :, : len(THRESHOLDS)]
-    figures = {"AP": _mean(precision[:, 0]), "AP50": _mean(precision[:, 0, 0])}
-    figures["AP75"] = _mean(precision[:, 0, 5])
+    metrics = {"AP": _mean(precision[:, 0]), "AP50": _mean(precision[:, 0, 0])}
+    metrics["AP75"] = _mean(precision[:, 0, 5])
     for area, name in list(enumerate(rules.areas))[1:]:
-        figures[f"AP_{name}"] = _mean(precision[:, area])
+        metrics[f"AP_{name}"] = _mean(precision[:, area])
     if len(rules.limits) > 1:
         for n, limit in enumerate(rules.limits):
-            figures[f"AR{limit}"] = _mean(recall[:, 0, :, n])
+            metrics[f"AR{limit}"] = _mean(recall[:, 0, :, n])
     else:
-        figures["AR"] = _mean(recall[:, 0])
-        figures["AR50"], figures["AR75"] = _mean(recall[:, 0, 0]), _mean(recall[:, 0, 5])
+        metrics["AR"] = _mean(recall[:, 0])
+        metrics["AR50"], metrics["AR75"] = _mean(recall[:, 0, 0]), _mean(recall[:, 0, 5])
     for area, name in list(enumerate(rules.areas))[1:]:
-        figures[f"AR_{name}"] = _mean(recall[:, area, :, -1])
+        metrics[f"AR_{name}"] = _mean(recall[:, area, :, -1])
     right, wrong, missed = (rows[key].sum() for key in ("tp", "fp", "fn"))
-    figures["precision"] = _ratio(right, right + wrong)
-    figures["recall"] = _ratio(right, right + missed)
-    figures["f1"] = _ratio(2 * right, 2 * right + wrong + missed)
-    return {name: float(value) for name, value in figures.items()}
+    metrics["precision"] = _ratio(right, right + wrong)
+    metrics["recall"] = _ratio(right, right + missed)
+    metrics["f1"] = _ratio(2 * right, 2 * right + wrong + missed)
+    return {name: float(value) for name, value in metrics.items()}
 
 
 def _check_points(predictions: Objects, truth: Objects, sigmas: Sequence[float]) -> None:
@@ -533,6 +534,7 @@ def _check_points(predictions: Objects, truth: Objects, sigmas: Sequence[float])
         points = objects.points
         if points is not None and len(points) and points.shape[1] != len(sigmas):
             raise SchemaError(
-                f"There must be a sigma for each of the {points.shape[1]} keypoints, but there are "
-                f"{len(sigmas)}. Pass sigmas=[…]; the default is for the 17 points of COCO."
+                f"The number of sigmas must be the number of keypoints, which is "
+                f"{points.shape[1]}, but it is {len(sigmas)}. Pass sigmas=[…]; the default is for "
+                "the 17 points of COCO."
             )

@@ -24,7 +24,7 @@ CELL = 22
 """Width and height of a cell of a matrix."""
 
 _LEFT, _TOP, _BELOW = 34, 8, 34
-_NAMES = 92  # room for the names of classes
+_NAMES = 92  # width and height reserved for the names of classes
 
 
 def drawing(title: str, description: str, width: float, height: float, *parts: Html) -> Html:
@@ -47,12 +47,12 @@ def curve(
     >>> "<polyline" in html, 'role="img"' in html
     (True, True)
     """
-    known = ~(np.isnan(x) | np.isnan(y))
-    points = " ".join(f"{_x(a)},{_y(b)}" for a, b in zip(x[known], y[known], strict=True))
+    defined = ~(np.isnan(x) | np.isnan(y))
+    points = " ".join(f"{_x(a)},{_y(b)}" for a, b in zip(x[defined], y[defined], strict=True))
     line: dict[str, Any] = {"stroke": "var(--dl-accent)", "fill": "none", "stroke-width": 2}
     description = ", ".join(
         f"{labels[1]} {y[i]:.2f} at {labels[0]} {x[i]:.2f}"
-        for i in np.flatnonzero(known)[:: max(1, int(known.sum()) // 5)]
+        for i in np.flatnonzero(defined)[:: max(1, int(defined.sum()) // 5)]
     )
     parts = (*_axes(labels), tag("polyline", points=points, **line))
     return drawing(title, description, _LEFT + SIDE + 8, _TOP + SIDE + _BELOW, *parts)

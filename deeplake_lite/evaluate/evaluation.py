@@ -13,6 +13,7 @@ from deeplake_lite.errors import InvalidValueError, NotFoundError, OptionError, 
 from deeplake_lite.evaluate import page
 from deeplake_lite.evaluate.documents import findings_of, stored_of
 from deeplake_lite.htypes import Scalar
+from deeplake_lite.htypes.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 class Evaluation:
     """The result of comparing predictions with the truth.
 
-    `View.evaluate` returns it, and `Dataset.evaluations` opens saved evaluations.
+    `View.evaluate` returns an evaluation, and `Dataset.evaluations` opens saved ones.
 
     Examples
     --------
@@ -67,7 +68,7 @@ class Evaluation:
         self.url = url
         """URL of the lake."""
         self.version = version
-        """Id of the evaluated version, or of the version below evaluated uncommitted edits."""
+        """Id of the evaluated version; for uncommitted edits, of the version that they change."""
         self.name = name
         """Name under which the evaluation is saved; empty if it is not saved."""
         self._findings, self._row_ids, self._view = findings, row_ids, view
@@ -85,13 +86,13 @@ class Evaluation:
         """Return the evaluation of a view. Raises SchemaError if its rows have no ids."""
         if not view.rows.table.has_ids:
             raise SchemaError(
-                "The rows of an evaluation must be rows of a lake, but this view computes its "
-                "rows. Materialize it, or evaluate before grouping."
+                "Only rows of a lake can be evaluated, but the rows of this view are computed by "
+                "a query. Materialize the view, or evaluate the rows before you group them."
             )
         ids = view.row_ids[findings.positions]
         return cls(kind, predictions, truth, options, findings, ids, view.url, view.version, view)
 
-    # ---- figures
+    # ---- metrics
 
     @property
     def summary(self) -> dict[str, float]:
@@ -100,7 +101,7 @@ class Evaluation:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Numbers of rows that were evaluated, and that were left out because of a null.
+        """Numbers of rows that were evaluated, and of rows that were left out because of a null.
 
         ``unlabelled`` rows have no truth, and ``unpredicted`` rows have no prediction.
         """
@@ -108,7 +109,7 @@ class Evaluation:
 
     @property
     def class_names(self) -> tuple[str, ...]:
-        """Names of the classes: those of the truth, then other predicted ones."""
+        """Names of the classes: those of the truth, then those that are only predicted."""
         return self._findings.classes
 
     @property
@@ -142,14 +143,14 @@ class Evaluation:
         Parameters
         ----------
         name : str, optional
-            Name of a class. By default, the curve is the mean over all classes. Calibration has
-            no curves for single classes.
+            Name of a class. By default, the curve is the mean over all classes. For
+            classifications, there are no curves of single classes.
 
         Returns
         -------
         DataFrame
-            ``recall`` and ``precision`` at the threshold `iou`, or for each bin of scores,
-            ``bin`` (its upper edge), ``confidence``, ``accuracy`` and ``rows``.
+            ``recall`` and ``precision`` at the threshold `iou`; for classifications, one row per
+            bin of scores: ``bin`` (its upper edge), ``confidence``, ``accuracy`` and ``rows``.
 
         Raises
         ------
@@ -160,10 +161,10 @@ class Evaluation:
 
         curves = {key: values.copy() for key, values in self._findings.curves.items()}
         if name is not None:
-            known = self.class_names if len(self._findings.class_curves) else ()
-            if not isinstance(name, str) or name not in known:
-                raise NotFoundError.named("curve of a class", name, known)
-            curves["precision"] = self._findings.class_curves[known.index(name)].copy()
+            names = self.class_names if len(self._findings.class_curves) else ()
+            if not isinstance(name, str) or name not in names:
+                raise NotFoundError.named("curve for class", name, names)
+            curves["precision"] = self._findings.class_curves[names.index(name)].copy()
         return pd.DataFrame(curves)
 
     # ---- rows
@@ -277,9 +278,9 @@ class Evaluation:
         missing = ids[~np.isin(ids, ds.row_ids)]
         if len(missing):
             raise InvalidValueError(
-                f"The evaluated rows must exist in the dataset, but {len(missing):,} of "
-                f"{len(ids):,}, such as the row with id {missing[0]}, do not. Evaluate the rows of "
-                "this branch again."
+                f"The evaluated rows must exist in the dataset, but {len(missing):,} of the "
+                f"{counted(len(ids), 'row')} {'is' if len(missing) == 1 else 'are'} missing, such "
+                f"as the row with id {missing[0]}. Evaluate the rows of this branch again."
             )
         columns = {f"{prefix}{name}": self._cells(name, first) for name in self._findings.rows}
         types = {f"{prefix}{name}": self._htype(name) for name in self._findings.rows}
@@ -300,8 +301,8 @@ class Evaluation:
     def _htype(self, name: str) -> Scalar:
         return Scalar(self._findings.units.get(name, "float32"), nullable=True)
 
-    def _cells(self, name: str, places: NDArray[np.int64]) -> Any:
-        values = self._findings.rows[name][places]
+    def _cells(self, name: str, positions: NDArray[np.int64]) -> Any:
+        values = self._findings.rows[name][positions]
         null = np.isnan(values)
         cells = np.where(null, 0, values).astype(self._findings.units.get(name, "float32"))
         return np.ma.MaskedArray(cells, null)

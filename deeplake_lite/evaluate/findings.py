@@ -29,7 +29,7 @@ class Findings:
     by_class: Mapping[str, NDArray[Any]]
     """Metrics for each class, (classes,) float64."""
     outside: str
-    """Name of the confusion matrix's last row and column, or empty if there are only classes."""
+    """Name of the last row and column of the confusion matrix; empty if those are a class."""
     confusion: NDArray[np.float64]
     """Number of times that each true class (rows) was predicted as each class (columns)."""
     curves: Mapping[str, NDArray[Any]]
@@ -47,4 +47,4 @@ class Findings:
     units: Mapping[str, str] = field(default_factory=dict)
     """Types of the columns of `rows` that are not floats: ``"int32"`` or ``"bool"``."""
     notes: tuple[str, ...] = ()
-    """Sentences about metrics that are left out."""
+    """Sentences that explain why metrics are missing."""

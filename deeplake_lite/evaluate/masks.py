@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.dataset.export.annotations.coco_annotations import places
+from deeplake_lite.dataset.export.annotations.coco_annotations import original_keys
 from deeplake_lite.dataset.read.reading import read_values
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.evaluate.outlines import mask_of_outlines, mask_of_runs
+from deeplake_lite.htypes.words import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,7 +56,10 @@ class RowMasks:
         return self._field.htype.item is not None
 
     def size(self, row: int) -> Size:
-        """Return the height and width of a row's masks; for outlines, the smallest that fit."""
+        """Return the height and width of a row's masks.
+
+        For outlines, this is the smallest size that contains them all.
+        """
         objects = self._values[row]
         if not self.are_outlines:
             return (int(objects.shape[1]), int(objects.shape[2])) if len(objects) else (0, 0)
@@ -73,9 +77,9 @@ class RowMasks:
         if len(objects) * height * width > MOST_PIXELS:
             raise self._error(
                 row,
-                f"the masks of a row may have at most {MOST_PIXELS:,} pixels in total, but "
-                f"{len(objects)} masks of {height:,} × {width:,} pixels have more. Scale the "
-                "outlines down.",
+                f"the masks of a row may have at most {MOST_PIXELS:,} pixels in total, but this "
+                f"row has {counted(len(objects), 'mask')} of {height:,} × {width:,} pixels. Scale "
+                "the outlines down.",
             )
         masks = [self._pack(row, n, shape, size) for n, shape in enumerate(objects)]
         return np.stack(masks) if masks else np.zeros((0, -(-height * width // 8)), np.uint8)
@@ -90,8 +94,8 @@ class RowMasks:
         if tuple(runs["size"]) != size:
             raise self._error(
                 row,
-                f"the mask of object {number} must have the size of the image, {size}, but it has "
-                f"{tuple(runs['size'])}. Correct the annotation.",
+                f"the mask of object {number} must have the size of the image, {size}, but its "
+                f"size is {tuple(runs['size'])}. Correct the annotation.",
             )
         return np.packbits(mask)
 
@@ -119,10 +123,10 @@ class RowMasks:
 
 
 def _runs(document: Any, ids: Any) -> dict[int, dict[str, Any]]:
-    """Return the run-length encodings of an image by index of the object."""
-    known = document.get("annotations") if isinstance(document, dict) else None
-    if not isinstance(known, dict):
+    """Return the run-length encodings of an image, by index of the object."""
+    annotations = document.get("annotations") if isinstance(document, dict) else None
+    if not isinstance(annotations, dict):
         return {}
-    originals = [known.get(place) for place in places([int(i) for i in ids])]
+    originals = [annotations.get(place) for place in original_keys([int(i) for i in ids])]
     runs = [own.get("segmentation") if isinstance(own, dict) else None for own in originals]
     return {n: run for n, run in enumerate(runs) if isinstance(run, dict)}

@@ -32,13 +32,13 @@ BLOCK_CELLS = 2**21
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """The predictions or the true objects of all groups. Those of a group are consecutive."""
+    """The predictions or the true objects of all groups. The objects of a group are consecutive."""
 
     groups: Numbers
     """Group of each object, (n,) int64, ascending."""
     at: Numbers
-    """Place of each object in the array of overlaps, (n,) int64. The overlap of a prediction and a
-    true object is at the sum of their places."""
+    """Position of each object in the array of overlaps, (n,) int64. The overlap of a prediction and
+    a true object is at the sum of their positions."""
 
 
 def match(
@@ -60,7 +60,7 @@ def match(
     truth : Side
         The true objects.
     ignored : ndarray, (areas, g) bool
-        Whether each true object does not count, for each range of areas.
+        Whether each true object is ignored, for each range of areas.
     crowd : ndarray, (g,) bool
         Whether each true object is a crowd.
     thresholds : ndarray, (t,) float64
@@ -103,8 +103,8 @@ class _Block:
 def _blocks(predicted: Numbers, true: Numbers, copies: int) -> Iterator[_Block]:
     """Yield blocks of groups with both predictions and true objects.
 
-    In a block, groups are padded to the same number of true objects, so groups with 1, 2, up to 4,
-    up to 8, … of them are in separate blocks.
+    In a block, groups are padded to the same number of true objects. To limit the padding, groups
+    with 1, 2, up to 4, up to 8, … true objects are in separate blocks.
     """
     groups = np.intersect1d(predicted, true)
     first, last = (np.searchsorted(predicted, groups, side) for side in ("left", "right"))
@@ -135,14 +135,14 @@ def _match_block(
 ) -> None:
     """Fill in the matches of the groups of a block."""
     exists = block.others >= 0
-    places = np.where(exists, truth.at[block.others], 0)
+    positions = np.where(exists, truth.at[block.others], 0)
     is_ignored = ignored[:, block.others][:, np.newaxis]  # (areas, 1, groups, width)
     may_repeat = crowd[block.others]
     free = np.broadcast_to(exists, (*matched.shape[:2], *exists.shape)).copy()
     for rank in range(int(block.sizes[0])):
         live = int(np.count_nonzero(block.sizes > rank))
         own = block.first[:live] + rank
-        overlap = overlaps[predictions.at[own][:, np.newaxis] + places[:live]]
+        overlap = overlaps[predictions.at[own][:, np.newaxis] + positions[:live]]
         fits = free[:, :, :live] & (overlap >= least)
         chosen, is_matched = _best(overlap, fits, is_ignored[:, :, :live])
         area, threshold, group = np.nonzero(is_matched)
@@ -161,7 +161,7 @@ def _best(overlap: Floats, fits: Flags, is_ignored: Flags) -> tuple[Numbers, Fla
     is_matched : ndarray, (areas, thresholds, groups) bool
     """
     counted = np.where(fits & ~is_ignored, overlap, -1.0)
-    rest = np.where(fits & is_ignored, overlap, -1.0)
-    is_counted, is_rest = counted.max(axis=-1) >= 0, rest.max(axis=-1) >= 0
-    chosen = np.where(is_counted, counted.argmax(axis=-1), rest.argmax(axis=-1))
-    return chosen, is_counted | is_rest
+    others = np.where(fits & is_ignored, overlap, -1.0)
+    is_counted, is_other = counted.max(axis=-1) >= 0, others.max(axis=-1) >= 0
+    chosen = np.where(is_counted, counted.argmax(axis=-1), others.argmax(axis=-1))
+    return chosen, is_counted | is_other

@@ -121,16 +121,16 @@ class ObjectReader:
         arrays = [v for v in shapes.htype.decode_cells(cells[shapes.name]) if len(v)]
         if len({array.shape[1:] for array in arrays}) > 1:
             raise InvalidValueError(
-                "keypoints must have the same number of points in all rows, but the numbers "
-                "differ. Select objects of one kind.",
+                "keypoints must have the same number of points in all rows, but their numbers "
+                "differ. Select rows whose objects have the same number of keypoints.",
                 column=shapes.name,
             )
         joined = np.concatenate(arrays) if arrays else np.zeros((0, 0, 3), np.float32)
         points = exact(np.ascontiguousarray(joined))
         if points.shape[2] == 2:  # without visibilities, all points are visible
             points = np.concatenate([points, np.full((*points.shape[:2], 1), 2.0)], axis=2)
-        places = points[..., :2] if points.size else np.zeros((len(points), 1, 2))
-        low, high = places.min(axis=1), places.max(axis=1)
+        corners = points[..., :2] if points.size else np.zeros((len(points), 1, 2))
+        low, high = corners.min(axis=1), corners.max(axis=1)
         boxes = np.concatenate([low, high - low], axis=1)
         if other is not None:
             counts = _counts(other, cells[other.name])
@@ -145,7 +145,9 @@ class ObjectReader:
         if isinstance(cells, NestedCells):
             if cells.items.valid is not None:
                 raise InvalidValueError(
-                    "must have a value for each object, but one is null. Set it.", column=f.name
+                    "must have a value for each object, but at least one is null. Replace the "
+                    "nulls with values.",
+                    column=f.name,
                 )
             if isinstance(cells.items, DenseCells):
                 return cells.items.values
@@ -159,9 +161,8 @@ class ObjectReader:
         if (own != counts).any():
             row = int(np.flatnonzero(own != counts)[0])
             raise InvalidValueError(
-                f"must have a value for each of the {counts[row]} objects in column "
-                f"{self.columns.shapes.name!r}, but it has {own[row]}. Make the lists the same "
-                "length.",
+                f"must have as many values as column {self.columns.shapes.name!r} has objects, "
+                f"{counts[row]}, but it has {own[row]}. Make the lists the same length.",
                 column=f.name,
                 row=int(positions[row]),
             )
@@ -179,7 +180,7 @@ class ObjectReader:
 
 
 class ImageSizes:
-    """The image sizes of a view's rows, if they are known for all rows."""
+    """The image sizes of a view's rows, if they are available for all rows."""
 
     def __init__(self, view: View) -> None:
         self._view = view

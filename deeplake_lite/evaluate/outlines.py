@@ -1,8 +1,8 @@
 """Masks of outlines and run-length encodings, with exactly the same pixels as COCO's tools.
 
 See `rleFrPoly` and `rleFrString` in https://github.com/cocodataset/cocoapi (common/maskApi.c). An
-outline is drawn five times larger, and crosses the columns of pixels. A pixel is inside if the
-number of crossings before it, in column-major order, is odd.
+outline is drawn at five times its size, and its crossings with the columns of pixels are recorded.
+A pixel is inside if the number of crossings before it, in column-major order, is odd.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _SCALE = 5
-_FARTHEST = 2.0**40  # coordinates beyond it are clipped
+_FARTHEST = 2.0**40  # coordinates farther from 0 than this are clipped
 
 _LONGEST = 2**17
-"""Most points of a side that are listed. A longer one, which leaves the image, crosses the columns
-where the exact line does, which may differ by a fifth of a pixel."""
+"""Maximum length of a side that is drawn point by point. The crossings of a longer side, which
+leaves the image, are calculated from the exact line, and may differ by a fifth of a pixel."""
 
 
 def mask_of_outlines(
@@ -62,7 +62,7 @@ def mask_of_runs(encoded: dict[str, Any]) -> NDArray[np.bool_]:
     Raises
     ------
     InvalidValueError
-        When the runs do not add up to the size of the image.
+        When the encoding is malformed, or its runs do not add up to the size of the image.
 
     Examples
     --------
@@ -80,8 +80,9 @@ def mask_of_runs(encoded: dict[str, Any]) -> NDArray[np.bool_]:
         is_valid = False
     if not is_valid or height * width > 2**31:
         raise InvalidValueError(
-            "A run-length encoding must have a 'size', and 'counts' that add up to it, but an "
-            "encoding in the column 'coco' does not. Correct the annotation."
+            "A run-length encoding must have a 'size' and 'counts', and the counts must add up to "
+            "height × width, but an encoding in the column 'coco' is different. Correct the "
+            "annotation."
         )
     return np.repeat(np.arange(len(runs)) % 2 == 1, runs)
 
@@ -111,7 +112,7 @@ def _crossings(outline: NDArray[np.float64], height: int, width: int) -> NDArray
     start = np.trunc(enlarged + 0.5).astype(np.int64)
     end = np.roll(start, -1, axis=0)
     is_long = np.abs(end - start).max(axis=1) > _LONGEST
-    # A point left out between two listed sides is no crossing: each side is drawn on its own.
+    # Sides on either side of a long one are drawn separately: the gap is not a crossing.
     parts = [_crossings_of_sides(start[run], end[run], height, width) for run in _runs(~is_long)]
     parts += [_crossings_of_line(start[i], end[i], height, width) for i in np.flatnonzero(is_long)]
     return np.concatenate([np.empty(0, np.int64), *parts])
@@ -144,10 +145,10 @@ def _crossings_of_sides(
 def _crossings_of_line(
     start: NDArray[np.int64], end: NDArray[np.int64], height: int, width: int
 ) -> NDArray[np.int64]:
-    """Return the crossings of a long side, calculated."""
+    """Calculate the crossings of a long side."""
     left, right = sorted((start, end), key=lambda corner: int(corner[0]))
     columns = np.arange(width)
-    at = columns * _SCALE + _SCALE // 2  # a column is crossed behind this point
+    at = columns * _SCALE + _SCALE // 2  # a column is crossed just after this point
     crossed = (left[0] <= at) & (at < right[0])
     slope = (right[1] - left[1]) / max(1, right[0] - left[0])
     y = left[1] + (at[crossed] + 0.5 - left[0]) * slope
@@ -156,7 +157,7 @@ def _crossings_of_line(
 
 
 def _row(y: NDArray[Any], height: int) -> NDArray[np.int64]:
-    """Return the row of pixels that begins at or after a height in the enlarged drawing."""
+    """Return the first row of pixels that begins at or below `y` in the enlarged drawing."""
     row: NDArray[np.int64] = np.ceil(np.clip((y + 0.5) / _SCALE - 0.5, 0, height)).astype(np.int64)
     return row
 
@@ -170,7 +171,8 @@ def _sides(
     step = np.arange(len(side)) - np.repeat(np.cumsum(steps + 1) - steps - 1, steps + 1)
     delta = end - start
     along = np.where(np.abs(delta[:, 0]) >= np.abs(delta[:, 1]), 0, 1)
-    # Sides are drawn from the end that is lower on the longer axis: rounding is not symmetric.
+    # Rounding is not symmetric, so sides are drawn from the end with the smaller coordinate on the
+    # longer axis.
     is_flipped = np.take_along_axis(delta, along[:, np.newaxis], axis=1)[:, 0] < 0
     first = np.where(is_flipped[:, np.newaxis], end, start)
     second = np.where(is_flipped[:, np.newaxis], start, end)

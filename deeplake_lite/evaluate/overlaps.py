@@ -22,7 +22,7 @@ COCO_SIGMAS = (
     0.026, 0.025, 0.025, 0.035, 0.035, 0.079, 0.079, 0.072, 0.072, 0.062, 0.062, 0.107, 0.107,
     0.087, 0.087, 0.089, 0.089,
 )  # fmt: skip
-"""Spread between annotators for each of a person's 17 points in COCO, relative to its size."""
+"""Spread between annotators, relative to the person's size, for each of COCO's 17 keypoints."""
 
 _TINY = float(np.spacing(1))
 
@@ -35,7 +35,8 @@ def box_ious(predicted: Floats, true: Floats, crowd: Flags) -> Floats:
     predicted, true : ndarray, (n, 4) float64, xywh
         The boxes of each pair.
     crowd : ndarray, (n,) bool
-        Whether the true object is a crowd, whose part outside of the prediction does not count.
+        Whether the true object is a crowd. The part of a crowd outside the prediction does not
+        count.
 
     Examples
     --------

@@ -31,7 +31,7 @@ class Table:
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    rest: str = ""
+    remark: str = ""
     """A remark about rows that are not shown."""
 
 
@@ -45,8 +45,8 @@ class Page:
     """The columns, or the two evaluations."""
     about: tuple[str, ...]
     """Version, number of rows, options."""
-    figures: Table
-    """The summary."""
+    summary: Table
+    """Metrics for all rows and classes."""
     classes: Table
     """Metrics for each class."""
     confusions: Table
@@ -54,7 +54,7 @@ class Page:
     drawings: tuple[Html, ...] = ()
     """Curves and matrices."""
     notes: tuple[str, ...] = ()
-    """Further sentences."""
+    """Sentences at the end of the page."""
 
 
 def page_of(
@@ -71,12 +71,12 @@ def page_of(
     about += [f"version {version}", counted(counts["rows"], "row")]
     about += [f"{counts[key]:,} {key}" for key in ("unlabelled", "unpredicted") if counts.get(key)]
     about += [f"{key} ≥ {options[key]:g}" for key in ("iou", "score") if key in options]
-    figures = tuple((key, number(value)) for key, value in findings.summary.items())
+    summary = tuple((key, number(value)) for key, value in findings.summary.items())
     return Page(
         kind,
         title,
         tuple(about),
-        Table(("metric", "value"), figures),
+        Table(("metric", "value"), summary),
         _classes(findings),
         _confusions(findings),
         _drawings(findings),
@@ -160,10 +160,9 @@ def _matrix(findings: Findings) -> Html:
     names = [findings.classes[i] for i in chosen]
     if findings.outside:
         chosen, names = np.append(chosen, n), [*names, findings.outside]
-    rest = n - min(n, MOST_CLASSES)
-    title = "Confusion matrix" + (
-        f" of the {MOST_CLASSES} classes with the most errors" if rest else ""
-    )
+    title = "Confusion matrix"
+    if n > MOST_CLASSES:
+        title += f" of the {MOST_CLASSES} classes with the most errors"
     return drawing.matrix(title, names, findings.confusion[np.ix_(chosen, chosen)])
 
 
@@ -173,10 +172,10 @@ def _matrix(findings: Findings) -> Html:
 def text(contents: Page) -> str:
     """Return the page as text."""
     lines = [f"{contents.kind}: {contents.title}", "  " + " · ".join(contents.about)]
-    lines += _text_rows(contents.figures.rows)
+    lines += _text_rows(contents.summary.rows)
     if contents.classes.rows:
         lines += ["", *_text_rows((contents.classes.head, *contents.classes.rows))]
-        lines += [f"  {contents.classes.rest}"] if contents.classes.rest else []
+        lines += [f"  {contents.classes.remark}"] if contents.classes.remark else []
     lines += [f"  {note}" for note in contents.notes]
     return "\n".join(lines)
 
@@ -185,8 +184,8 @@ def _text_rows(rows: Sequence[tuple[str, ...]]) -> list[str]:
     """Align the first column of rows to the left, and the others to the right."""
     if not rows:
         return []
-    shown = [(clip(row[0], 30), *row[1:]) for row in rows]
-    widths = [max(len(row[k]) for row in shown) for k in range(len(shown[0]))]
+    clipped = [(clip(row[0], 30), *row[1:]) for row in rows]
+    widths = [max(len(row[k]) for row in clipped) for k in range(len(clipped[0]))]
     return [
         "  "
         + "  ".join(
@@ -195,7 +194,7 @@ def _text_rows(rows: Sequence[tuple[str, ...]]) -> list[str]:
                 *(v.rjust(w) for v, w in zip(row[1:], widths[1:], strict=True)),
             ]
         ).rstrip()
-        for row in shown
+        for row in clipped
     ]
 
 
@@ -220,17 +219,17 @@ def _draw(contents: Page) -> Html:
         tag("style", Html(SHEET)),
         tag("div", head, look="head"),
         tag("div", escaped(" · ".join(contents.about), 400), look="quiet"),
-        _figures(contents.figures),
+        _draw_summary(contents.summary),
         drawings,
-        section("Classes", contents.classes.rest, _table(contents.classes)),
+        section("Classes", contents.classes.remark, _table(contents.classes)),
         section("Most frequent confusions", "", _table(contents.confusions), shut=True),
         *(tag("div", escaped(note, 400), look="quiet") for note in contents.notes),
         look="repr",
     )
 
 
-def _figures(table: Table) -> Html:
-    """Draw the summary of an evaluation in a few long rows, and that of a comparison as it is."""
+def _draw_summary(table: Table) -> Html:
+    """Draw a summary. Evaluations get a few wide rows, and comparisons one row per metric."""
     if len(table.head) > 2:
         return _table(table)
     heads = [

@@ -26,7 +26,7 @@ BLOCK_ROWS = 16
 """Number of masks that are read at a time."""
 
 NO_CLASS = "no class"
-"""Name of pixels without a class in the confusion matrix."""
+"""Name in the confusion matrix for pixels without a class."""
 
 
 def evaluate_masks(view: View, predictions: str, truth: str, ignore: int | None) -> Findings:
@@ -67,7 +67,7 @@ def evaluate_masks(view: View, predictions: str, truth: str, ignore: int | None)
                     total[pair] = total.get(pair, 0) + count
                 rows[at] = _row(pairs)
             bar.update(span.stop - span.start)
-    left_out = -1 if ignore is None else numbers[0].known(ignore)
+    left_out = -1 if ignore is None else numbers[0].find(ignore)
     confusion = np.zeros((len(classes) + 1, len(classes) + 1))
     for (a, b), count in total.items():
         confusion[a, b] = count
@@ -90,8 +90,8 @@ class _Numbers:
         self._names, self._classes = names, classes
         self._known: dict[int, int] = {}
 
-    def known(self, code: int) -> int:
-        """Return the class number of a number, which need not occur in a mask; -1 if none."""
+    def find(self, code: int) -> int:
+        """Return the class number of a number in masks, or -1 if it has none or does not occur."""
         return self.of(code) if self._names else self._known.get(code, -1)
 
     def of(self, code: int) -> int:
@@ -114,18 +114,18 @@ def _pairs(
     row: int,
     column: str,
 ) -> dict[tuple[int, int], int]:
-    """Return the number of a row's pixels with each pair of true and predicted classes."""
+    """Return the number of a row's pixels for each pair of a true and a predicted class."""
     if own.shape != true.shape:
         raise InvalidValueError(
-            f"a mask must have the same size as the true mask, {true.shape}, but its size is "
-            f"{own.shape}. Resize it.",
+            f"a predicted mask must have the same size as the true mask, {true.shape}, but its "
+            f"size is {own.shape}. Resize it.",
             column=column,
             row=row,
         )
     a, b = true.ravel(), own.ravel()
     if ignore is not None:
-        kept = a != ignore
-        a, b = a[kept], b[kept]
+        counts = a != ignore
+        a, b = a[counts], b[counts]
     result: dict[tuple[int, int], int] = {}
     for first, second, count in _count_pairs(a, b):
         pair = (numbers[0].of(first), numbers[1].of(second))

@@ -17,7 +17,7 @@ import numpy as np
 
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import DamagedError, InvalidValueError
-from deeplake_lite.htypes.dtypes import ANY, Dtypes, shown
+from deeplake_lite.htypes.dtypes import ANY, Dtypes, plain_repr
 from deeplake_lite.htypes.foreign import is_column
 from deeplake_lite.htypes.tensors import array_of, with_numpys_dtype
 from deeplake_lite.htypes.times import cast_time
@@ -112,21 +112,21 @@ def as_array(value: object, dtype: str, shape: Shape, dtypes: Dtypes = ANY) -> N
     array = value if type(value) is np.ndarray else _to_numpy(value, dtype, shape)
     array = with_numpys_dtype(array)
     if array.shape == (0,) and len(shape) > 1 and shape[0] in (None, 0):
-        # An empty list does not tell the number of axes.
+        # An empty list does not determine the number of axes.
         return np.zeros([size or 0 for size in shape], dtype)
     if not fits(array.shape, shape):
         raise _wrong_shape(value, array, dtype, shape)
     return cast(array, dtype, dtypes)
 
 
-def fits(shape: tuple[int, ...], wanted: Shape) -> bool:
-    """Return whether a shape matches `wanted`, in which None stands for any size.
+def fits(shape: tuple[int, ...], required: Shape) -> bool:
+    """Return whether a shape matches `required`, in which None stands for any size.
 
     >>> fits((7, 3), (None, 3)), fits((7, 4), (None, 3)), fits((3,), (None, 3))
     (True, False, False)
     """
-    return len(shape) == len(wanted) and all(
-        want is None or size == want for size, want in zip(shape, wanted, strict=True)
+    return len(shape) == len(required) and all(
+        needed is None or size == needed for size, needed in zip(shape, required, strict=True)
     )
 
 
@@ -444,4 +444,6 @@ def _wrong_kind(array: NDArray[Any], target: np.dtype[Any], dtypes: Dtypes) -> I
     else:
         hint = f"Pass x.real{dtypes.or_declare('c')}"
     kind = type(first).__name__.rstrip("_")  # NumPy's str_ and bytes_
-    return InvalidValueError(f"must be {target.name}, but it is {kind} {shown(first)}. {hint}.")
+    return InvalidValueError(
+        f"must be {target.name}, but it is {kind} {plain_repr(first)}. {hint}."
+    )

@@ -16,7 +16,7 @@ from deeplake_lite.errors import InvalidValueError
 
 
 def python_values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
-    """Return the values of a column as `python_value` does; either all or no times are NumPy's.
+    """Return the values of a column as `python_value` does; times are all Python's or all NumPy's.
 
     >>> python_values(pa.array([0, 3_000_000], pa.int32()).cast(pa.date32()))
     [np.datetime64('1970-01-01'), np.datetime64('10183-09-21')]

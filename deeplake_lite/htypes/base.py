@@ -27,7 +27,7 @@ from deeplake_lite.htypes.facets import Facets
 from deeplake_lite.htypes.foreign import is_column, without_arrow
 from deeplake_lite.htypes.json_values import canonical_json, same_json
 from deeplake_lite.htypes.layouts import Dense, Nested, Ragged
-from deeplake_lite.htypes.plain import fixed, plain, to_json
+from deeplake_lite.htypes.plain import freeze, plain, to_json
 from deeplake_lite.htypes.tensors import array_of, without_tensors
 
 if TYPE_CHECKING:
@@ -73,8 +73,8 @@ class Htype(Facets):
     nullable : bool
         Whether a cell may be None.
     default : object, optional
-        Value for the cells of an append that leaves the column out. Without a default, these are
-        null if the column is nullable; otherwise the append is rejected.
+        Value of the column in rows that are appended without it. If there is no default, these
+        cells are null if the column is nullable; otherwise, the append is rejected.
 
     Raises
     ------
@@ -86,7 +86,7 @@ class Htype(Facets):
     """Whether a cell may be None."""
 
     default: Any = field(default=None, kw_only=True)
-    """Value for the cells of an append that leaves the column out, in built-in types."""
+    """Value of the column in rows that are appended without it, in built-in types."""
 
     _limits: Limits = field(default=DEFAULT_LIMITS, kw_only=True, metadata={"stored": False})
     """Limits of the handle that the type belongs to; not part of the type itself."""
@@ -105,7 +105,9 @@ class Htype(Facets):
         try:
             self._set_default(self._plain_default(_as_numpy(self.default)))
         except InvalidValueError as error:
-            raise SchemaError(f"Invalid default of {type(self).__name__}: {error}") from error
+            raise SchemaError(
+                f"The default of {type(self).__name__} is invalid: {error}"
+            ) from error
         except RecursionError as error:
             raise SchemaError(
                 f"The default of {type(self).__name__} is nested too deeply: "
@@ -114,13 +116,13 @@ class Htype(Facets):
 
     def _set_default(self, default: object) -> None:
         """Set the default in a form that survives JSON unchanged; see `to_json`."""
-        self._set(default=fixed(default))
+        self._set(default=freeze(default))
         cells = self.encode([self.default])
         if not _fits_json(default):
             # An object of another library, such as a Pillow image. Its decoded cell has built-in
             # types, and must itself be a valid value of the type.
             default = plain(self.decode_cells(cells)[0])
-            self._set(default=fixed(default))
+            self._set(default=freeze(default))
             self.encode([self.default])
         if not _fits_json(default):
             raise SchemaError(
@@ -286,8 +288,8 @@ class Htype(Facets):
             null = None if np.ma.is_masked(block[row]) else block[row]
             raise InvalidValueError(
                 f"must not be null, but it is {null}. Declare a nullable type with schema={{…: "
-                f"{pasted(replace(self, nullable=True))}}}, or, if the column already exists, call "
-                "ds.set_nullable(…).",
+                f"{to_code(replace(self, nullable=True))}}}, or, if the column already exists, "
+                "call ds.set_nullable(…).",
                 row=row,
             )
         return _with_nulls(self._encode(_fill(block, valid, self.blank), check), valid)
@@ -297,7 +299,7 @@ class Htype(Facets):
         return replace(self, nullable=True, default=None)
 
     def encode_default(self, n: int) -> Cells:
-        """Return `n` cells with the default or null, for an append that leaves the column out.
+        """Return `n` cells with the default or null, for rows that are appended without the column.
 
         Raises
         ------
@@ -306,8 +308,8 @@ class Htype(Facets):
         """
         if self.default is None and not self.nullable:
             raise InvalidValueError(
-                "has no default, so every append must include it. Declare the column with "
-                "default= or nullable=True."
+                "has no default, so every append must include this column. Declare it with "
+                "default= or nullable=True to make it optional."
             )
         return take(self.encode([self.default]), np.zeros(n, np.int64))
 
@@ -452,11 +454,11 @@ def is_null(kind: type) -> bool:
     return kind is type(None) or kind.__name__ == "NAType"
 
 
-def pasted(htype: Htype) -> str:
+def to_code(htype: Htype) -> str:
     """Return a type as code that users can paste after ``import deeplake_lite as dl``.
 
     >>> from deeplake_lite.htypes import Sequence, ClassLabel
-    >>> pasted(Sequence(ClassLabel(["Text("])))
+    >>> to_code(Sequence(ClassLabel(["Text("])))
     "dl.Sequence(dl.ClassLabel(['Text(']))"
     """
     # String literals are matched first, so that "Text(" within one is left alone.
@@ -554,10 +556,10 @@ def _masks_to_none(value: object) -> object:
 
 
 def _partly_masked_error(value: object, row: int) -> InvalidValueError:
-    shown = _masks_to_none(value) if isinstance(value, list | tuple) else value
+    visible = _masks_to_none(value) if isinstance(value, list | tuple) else value
     return InvalidValueError(
         "a row must be entirely masked (null) or not masked at all, but some of its elements are "
-        f"masked: {shown!s:.60}. Fill them with x.filled(0), or declare a Sequence of a nullable "
+        f"masked: {visible!s:.60}. Fill them with x.filled(0), or declare a Sequence of a nullable "
         "type.",
         row=row,
     )

@@ -54,8 +54,8 @@ def choice(
         if word in words:
             return words[word]
     raise SchemaError(
-        f"{name} must be {alternatives(known)}, but it is {brief(value)}.{nearest(value, words)}"
-        f"{else_ and ' '}{else_}"
+        f"{name} must be {alternatives(known)}, but it is {brief(value)}."
+        f"{suggest_nearest(value, words)}{else_ and ' '}{else_}"
     )
 
 
@@ -84,10 +84,10 @@ def dtype_name(value: object) -> str:
     return str(value)
 
 
-def nearest(value: object, known: Mapping[str, str] | Sequence[str]) -> str:
+def suggest_nearest(value: object, known: Mapping[str, str] | Sequence[str]) -> str:
     """Return a hint with the most similar known value, or an empty string if none is similar.
 
-    >>> nearest("lable", ["image", "label"]), nearest("x", ["image"])
+    >>> suggest_nearest("lable", ["image", "label"]), suggest_nearest("x", ["image"])
     (" Did you mean 'label'?", '')
     """
     matches = get_close_matches(str(value).casefold(), list(known), n=1)

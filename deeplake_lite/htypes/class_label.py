@@ -46,8 +46,8 @@ class ClassLabel(Htype):
     -----
     If a column has two class names or none, booleans mean the classes 0 and 1. Other columns, and
     those with several classes per row, reject booleans. To convert a boolean vector with an entry
-    for each class, use ``np.flatnonzero``. A row with several classes keeps their order, and may
-    repeat a class, like the objects in an image.
+    for each class, use ``np.flatnonzero``. The classes of a row keep their order and may be
+    repeated, for example because an image contains several objects of one class.
 
     Examples
     --------
@@ -288,8 +288,10 @@ class ClassLabel(Htype):
         matches = [repr(match) for match in get_close_matches(str(name), self.names, n=3)]
         hint = f" Did you mean {' or '.join(matches)}?" if matches else ""
         listing = ", ".join(map(repr, self.names[:10])) + (", …" if len(self.names) > 10 else "")
+        count = len(self.names)
+        rule = f"one of {count} classes" if count > 1 else "the only class"
         return InvalidValueError(
-            f"must be one of {len(self.names)} classes, but it is {brief(name)}.{hint} Known: "
+            f"must be {rule}, but it is {brief(name)}.{hint} Known: "
             f"{listing}. To add a class, call ds.add_classes(column, [{brief(name)}])."
         )
 

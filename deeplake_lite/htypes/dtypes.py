@@ -55,8 +55,8 @@ class Dtypes:
         """Build the error for an integer that is too large or too small for a dtype."""
         limits = np.iinfo(target)
         return InvalidValueError(
-            f"{target.name} holds {limits.min} to {limits.max}, but the value is {shown(value)}. "
-            f"{self.wider(int(value), target)}"
+            f"{target.name} holds {limits.min} to {limits.max}, but the value is "
+            f"{plain_repr(value)}. {self.wider(int(value), target)}"
         )
 
     def beyond_floats(self, value: Any, target: np.dtype[Any]) -> InvalidValueError:
@@ -73,7 +73,7 @@ class Dtypes:
             hint = _NO_DTYPE
         return InvalidValueError(
             f"{target.name} holds at most {float(np.finfo(target).max):.4g}, but the value is "
-            f"{shown(value)}. {hint}"
+            f"{plain_repr(value)}. {hint}"
         )
 
     def or_declare(self, kind: str) -> str:
@@ -95,10 +95,10 @@ FIXED = Dtypes(())
 """For types with a fixed dtype."""
 
 
-def shown(value: object) -> str:
+def plain_repr(value: object) -> str:
     """Return a value's repr without its NumPy type.
 
-    >>> shown(np.int8(5))
+    >>> plain_repr(np.int8(5))
     '5'
     """
     return brief(value.item() if isinstance(value, np.generic) else value)

@@ -307,7 +307,7 @@ class Facets(ABC):
         return None
 
     def describes(self, other: Htype) -> bool:
-        """Return whether `other` fits this type's configuration; it may be more specific.
+        """Return whether `other` fits this type's configuration; `other` may be more specific.
 
         The caller handles nulls and defaults, so neither type is nullable or has a default here.
         """

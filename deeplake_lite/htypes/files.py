@@ -47,18 +47,18 @@ def is_file_struct(value: object) -> bool:
     )
 
 
-def rebased(value: Any, folder: str) -> Any:
+def rebase_paths(value: Any, folder: str) -> Any:
     """Return a value in which relative file paths are joined to a folder.
 
-    >>> rebased("a.jpg", "/data"), rebased("/b.jpg", "/data"), rebased("s3://bucket/c.jpg", "/data")
-    ('/data/a.jpg', '/b.jpg', 's3://bucket/c.jpg')
+    >>> [rebase_paths(path, "/data") for path in ("a.jpg", "/b.jpg", "s3://bucket/c.jpg")]
+    ['/data/a.jpg', '/b.jpg', 's3://bucket/c.jpg']
     """
     if isinstance(value, str):
         return value if scheme_of(value) or not value else os.path.join(folder, value)
     if isinstance(value, list):
-        return [rebased(item, folder) for item in value]
+        return [rebase_paths(item, folder) for item in value]
     if is_file_struct(value) and value["bytes"] is None:
-        return {**value, "path": rebased(value["path"], folder)}
+        return {**value, "path": rebase_paths(value["path"], folder)}
     return value
 
 
@@ -93,7 +93,7 @@ def read(source: str | os.PathLike[str], permit: Callable[[str], None] | None = 
     InvalidValueError
         If the file does not exist, cannot be read or is empty. The message names `source`.
     MissingPackageError
-        If fsspec needs a package for the scheme that is not installed.
+        If fsspec needs a package that is not installed to open URLs of this scheme.
     """
     text = os.fspath(source)
     scheme = scheme_of(text)
@@ -134,6 +134,7 @@ def _read_store(url: str) -> bytes:
             data: bytes = file.read()
     except ImportError as error:
         raise MissingPackageError(
-            f"To read {brief(url, 120)}, fsspec needs a package that is not installed: {error}."
+            f"To read {brief(url, 120)}, fsspec needs a package that is not installed: "
+            f"{str(error).rstrip('.')}. Install it with pip."
         ) from error
     return data

@@ -337,7 +337,7 @@ class Mask(Htype):
 
 
 def _same_numbers(of: Mask, to: Mask) -> bool:
-    """Return whether each class name of `of` has the same number in `to`, or one has no names.
+    """Return whether the class names of `of` have the same numbers in `to`, or one has no names.
 
     >>> _same_numbers(Mask(names=["a"]), Mask(names=["a", "b"]))
     True

@@ -28,7 +28,7 @@ def check_names(names: object, kind: str) -> tuple[str, ...]:
         if name in seen:
             raise SchemaError(
                 f"{kind} names must be unique, but names {seen[name]} and {index} are both "
-                f"{brief(name)}."
+                f"{brief(name)}. Rename or remove one of them."
             )
         if (at := find_lone_surrogate(name)) is not None:
             raise SchemaError(

@@ -106,7 +106,7 @@ def untouched_file(image: Image) -> bytes | None:
 def source_file(image: Image) -> bytes | None:
     """Return the file from which an image was opened, even if the image was edited since.
 
-    Returns None if the file no longer exists, or was replaced by an image of another size or mode.
+    Return None if the file no longer exists, or was replaced by an image of another size or mode.
     """
     from PIL.ImageFile import ImageFile
 

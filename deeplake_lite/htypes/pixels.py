@@ -95,10 +95,10 @@ def lost_channels(pixels: NDArray[Any], converted: NDArray[Any]) -> str:
     return "" if np.array_equal(convert_pixels(converted, mode), flat) else mode
 
 
-def resized(pixels: NDArray[Any], height: int, width: int) -> NDArray[Any]:
+def resize(pixels: NDArray[Any], height: int, width: int) -> NDArray[Any]:
     """Resize an image with antialiased bilinear interpolation.
 
-    >>> resized(np.zeros((8, 6, 3), "uint16"), 4, 5).shape
+    >>> resize(np.zeros((8, 6, 3), "uint16"), 4, 5).shape
     (4, 5, 3)
     """
     if pixels.shape[:2] == (height, width):

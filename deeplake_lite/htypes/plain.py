@@ -47,18 +47,18 @@ def plain(value: object) -> Any:
     return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
-def fixed(value: object) -> Any:
+def freeze(value: object) -> Any:
     """Make the lists and dicts in a plain value read-only; their deep copies can be edited.
 
-    >>> fixed({"tags": ["new"]})["tags"].append("old")
+    >>> freeze({"tags": ["new"]})["tags"].append("old")
     Traceback (most recent call last):
         ...
     TypeError: A schema is shared and cannot be edited in place. Set another default with ...
     """
     if isinstance(value, list):
-        return FixedList(map(fixed, value))
+        return FixedList(map(freeze, value))
     if isinstance(value, dict):
-        return FixedDict({key: fixed(item) for key, item in value.items()})
+        return FixedDict({key: freeze(item) for key, item in value.items()})
     return value
 
 

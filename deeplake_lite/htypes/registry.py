@@ -20,7 +20,7 @@ from deeplake_lite import plugins
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import FormatError, SchemaError
 from deeplake_lite.htypes.base import Htype
-from deeplake_lite.htypes.choices import dtype_name, nearest
+from deeplake_lite.htypes.choices import dtype_name, suggest_nearest
 from deeplake_lite.htypes.plain import from_json
 from deeplake_lite.htypes.scalar import DTYPES, WORDS, Scalar
 
@@ -150,7 +150,7 @@ def from_config(config: Any) -> Htype:
 
 
 def _from_word(word: str) -> Htype:
-    """Return the type for the name of a type or dtype, in upper or lower case.
+    """Return the type that a name means: a name of a type or dtype, in upper or lower case.
 
     >>> _from_word("Text"), _from_word("ClassLabel"), _from_word("double")
     (Text(), ClassLabel(), Scalar('float64'))
@@ -165,9 +165,9 @@ def _from_word(word: str) -> Htype:
     if (added := load_class(name)) is not None:
         return _without_arguments(added)
     known = [*CLASSES, *plugins.names(plugins.HTYPES)]
-    hint = nearest(word, [*known, *DTYPES, "datetime64[us]", "timedelta64[us]"])
+    hint = suggest_nearest(word, [*known, *DTYPES, "datetime64[us]", "timedelta64[us]"])
     raise SchemaError(
-        f"There is no type {word!r}.{hint} Types: {', '.join(known)}; dtypes: "
+        f"There is no type {word!r}.{hint} The types are {', '.join(known)}; the dtypes are "
         f"{', '.join(DTYPES)}, datetime64[us] and others."
     )
 

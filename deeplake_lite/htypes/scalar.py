@@ -13,7 +13,7 @@ from deeplake_lite.errors import SchemaError
 from deeplake_lite.htypes.arrays import as_block
 from deeplake_lite.htypes.base import Check, Htype, is_null
 from deeplake_lite.htypes.cells import DenseCells
-from deeplake_lite.htypes.choices import dtype_name, nearest
+from deeplake_lite.htypes.choices import dtype_name, suggest_nearest
 from deeplake_lite.htypes.layouts import Dense
 from deeplake_lite.htypes.times import UNITS
 
@@ -148,7 +148,7 @@ def check_dtype(dtype: object) -> str:
     raise SchemaError(
         f"A column's dtype must be one of {', '.join(DTYPES)}, or datetime64[unit] or "
         f"timedelta64[unit] with a unit of {', '.join(UNITS)}, but it is {brief(name)}."
-        f"{nearest(name, DTYPES)} Columns of strings have the type 'text'."
+        f"{suggest_nearest(name, DTYPES)} Columns of strings have the type 'text'."
     )
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, cast, override
 
 from deeplake_lite.errors import InvalidValueError
-from deeplake_lite.htypes.base import Check, Htype, Picture, pasted
+from deeplake_lite.htypes.base import Check, Htype, Picture, to_code
 from deeplake_lite.htypes.facets import Browser
 from deeplake_lite.htypes.layouts import Nested
 from deeplake_lite.htypes.nesting import nest
@@ -125,7 +125,7 @@ class Sequence(Htype):
     def _without_nulls(self) -> str:
         """Return the sentence of an error message that tells users how to fix null items."""
         return (
-            f"Declare nullable items, {pasted(replace(self.of, nullable=True))}. If the column "
+            f"Declare nullable items, {to_code(replace(self.of, nullable=True))}. If the column "
             "already exists, this requires a new column: ds.add_column(…)."
         )
 

@@ -89,7 +89,7 @@ def array_of(value: Any) -> np.ndarray[Any, Any]:
 def object_in(value: Any) -> Any:
     """Return the Python object in an array without axes, such as TensorFlow's string tensors.
 
-    Returns other values unchanged.
+    Other values are returned unchanged.
 
     >>> object_in(np.array(b"a", object)), object_in(7)
     (b'a', 7)

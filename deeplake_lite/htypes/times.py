@@ -113,7 +113,7 @@ def read_time(value: object, dtype: np.dtype[Any]) -> np.datetime64 | np.timedel
     Raises
     ------
     InvalidValueError
-        If the value is neither.
+        If the value is neither a time nor a duration.
 
     >>> read_time("2026-01-02", np.dtype("datetime64[ns]"))
     np.datetime64('2026-01-02')
@@ -124,7 +124,7 @@ def read_time(value: object, dtype: np.dtype[Any]) -> np.datetime64 | np.timedel
 def _read_uniform_times(values: list[Any]) -> NDArray[Any] | None:
     """Read naive datetimes, or strings of equal length without time zones, in one conversion.
 
-    Returns None for any other values.
+    Return None for any other values.
     """
     kinds = set(map(type, values))
     if kinds == {datetime} and all(value.tzinfo is None for value in values):

@@ -87,12 +87,12 @@ def item_in_words(of: Htype, item: object) -> str:
 def counted(number: int, noun: str) -> str:
     """Format a number with its noun.
 
-    >>> counted(1, "class"), counted(1000, "class"), counted(2, "point")
-    ('1 class', '1,000 classes', '2 points')
+    >>> counted(1, "class"), counted(1000, "class"), counted(2, "box")
+    ('1 class', '1,000 classes', '2 boxes')
     """
     return f"{number:,} {plural(number, noun)}"
 
 
 def plural(number: int, noun: str) -> str:
     """Return a noun in the singular or plural."""
-    return noun if number == 1 else noun + ("es" if noun.endswith("s") else "s")
+    return noun if number == 1 else noun + ("es" if noun.endswith(("s", "x")) else "s")

@@ -17,7 +17,7 @@ import numpy as np
 from deeplake_lite.dataset.write.transfer import Transfer, naming_types, wrap_source
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.cells import Cells, concat, take
-from deeplake_lite.htypes.files import rebased
+from deeplake_lite.htypes.files import rebase_paths
 from deeplake_lite.htypes.reencoding import add_notice, collect_notices
 from deeplake_lite.ingest.classes import check_class_numbers
 from deeplake_lite.ingest.named_files import with_named_files
@@ -134,7 +134,7 @@ def _values(block: Block, f: Field) -> Any:
         check_class_numbers(values, f.htype)
     if block.base is None or not f.htype.takes_files or isinstance(values, Transfer):
         return values
-    return [rebased(value, block.base) for value in values]
+    return [rebase_paths(value, block.base) for value in values]
 
 
 def select(encoded: Encoded, rows: NDArray[np.bool_]) -> Encoded:

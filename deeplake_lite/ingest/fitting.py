@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from deeplake_lite.errors import InvalidValueError, SchemaError
 from deeplake_lite.htypes import Htype, resolve
-from deeplake_lite.htypes.base import pasted
+from deeplake_lite.htypes.base import to_code
 from deeplake_lite.schema import Schema
 
 if TYPE_CHECKING:
@@ -149,6 +149,6 @@ def _missing_column(ds: Dataset, name: str, htype: Htype) -> SchemaError:
     added = htype if htype.default is not None else replace(htype, nullable=True)
     return SchemaError(
         f"The lake {ds.url!r} has no column {name!r}. First add it with ds.add_column({name!r}, "
-        f"{pasted(added)}) and commit, or leave it out of the source. The lake's columns are "
+        f"{to_code(added)}) and commit, or leave it out of the source. The lake's columns are "
         f"{', '.join(map(repr, ds.columns))}."
     )

@@ -98,7 +98,7 @@ class _Column:
             if value["bytes"] is not None:
                 return value["bytes"]
             self._check_path(value["path"])
-            return files.read(files.rebased(value["path"], self._base or ""))
+            return files.read(files.rebase_paths(value["path"], self._base or ""))
         return [self._content(item) for item in value] if isinstance(value, list) else value
 
     def _check_path(self, path: Any) -> None:

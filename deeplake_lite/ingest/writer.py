@@ -91,7 +91,7 @@ def ingest(
         run = Run(ds, source, tuple(columns), message or f"ingest {source.title}", update)
         if run.begin():
             with bars.bar(
-                source.title, source.rows, done=run.start, shown=progress, leave=True
+                source.title, source.rows, done=run.start, visible=progress, leave=True
             ) as bar:
                 for block in read_ahead(run.encode_blocks(check, on_error)):
                     run.write(block, on_error)

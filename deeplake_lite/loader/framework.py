@@ -37,7 +37,7 @@ class Framework:
     def find_rank(self) -> tuple[int, int] | None:
         """Return the rank of this process and the number of ranks, if the framework knows them.
 
-        Ranks that torch.distributed, JAX or a launcher has set are found without this method.
+        Ranks that are set by torch.distributed, JAX or a launcher are detected without this method.
         """
         return None
 
@@ -50,7 +50,7 @@ class Framework:
 
     def adjust_column(
         self,
-        f: Field,  # noqa: ARG002 # for subclasses, like the last one
+        f: Field,  # noqa: ARG002 # used by subclasses
         recipe: ColumnRecipe,
         resources: Resources,  # noqa: ARG002
     ) -> ColumnRecipe:

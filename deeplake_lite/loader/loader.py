@@ -100,15 +100,15 @@ class Loader:
 
     @property
     def epoch(self) -> int:
-        """Number of the current or last epoch. Before the first epoch, its number."""
+        """Number of the current or last epoch, or of the first one if none has started."""
         return self._progress.epoch
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
         """Rows that were left out of the current or last epoch, in the epoch's order.
 
-        Each has `position` (in the view), `row_id`, `column` (None if the transform failed) and
-        `error`. In a mix, `source` is the number of the view.
+        Each entry has `position` (in the view), `row_id`, `column` (None if the transform failed)
+        and `error`. In a mix, `source` is the number of the view.
         """
         return tuple(self._skipped)
 
@@ -119,8 +119,8 @@ class Loader:
         """Raise LoaderError, because a loader has threads and can be neither pickled nor copied."""
         raise LoaderError(
             "A loader must stay in the process that created it, and cannot be pickled or copied. "
-            "Pickle its view, create a loader from it there, and continue at the same place with "
-            "load_state_dict(loader.state_dict())."
+            "Pickle its view instead, create a loader from that view in the other process, and "
+            "continue at the same position with load_state_dict(loader.state_dict())."
         )
 
     def __repr__(self) -> str:
@@ -141,7 +141,7 @@ class Loader:
     # ---- iteration
 
     def __iter__(self) -> Iterator[Any]:
-        """Iterate over the next epoch, or over the rest of the epoch of a loaded state.
+        """Iterate over the next epoch, from the position of a loaded state on.
 
         The epoch starts at the first `next`, so an unused iterator neither starts an epoch nor uses
         up a loaded state. Several iterators may be used at the same time. Each iterates over its
@@ -169,12 +169,12 @@ class Loader:
 
     @property
     def batches_left(self) -> int:
-        """Number of batches in the next epoch, or in the rest of the epoch of a loaded state."""
+        """Number of batches in the next epoch, counted from the position of a loaded state."""
         done = self._progress.consumed // self.shares.size if self._resumed else 0
         return max(0, len(self) - done)
 
     def set_epoch(self, epoch: int) -> None:
-        """Set the number of the next epoch. If it is that of a loaded state, the state is kept.
+        """Set the number of the next epoch. A loaded state of the same epoch is kept.
 
         Raises OptionError for a negative number.
         """
@@ -197,7 +197,7 @@ class Loader:
         ------
         OptionError
             When the state has another version, view, seed, shuffle or global batch size. The
-            message says which, and how to fix it.
+            message names the difference and a fix.
         """
         progress = check_state(
             state, self.resources.samples, self.shuffle, self.options.seed, self.shares
@@ -373,7 +373,7 @@ class Loader:
         self._runs.add(run)
         total, has_batches = min(n, len(self) * size), False
         try:
-            with bar(progress, total, shown=self.options.progress) as show:
+            with bar(progress, total, visible=self.options.progress) as show:
                 for number, result in enumerate(hand_over(run), first):
                     # Updated before the `yield`, so that a state taken in the body of the user's
                     # loop continues after the current batch.
@@ -388,9 +388,9 @@ class Loader:
             progress.consumed = max(progress.consumed, self.shares.end)
             if skipped and not has_batches and first == 0:
                 raise LoaderError(
-                    f"on_error='skip' left out all {len(skipped):,} rows of the epoch. The first "
-                    f"is row {skipped[0].position} of its view (row id {skipped[0].row_id}): "
-                    f"{skipped[0].error}. See .skipped.",
+                    f"on_error='skip' left out every row of the epoch ({len(skipped):,}). The "
+                    f"first is row {skipped[0].position} of its view (row id "
+                    f"{skipped[0].row_id}): {skipped[0].error}. See .skipped.",
                     row_id=skipped[0].row_id,
                     column=skipped[0].column,
                     position=skipped[0].position,

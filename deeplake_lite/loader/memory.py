@@ -96,10 +96,10 @@ def limit_spare(nbytes: int) -> None:
     _pool.limit(nbytes)
 
 
-def aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+def allocate_aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
     """Return an uninitialized array whose address is a multiple of 64 bytes.
 
-    >>> aligned((3, 5), np.dtype("float32")).ctypes.data % 64
+    >>> allocate_aligned((3, 5), np.dtype("float32")).ctypes.data % 64
     0
     """
     size = int(np.prod(shape)) * dtype.itemsize

@@ -64,7 +64,7 @@ class Mix(Loadable):
     def __repr__(self) -> str:
         pairs = zip(self.views, self.weights, strict=True)
         shares = [f"  {w:>6.1%}  {len(v):,} rows of {v.url} · {v.origin}" for v, w in pairs]
-        return "\n".join([f"Mix · {self.length:,} rows an epoch, seed {self.seed}", *shares])
+        return "\n".join([f"Mix · {self.length:,} rows per epoch, seed {self.seed}", *shares])
 
     def samples(self, columns: Sequence[str] | None, *, with_ids: bool = False) -> MixSamples:
         """Return the rows of the views, one view after the other, pinned to their current versions.
@@ -74,7 +74,7 @@ class Mix(Loadable):
         names = common_columns(self.views) if columns is None else tuple(columns)
         return MixSamples.of(self.views, names, self._shares, self.length, with_ids=with_ids)
 
-    def _with_own(self, options: LoaderOptions) -> LoaderOptions:
+    def _with_defaults(self, options: LoaderOptions) -> LoaderOptions:
         return {"seed": self.seed, **options}
 
 
@@ -137,7 +137,10 @@ def _as_pairs(views: Any) -> list[tuple[View, float]]:
     pairs = views.items() if isinstance(views, Mapping) else views
     pairs = list(pairs) if np.iterable(pairs) and not isinstance(pairs, View) else [views]
     if not pairs:
-        raise OptionError("A mix needs at least one view, but none was passed.")
+        raise OptionError(
+            "A mix needs at least one view, but none was passed. Pass views with weights, such as "
+            "dl.mix({a: 0.7, b: 0.3})."
+        )
     for pair in pairs:
         view = pair[0] if isinstance(pair, tuple | list) and len(pair) == 2 else None
         if not isinstance(view, View):
@@ -187,6 +190,6 @@ def _check_length(length: int, weights: Sequence[Fraction]) -> None:
         if not share:
             least = math.ceil(1 / weights[number])
             raise OptionError(
-                f"Every view must have a row in each epoch, but with {length} rows view {number} "
-                f"has none. Set length={least}, or more."
+                f"Every view must have a row in each epoch, but with length={length}, view "
+                f"{number} has none. Set length={least}, or more."
             )

@@ -95,7 +95,10 @@ class Options(Keywords):
         if columns is not None:
             options["columns"] = names("columns", columns)
         if "batch_size" not in options:
-            raise OptionError("A loader needs batch_size, the number of rows in a batch.")
+            raise OptionError(
+                "A loader needs batch_size, the number of rows in a batch. Pass one, such as "
+                "batch_size=64."
+            )
         return cls(**options)
 
     def __post_init__(self) -> None:
@@ -107,7 +110,8 @@ class Options(Keywords):
             raise OptionError("rank and world_size belong together. Pass both of them, or neither.")
         if self.rank is not None and self.rank >= cast("int", self.world_size):
             raise OptionError(
-                f"rank must be less than world_size={self.world_size}, but it is {self.rank}."
+                f"rank must be less than world_size={self.world_size}, but it is {self.rank}. "
+                "Ranks are numbered from 0."
             )
         for name in ("row_ids", "progress"):
             object.__setattr__(self, name, flag(name, getattr(self, name)))
@@ -214,7 +218,7 @@ class Options(Keywords):
         Raises
         ------
         OptionError
-            When several image columns, or links, make this ambiguous.
+            When several image columns, or links, make the choice ambiguous.
         """
         images = [f.name for f in fields if is_of_images(f.htype)]
         return followed_image(fields, [n for n in images if self.size_of(n) is not None])
@@ -224,8 +228,8 @@ class Options(Keywords):
         how = self.collate_of(f)
         keys = [f"{f.name}_mask"] if how == "pad" else []
         resized = f.htype.pixels is not None and self.size_of(f.name) is not None
-        stacked = isinstance(f.htype.layout, Dense) or resized
-        if f.htype.nullable and (how or ("stack" if stacked else "list")) != "list":
+        is_stacked = isinstance(f.htype.layout, Dense) or resized
+        if f.htype.nullable and (how or ("stack" if is_stacked else "list")) != "list":
             keys.append(f"{f.name}_valid")
         return [] if callable(self.collate) else keys
 

@@ -19,11 +19,11 @@ from deeplake_lite.loader.make.decoded_cache import DecodedCache
 from deeplake_lite.loader.make.recipe import ColumnRecipe, Recipe
 from deeplake_lite.loader.make.sizes import (
     axes_in_mode,
+    convert_mode,
     counts_pixels,
-    in_mode,
     innermost,
     is_of_images,
-    sized,
+    resized_shape,
 )
 from deeplake_lite.loader.mix import samples_of
 from deeplake_lite.loader.order.shares import Shares
@@ -48,10 +48,10 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 AHEAD_SHARE = 0.1
-"""Share of the budget for rows read ahead. Batches made ahead get another share of this size."""
+"""Share of the budget for rows read ahead. Batches made ahead get a second share of this size."""
 
 MOST_AHEAD_SHARE = 0.3
-"""Maximum of this share. It grows with the size of rows, so that threads do not wait for memory."""
+"""Maximum of that share. It grows with the size of rows, so that threads do not wait for memory."""
 
 SAMPLE_ROWS = 64
 """Number of rows that are read at a time to find a non-null image."""
@@ -61,7 +61,7 @@ class BudgetSplit(NamedTuple):
     """The parts of a memory budget, in bytes."""
 
     ahead: int
-    """Part for rows read ahead. Batches made ahead get another part of this size."""
+    """Part for rows read ahead. Batches made ahead get a second part of this size."""
     stored: int
     """Part for cached rows in their stored form."""
     decoded: int
@@ -176,8 +176,8 @@ class Resources:
         # If not all rows fit in the cache, they are read while batches are made. Batches of large
         # rows then need a larger share, so that threads do not wait for memory.
         if total > budget - 2 * ahead or o.cache is None:
-            wanted = AHEAD * max(1, o.threads) * 2 * samples.row_bytes * o.batch_size
-            ahead = max(ahead, min(wanted, MOST_AHEAD_SHARE * budget))
+            needed = AHEAD * max(1, o.threads) * 2 * samples.row_bytes * o.batch_size
+            ahead = max(ahead, min(needed, MOST_AHEAD_SHARE * budget))
         rest = int(budget - 2 * ahead)
         if o.cache != "decoded":
             return BudgetSplit(int(ahead), rest, 0)
@@ -280,7 +280,7 @@ class Resources:
             sample = self.first_image(f)
             kind, dtype = sample.shape, str(sample.dtype)
         if size is not None:
-            shape = sized(f.htype, kind, size)
+            shape = resized_shape(f.htype, kind, size)
         return ColumnRecipe(f.htype, shape, collate, size, mode, dtype)
 
     def _mode_of(self, f: Field) -> str | None:
@@ -307,7 +307,7 @@ class Resources:
             return recipe
         axes = self.axes_of(f)
         if recipe.size is not None:
-            axes = sized(f.htype, axes, recipe.size)
+            axes = resized_shape(f.htype, axes, recipe.size)
         if not axes or not all(isinstance(size, int) for size in axes):
             return recipe
         dtype = f.htype.value_dtype or None
@@ -333,7 +333,7 @@ class Resources:
                 while isinstance(value, list):
                     value = value[0] if value else None
                 if value is not None:
-                    return in_mode(np.asarray(value), self._mode_of(f))
+                    return convert_mode(np.asarray(value), self._mode_of(f))
         return np.zeros((1, 1), np.uint8)
 
     @cached_property

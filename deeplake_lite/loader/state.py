@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.checks import integer
 from deeplake_lite.errors import OptionError
+from deeplake_lite.htypes.words import counted
 from deeplake_lite.loader.order.places import Progress
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def check_state(
     ------
     OptionError
         When the state belongs to another version, view, seed, shuffle or batch size. The message
-        says which, and how to fix it.
+        names the difference and a fix.
     """
     own = state_of(Progress(0), samples, shuffle, seed, shares)
     check_keys(state, own)
@@ -62,9 +63,10 @@ def check_state(
         )
     if state["view"] != own["view"] or state["rows"] != own["rows"]:
         raise OptionError(
-            f"The state belongs to another view of this version, with {state['rows']:,} rows, but "
-            f"this view has {own['rows']:,}. Run the same query, with the same seed if it draws "
-            "random rows, and select the same columns in the same order."
+            "The state belongs to another view of this version, with "
+            f"{counted(state['rows'], 'row')}, but this view has {own['rows']:,}. Run the same "
+            "query, with the same seed if it draws random rows, and select the same columns in the "
+            "same order."
         )
     if state["global_batch_size"] != own["global_batch_size"]:
         raise OptionError(_explain_batch_size(state["global_batch_size"], shares))
@@ -81,8 +83,8 @@ def check_keys(state: object, own: Mapping[str, object]) -> None:
     if not isinstance(state, Mapping) or state.keys() != own.keys():
         keys = f"the keys {sorted(map(str, state))}" if isinstance(state, Mapping) else "no keys"
         raise OptionError(
-            "A state must be the result of state_dict(), but it is of type "
-            f"{type(state).__name__} and has {keys}."
+            "A state must be the result of state_dict(), but this one is of type "
+            f"{type(state).__name__} and has {keys}. Pass what state_dict() returned."
         )
     if state.get("format", FORMAT) != FORMAT:
         raise OptionError(
@@ -99,10 +101,10 @@ def _explain_version(versions: list[str], samples: Samples) -> str:
             f"{len(views)}. Mix the same views."
         )
     pairs = zip(views, versions, strict=True)
-    view, wanted = next((view, wanted) for view, wanted in pairs if view.version != wanted)
+    view, required = next((view, required) for view, required in pairs if view.version != required)
     return (
-        f"The state belongs to version {wanted}, but this view is of version {view.version}. Open "
-        f"that version: dl.open({view.url!r}, version={wanted!r})."
+        f"The state belongs to version {required}, but this view is of version {view.version}. "
+        f"Open that version: dl.open({view.url!r}, version={required!r})."
     )
 
 

@@ -17,7 +17,7 @@ NAME = "the batch"
 """Name of a leaf without a key, in error messages."""
 
 
-def mapped(tree: object, change: Callable[[Any], object], *, lists: bool = False) -> Any:
+def map_leaves(tree: object, change: Callable[[Any], object], *, lists: bool = False) -> Any:
     """Return a tree with a function applied to its leaves.
 
     Parameters
@@ -31,17 +31,17 @@ def mapped(tree: object, change: Callable[[Any], object], *, lists: bool = False
 
     Examples
     --------
-    >>> mapped({"a": [1, (2, 3)], "b": 4}, str, lists=True)
+    >>> map_leaves({"a": [1, (2, 3)], "b": 4}, str, lists=True)
     {'a': ['1', ('2', '3')], 'b': '4'}
-    >>> mapped(({"a": [1, 2]}, 3), str)
+    >>> map_leaves(({"a": [1, 2]}, 3), str)
     ({'a': '[1, 2]'}, '3')
     """
     if isinstance(tree, Mapping):
-        return {key: mapped(value, change, lists=lists) for key, value in tree.items()}
+        return {key: map_leaves(value, change, lists=lists) for key, value in tree.items()}
     if lists and isinstance(tree, list):
-        return [mapped(value, change, lists=lists) for value in tree]
+        return [map_leaves(value, change, lists=lists) for value in tree]
     if isinstance(tree, tuple):
-        items = [mapped(value, change, lists=lists) for value in tree]
+        items = [map_leaves(value, change, lists=lists) for value in tree]
         return tree._make(items) if hasattr(tree, "_make") else tuple(items)
     return change(tree)
 
@@ -59,8 +59,8 @@ def leaves(tree: object, name: str = NAME) -> Iterator[tuple[str, Any]]:
             yield from leaves(branch, key)
 
 
-def paired(tree: object, model: object, name: str = NAME) -> Iterator[tuple[str, object, Any]]:
-    """Yield the key and value of each leaf, and the leaf at the same place in `model`.
+def pair_leaves(tree: object, model: object, name: str = NAME) -> Iterator[tuple[str, object, Any]]:
+    """Yield the key and value of each leaf, and the leaf at the same position in `model`.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def paired(tree: object, model: object, name: str = NAME) -> Iterator[tuple[str,
 
     Examples
     --------
-    >>> list(paired({"a": 1, "b": (2, 3)}, {"b": ("x", "y"), "a": "z"}))
+    >>> list(pair_leaves({"a": 1, "b": (2, 3)}, {"b": ("x", "y"), "a": "z"}))
     [('b[0]', 2, 'x'), ('b[1]', 3, 'y'), ('a', 1, 'z')]
     """
     if isinstance(model, Mapping):
@@ -79,20 +79,25 @@ def paired(tree: object, model: object, name: str = NAME) -> Iterator[tuple[str,
                 else f"it is of type {type(tree).__name__}"
             )  # fmt: skip
             raise LoaderError(
-                f"{name} must have the keys {sorted(model)} every time, but {actual}."
+                f"{name} must have the keys {sorted(model)} in every batch, but {actual}. Return "
+                "the same keys from every call of your transform."
             )
     elif isinstance(model, tuple):
         if not isinstance(tree, tuple) or len(tree) != len(model):
+            actual = (
+                f"its length is {len(tree)}" if isinstance(tree, tuple)
+                else f"it is of type {type(tree).__name__}"
+            )  # fmt: skip
             raise LoaderError(
-                f"{name} must be a tuple of {len(model)} every time, but it is of type "
-                f"{type(tree).__name__}."
+                f"{name} must be a tuple of length {len(model)} in every batch, but {actual}. "
+                "Return the same structure from every call of your transform."
             )
     else:
         yield name, tree, model
         return
     own = dict(_branches(tree, name))
     for key, branch in _branches(model, name):
-        yield from paired(own[key], branch, key)
+        yield from pair_leaves(own[key], branch, key)
 
 
 def nbytes(tree: object) -> int:

@@ -8,7 +8,7 @@ A query takes these steps, which `api` puts together:
 4. `result` builds a view.
 
 Other modules support these steps: `opening` opens the sources in FROM, `sources` reads them,
-`interrupt` stops a running query, `text_search` ranks strings, `completion` suggests continuations,
+`interrupt` stops a running query, `text_search` ranks strings, `completion` suggests completions,
 `magic` defines ``%%tql``, `plan_text` formats the output of `explain`, and `reference` generates
 the query reference in the manual.
 """
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 __all__ = ["ask", "complete", "explain", "in_thread", "make_plan", "query"]
 
-_HOMES = {
+_NAMES_BY_MODULE = {
     "api": "ask explain make_plan query",
     "parse.completion": "complete",
     "database.interrupt": "in_thread",
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+_MODULE_OF = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:
@@ -41,9 +41,9 @@ def __getattr__(name: str) -> Any:
 
     Importing DuckDB and sqlglot takes half a second, and a notebook can show images without them.
     """
-    if name not in _HOME_OF:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
     return value
 
 

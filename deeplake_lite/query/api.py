@@ -1,4 +1,4 @@
-"""The entry points of the query language: run a query, plan it, explain its result."""
+"""The entry points of the query language: run a query, plan a query, and explain a result."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from deeplake_lite.errors import (
     QueryError,
     QuerySyntaxError,
     QueryTypeError,
-    shown_briefly,
+    shorten_tracebacks,
 )
 from deeplake_lite.htypes.arrow_scalars import python_values
+from deeplake_lite.htypes.words import counted
 from deeplake_lite.query.bind import Binder, Params
 from deeplake_lite.query.parse.grammar import check_parts
 from deeplake_lite.query.parse.parsing import TOO_DEEP, parse
 from deeplake_lite.query.plan import Arrange, Expand, Sample
-from deeplake_lite.query.plan_text import named, plan_text
+from deeplake_lite.query.plan_text import plan_text, restore_names
 from deeplake_lite.query.result.view import to_view
 from deeplake_lite.query.run import clauses, execute
 from deeplake_lite.query.run.nested import only_value
@@ -75,11 +76,11 @@ def query(
     Raises
     ------
     QuerySyntaxError
-        For a syntax error, with its line and a caret.
+        For a syntax error. The message shows its line and a caret.
     QueryTypeError
         For values of the wrong kind or shape.
     ColumnNotFoundError, NotFoundError
-        For an unknown column or function, with the nearest names.
+        For an unknown column or function. The message suggests similar names.
 
     Examples
     --------
@@ -90,7 +91,7 @@ def query(
     >>> dl.query("SELECT SUM(x) AS total FROM 'memory://query-function-doc'")["total"][:]
     array([6])
     """
-    with shown_briefly():
+    with shorten_tracebacks():
         question = Question(text, () if params is None else params)
         return _run(question, Sources(view, sources), progress)
 
@@ -115,7 +116,7 @@ def _run(
         executed = execute.run(plan, progress, None if plan.clauses else most_rows)
     except (QueryError, InvalidValueError) as error:
         if isinstance(error, QueryTypeError):
-            error.args = (named(error.args[0], plan), *error.args[1:])
+            error.args = (restore_names(error.args[0], plan), *error.args[1:])
         plan.locate(error)
         raise
     table, rows = executed.table, np.arange(len(executed.table))
@@ -133,7 +134,8 @@ def _run(
 def explain(view: View) -> str:
     """Return the plan of the query behind a view, with row counts and times for each step."""
     if not isinstance(view.record, Record):
-        return f"{len(view):,} rows of {view.url}, {view.origin or 'all'}, without a query"
+        rows = counted(len(view), "row")
+        return f"{rows} of {view.url} ({view.origin or 'all rows'}), without a query"
     return plan_text(view.record.plan, view.record.steps)
 
 
@@ -208,6 +210,6 @@ def _weights(column: pa.ChunkedArray) -> NDArray[np.float64]:
         return np.asarray(column.cast(pa.float64()).fill_null(0).to_numpy())
     except pa.ArrowException as error:
         raise QueryTypeError(
-            f"SAMPLE BY needs a number for each row, but its values have type {column.type}. "
-            "CAST them."
+            f"SAMPLE BY needs a number for each row, but the weights have type {column.type}. "
+            "CAST the weights to numbers: CAST(x AS DOUBLE)."
         ) from error

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from sqlglot import exp
 
 from deeplake_lite.dataset.view import View
-from deeplake_lite.errors import NotFoundError, QueryError, shown_briefly
+from deeplake_lite.errors import NotFoundError, QueryError, shorten_tracebacks
 from deeplake_lite.query.api import query
 from deeplake_lite.query.parse.added_nodes import AT
 from deeplake_lite.query.parse.parsing import parse
@@ -58,10 +58,13 @@ def run_cell(line: str, cell: str, variables: Mapping[str, object]) -> tuple[Vie
     >>> name, result["x"][:]
     ('large', array([2, 3], dtype=int32))
     """
-    with shown_briefly(lines=False):
+    with shorten_tracebacks(lines=False):
         options = _LineParser(prog="%%tql", add_help=False).parse_args(line.split())
         if options.output is not None and not options.output.isidentifier():
-            raise QueryError(f"-o must name a variable, but it is {options.output!r}.")
+            raise QueryError(
+                f"-o must be followed by the name of a variable, but it is followed by "
+                f"{options.output!r}. Write, for example, -o result."
+            )
         views = {
             name: value
             for name, value in variables.items()
@@ -73,7 +76,7 @@ def run_cell(line: str, cell: str, variables: Mapping[str, object]) -> tuple[Vie
 
 
 class _LineParser(argparse.ArgumentParser):
-    """Parse the rest of the line after ``%%tql``."""
+    """Parse the arguments after ``%%tql``."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -83,13 +86,14 @@ class _LineParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise QueryError instead of exiting."""
         raise QueryError(
-            f"The first line must be %%tql [VIEW] [-o NAME], followed by the query: {message}."
+            "The first line must be %%tql [VIEW] [-o NAME], but it cannot be read: "
+            f"{message}. Write the query on the following lines."
         )
 
 
 def _find_view(name: str, views: Mapping[str, View]) -> View:
     if name not in views:
-        raise NotFoundError.named("variable with a view", name, views)
+        raise NotFoundError.named("view named", name, views)
     return views[name]
 
 

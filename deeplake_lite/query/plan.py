@@ -46,13 +46,13 @@ class Instance:
     staged: list[tuple[exp.Expr, tuple[str, ...]]] = field(default_factory=list)
     """Conditions on precomputed columns, with the names of these columns, in the order written.
     Conditions on columns that need no reading of values, such as SHAPE, come first."""
-    enough: int | None = None
+    rows_needed: int | None = None
     """Number of rows that the query needs; None for all rows that pass the conditions."""
 
 
 @dataclass(frozen=True, eq=False)
 class Udf:
-    """A tree that DuckDB evaluates by calling a function, such as one of row pairs or of groups."""
+    """A tree that DuckDB evaluates through a function, such as a tree over row pairs or groups."""
 
     name: str
     tree: Tree
@@ -72,7 +72,7 @@ class Output:
     column: str | None = None
     """Name of the column in DuckDB's result."""
     plain: Plain | None = None
-    """An unchanged column of a source; the plan's result has the row positions."""
+    """An unchanged column of a source; DuckDB's result has the row positions."""
     tensor: Tensor | None = None
     """A tensor that is computed on access; its keys are columns of DuckDB's result."""
     start: int | None = None
@@ -145,14 +145,14 @@ class Plan:
     """Columns of row positions by which to sort DuckDB's result."""
 
     def trees(self) -> Iterator[Tree]:
-        """Yield all trees that NumPy computes: before the SQL runs, while it runs, and after it."""
+        """Yield all trees that NumPy computes, before the SQL runs, while it runs or afterwards."""
         for instance in self.instances:
             yield from instance.precomputed.values()
         yield from (udf.tree for udf in self.udfs)
         yield from (output.tensor.tree for output in self.outputs if output.tensor is not None)
 
     def locate_output(self, error: LakeError, output: Output) -> None:
-        """Make an error point to the expression of an output, unless it already has a place."""
+        """Make an error point to the expression of an output, unless it already has a position."""
         if error.place is None and output.start is not None:
             error.place = Place.at(self.text, output.start)
 

@@ -81,9 +81,11 @@ def _show_instance(instance: Instance, plan: Plan, steps: tuple[Step, ...]) -> I
     for condition, names in instance.staged:
         for name in names:
             yield _show_column(instance, name, own)
-        enough = "" if instance.enough is None else f", until {instance.enough:,} rows pass"
+        limit = (
+            "" if instance.rows_needed is None else f", until {instance.rows_needed:,} rows pass"
+        )
         counts = _show_step(next(wheres, None))
-        yield f"│  ├─ where {_show_sql(condition, plan)}{enough} {counts}".rstrip()
+        yield f"│  ├─ where {_show_sql(condition, plan)}{limit} {counts}".rstrip()
     staged = {name for _, names in instance.staged for name in names}
     for name in instance.precomputed:
         if name not in staged:
@@ -124,7 +126,7 @@ def _bytes(count: int) -> str:
     return f"{count} B"
 
 
-def named(message: str, plan: Plan) -> str:
+def restore_names(message: str, plan: Plan) -> str:
     """Replace internal names in a DuckDB message with those in the query."""
     names = {
         name: text

@@ -6,7 +6,7 @@ from deeplake_lite.query import functions
 from deeplake_lite.query.bind.calls.allowed import ALLOWED
 
 CLAUSES = {
-    "`WITH name AS (select), …`": "Names queries for use in the ones that follow.",
+    "`WITH name AS (select), …`": "Names queries, so that those after them can refer to them.",
     "`SELECT [DISTINCT] expr [AS name], …`": (
         "The columns of the result. `*` and `* EXCLUDE (a, b)` work, too."
     ),
@@ -261,8 +261,7 @@ RULES = {
         "Dicts become JSON, and so do lists that mix strings with numbers. JSON has no times, so "
         "dicts cannot contain them. Lists can, and their items are times: `t BETWEEN $range[0] AND "
         "$range[1]`. In a select list, an array becomes a column of arrays, and a list a column of "
-        "lists. A result copies parameters and keeps them exactly, even when it is saved or "
-        "pickled."
+        "lists. A result keeps an exact copy of the parameters, even when it is saved or pickled."
     ),
     "Randomness": (
         "SAMPLE BY and `RANDOM()` without a seed draw a seed when the query runs. The result keeps "
@@ -273,7 +272,7 @@ RULES = {
         "`CURRENT_TIMESTAMP`, `CURRENT_DATE`, `CURRENT_TIME`, `LOCALTIMESTAMP`, `LOCALTIME` and "
         "`AGE(t)`, which is the time from `t` to the start of `CURRENT_DATE`, are in UTC on every "
         "machine. The clock is read once, when the query runs. The result keeps that time, even "
-        "when it is saved or pickled; run the query again for a newer one."
+        "when it is saved or pickled; run the query again to use the current time."
     ),
     "Your own functions": (
         "If a query result has computed columns, groups or joins, its saved or pickled view runs "

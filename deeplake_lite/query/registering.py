@@ -13,7 +13,7 @@ from deeplake_lite.brief import brief
 from deeplake_lite.errors import ExistsError, NotFoundError, QueryError, QueryTypeError
 from deeplake_lite.query.bind.calls.allowed import ALLOWED, GRAMMAR
 from deeplake_lite.query.bind.calls.call import NAMED
-from deeplake_lite.query.bind.calls.known import AGGREGATES, NAMES
+from deeplake_lite.query.bind.calls.function_names import AGGREGATES, NAMES
 from deeplake_lite.query.functions import REGISTRY
 from deeplake_lite.query.functions.user import OWN, Returns, declared_type, entry
 from deeplake_lite.query.parse.parsing import parse
@@ -93,7 +93,8 @@ def _check_name(key: str, *, override: bool) -> None:
     """
     if not key.isidentifier():
         raise QueryTypeError(
-            f"The name of a function must consist of letters, digits and _, but it is {brief(key)}."
+            "The name of a function must consist of letters, digits and _, but it is "
+            f"{brief(key)}. Choose a different name=."
         )
     if not _is_callable(key):
         raise QueryTypeError(
@@ -102,7 +103,8 @@ def _check_name(key: str, *, override: bool) -> None:
         )
     if key in built_in() and not override:
         raise ExistsError(
-            f"A function {key} already exists. Choose a different name=, or pass override=True."
+            f"A built-in function {key} already exists. Choose a different name=, or pass "
+            "override=True."
         )
 
 
@@ -129,7 +131,7 @@ def built_in() -> frozenset[str]:
 
 
 def unregister(name: str) -> None:
-    """Remove a function that you registered. If it replaced a built-in function, restore that.
+    """Remove a function that you registered, and restore the built-in function that it replaced.
 
     Raises
     ------

@@ -84,12 +84,12 @@ class Kind:
         return any(kind.name == "json" or kind.holds_json for kind in inner)
 
     @property
-    def listed(self) -> Kind:
+    def as_list(self) -> Kind:
         """Kind of a list of values of this kind."""
         return Kind("list", names=self.names, htype=self.htype, item=self)
 
     @property
-    def of_item(self) -> Kind:
+    def item_kind(self) -> Kind:
         """Kind of an item in a list of this kind."""
         if self.names:
             return Kind("class", names=self.names)
@@ -105,7 +105,7 @@ class Kind:
             self, htype=None, dtype=dtype if dtype and self.name == "number" else self.dtype
         )
 
-    def beside(self, other: Kind) -> Kind:
+    def combine(self, other: Kind) -> Kind:
         """Return the kind of a column with values of this kind and of another kind.
 
         It has the properties that both kinds have in common. If either may be NaN, so may the
@@ -130,9 +130,9 @@ class Kind:
             real=self.real or other.real,
             htype=self.htype if str(self.htype) == str(other.htype) else _common(self, other),
             dtype=self.dtype if self.dtype == other.dtype else "",
-            item=reduce(Kind.beside, items) if items else None,
-            parts=tuple((name, part.beside(its)) for name, part, its in pairs),
-            key=self.key.beside(other.key) if self.key and other.key else None,
+            item=reduce(Kind.combine, items) if items else None,
+            parts=tuple((name, part.combine(its)) for name, part, its in pairs),
+            key=self.key.combine(other.key) if self.key and other.key else None,
         )
 
 
@@ -258,7 +258,7 @@ class Call:
 
     @cached_property
     def _hash(self) -> int:
-        """Hash, which is cached, since otherwise each lookup would hash all trees below it."""
+        """The hash, cached because otherwise each lookup would hash all trees below this one."""
         return hash((self.name, self.args, self.options))
 
 
@@ -301,7 +301,7 @@ type Tree = Cell | Meta | Given | Literal_ | Call | Index | Grouped | Choice
 
 
 def children(tree: Tree) -> Iterator[Tree]:
-    """Yield the trees directly below a tree whose keys are in the same environment."""
+    """Yield the direct children of a tree, except those with keys in another environment."""
     match tree:
         case Call(args=args):
             yield from args

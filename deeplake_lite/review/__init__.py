@@ -6,7 +6,7 @@ and `neighbour_cache` caches them. `votes` judges labels by the labels of neighb
 `predictions` writes queries that compare a model's predictions with the truth.
 """
 
-from deeplake_lite.review.predictions import agreement, compared, pairs
+from deeplake_lite.review.predictions import agreement, comparison_query, pairs
 from deeplake_lite.review.ranking import ask, suspects
 
-__all__ = ["agreement", "ask", "compared", "pairs", "suspects"]
+__all__ = ["agreement", "ask", "comparison_query", "pairs", "suspects"]

@@ -30,7 +30,7 @@ class Labels:
     values: list[Any]
     """Value in the column for each class number."""
     htype: Htype
-    """The column's type, made non-nullable."""
+    """The column's type without nulls."""
 
     @classmethod
     def of(cls, view: View, name: str) -> Self:
@@ -52,8 +52,8 @@ class Labels:
         classes = f.htype.classes
         if classes is not None:
             codes = np.ma.filled(labels, -1).astype(np.int64)
-            known = len(classes.names) or int(codes.max(initial=-1)) + 1
-            return cls(codes, list(range(known)), htype)
+            count = len(classes.names) or int(codes.max(initial=-1)) + 1
+            return cls(codes, list(range(count)), htype)
         plain = with_none(labels)
         is_valid = np.array([v is not None for v in plain], bool)
         values, inverse = np.unique(

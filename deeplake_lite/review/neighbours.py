@@ -91,7 +91,7 @@ def largest(values: Vectors, count: int) -> Rows:
     [[1, 3], [2, 3]]
     """
     width = values.shape[1]
-    high = int((width / count) ** 0.5)  # columns per tile: both steps take equally long
+    high = int((width / count) ** 0.5)  # columns per tile, such that both steps take equally long
     tiles = width // max(high, 1)
     if tiles <= count:
         return np.argpartition(values, -count, axis=1)[:, -count:]

@@ -31,14 +31,16 @@ def pairs(view: View) -> Iterator[tuple[str, str]]:
     for prediction in fields:
         if _MARK.search(prediction.name):
             truths = [f for f in fields if not _MARK.search(f.name) and _measure(f, prediction)]
-            rest = _MARK.sub("", prediction.name).strip("_-. /")
-            named = [f for f in truths if f.name.strip("_-. /") == rest]
-            for truth in named or (truths if len(truths) == 1 else []):
+            stem = _MARK.sub("", prediction.name).strip("_-. /")
+            same_name = [f for f in truths if f.name.strip("_-. /") == stem]
+            for truth in same_name or (truths if len(truths) == 1 else []):
                 yield truth.name, prediction.name
 
 
 def agreement(view: View, truth: str, prediction: str) -> str:
-    """Return the SQL expression for the agreement of two columns, a condition or a share.
+    """Return the SQL expression for the agreement of two columns.
+
+    The expression is a condition or, for boxes and masks, a number from 0 to 1.
 
     Raises
     ------
@@ -57,13 +59,13 @@ def agreement(view: View, truth: str, prediction: str) -> str:
     if measure is None:
         raise SchemaError(
             "The truth and the prediction must both be classes, numbers, strings, boxes or masks, "
-            f"or the prediction must be class scores, but the type of {truth!r} is {a.htype} and "
-            f"that of {prediction!r} is {b.htype}. Choose other columns."
+            f"or the prediction must be class scores, but column {truth!r} is {a.htype} and column "
+            f"{prediction!r} is {b.htype}. Choose other columns."
         )
     return measure
 
 
-def compared(
+def comparison_query(
     view: View,
     truth: str,
     prediction: str,
@@ -81,7 +83,8 @@ def compared(
         Names of columns of classes, numbers, strings, boxes or masks. For classes, the prediction
         may also be one score per class.
     agree : bool
-        Whether to select rows in which the columns agree, and not rows in which they differ.
+        Whether to select the rows in which the columns agree, instead of those in which they
+        differ.
     threshold : float
         Minimum intersection over union of boxes, or share of equal pixels of masks, to agree.
 
@@ -94,11 +97,11 @@ def compared(
     --------
     >>> import deeplake_lite as dl
     >>> schema = {"label": dl.ClassLabel(["a", "b"]), "pred": dl.ClassLabel(["a", "b"])}
-    >>> ds = dl.create("memory://compared-doc", schema)
+    >>> ds = dl.create("memory://comparison_query-doc", schema)
     >>> ds.append({"label": ["a", "b"], "pred": ["a", "a"]})
-    >>> compared(ds, "label", "pred")
+    >>> comparison_query(ds, "label", "pred")
     'SELECT * WHERE NOT label = pred'
-    >>> len(ds.query(compared(ds, "label", "pred")))
+    >>> len(ds.query(comparison_query(ds, "label", "pred")))
     1
     """
     measure = agreement(view, truth, prediction)
@@ -130,8 +133,8 @@ def _measure(truth: Field, prediction: Field) -> str | None:
 
 def _boxes(htype: Htype) -> Coordinates | None:
     """Return the coordinates of a type of boxes, or None for other types."""
-    places = htype.coordinates
-    return places if places is not None and places.marks == "boxes" else None
+    coordinates = htype.coordinates
+    return coordinates if coordinates is not None and coordinates.marks == "boxes" else None
 
 
 def _are_scores(htype: Htype) -> bool:

@@ -1,4 +1,4 @@
-"""Rankings of rows by how likely their labels are wrong, as views with two more columns.
+"""Rankings of rows by how likely their labels are wrong, as views with two additional columns.
 
 Like a query result, such a view stores its parameters, so it can be saved, pickled and computed
 again.
@@ -13,13 +13,14 @@ import numpy as np
 from deeplake_lite import checks
 from deeplake_lite.brief import brief
 from deeplake_lite.dataset.read.reading import read_values
-from deeplake_lite.dataset.read.virtual import KnownColumn, TakenColumn, VirtualTable, source_of
+from deeplake_lite.dataset.read.virtual import MemoryColumn, ViewColumn, VirtualTable, source_of
 from deeplake_lite.dataset.saved.question import Question
 from deeplake_lite.dataset.selection import RowSelection
 from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import InvalidValueError, OptionError, SchemaError
 from deeplake_lite.htypes import Scalar
 from deeplake_lite.htypes.layouts import Dense
+from deeplake_lite.htypes.words import counted
 from deeplake_lite.query.parse.names import unused
 from deeplake_lite.review.confident import judge
 from deeplake_lite.review.labels import Labels
@@ -63,7 +64,7 @@ def suspects(
     """Return the rows with the most suspicious labels first. See `View.suspects`."""
     if not isinstance(by, str) or by not in _METHODS:
         raise OptionError(
-            f"by must be 'embedding' or 'scores', but it is {brief(by, 80)}. {_way_out(view, by)}"
+            f"by must be 'embedding' or 'scores', but it is {brief(by, 80)}. {_hint_for(view, by)}"
         )
     neighbours = checks.integer("neighbours", neighbours, 1)
     pinned = View(view.rows, view.columns, view.origin)
@@ -74,12 +75,13 @@ def suspects(
     suspicion, suggested = _METHODS[by](judged, f, labels.at(rows), neighbours)
     params = {"label": label, "by": by, "column": f.name, "neighbours": neighbours}
     question = Question(f"suspects of {label} by {f.name}", params, asked=pinned, kind="suspects")
-    # Columns of an earlier ranking are replaced. Other columns with these names are kept.
+    # Columns of an earlier ranking are replaced. If other columns have these names, the new columns
+    # get different ones.
     others = (f.name for f in judged.schema if not _is_ranked(judged, f))
     names = unused(others, SUSPICION, SUGGESTED)
     added: dict[str, VirtualColumn] = {
-        names[0]: KnownColumn(Scalar("float32"), Scalar("float32").encode(suspicion)),
-        names[1]: KnownColumn(labels.htype, labels.cells(suggested)),
+        names[0]: MemoryColumn(Scalar("float32"), Scalar("float32").encode(suspicion)),
+        names[1]: MemoryColumn(labels.htype, labels.cells(suggested)),
     }
     return _build_ranking(judged, added, np.argsort(-suspicion, kind="stable"), question)
 
@@ -120,7 +122,7 @@ def _build_ranking(
 ) -> View:
     """Return a view with added columns and its rows in the given order."""
     rows = np.arange(len(view))
-    taken = {f.name: TakenColumn(view, f, rows) for f in view.schema.fields if f.name not in added}
+    taken = {f.name: ViewColumn(view, f, rows) for f in view.schema.fields if f.name not in added}
     columns = {**taken, **added}
     table = VirtualTable(
         columns,
@@ -135,9 +137,10 @@ def _build_ranking(
 
 
 def _column(view: View, by: By, name: str | None, *, other_than: str) -> Field:
-    """Return the column to judge by.
+    """Return the column by which to judge the labels.
 
-    This is the named column, a suitable column named like `by`, or the only suitable column.
+    This is the column that the caller names, a suitable column whose name is `by`, or the only
+    suitable column.
     """
     fits = [f for f in view.schema.fields if f.name != other_than and _fits(f, by)]
     if name is not None:
@@ -162,16 +165,16 @@ def _column(view: View, by: By, name: str | None, *, other_than: str) -> Field:
     return (same_name or fits)[0]
 
 
-def _way_out(view: View, name: str) -> str:
-    """Return the hint for a wrong `by`, which may be the name of a suitable column."""
-    ways: tuple[By, ...] = ("embedding", "scores")
-    for way in ways:
-        if name in view and _fits(view.field(name), way):
-            return f"Pass the column separately: by={way!r}, column={name!r}."
+def _hint_for(view: View, name: str) -> str:
+    """Return the hint for an invalid `by`, which may be the name of a suitable column."""
+    methods: tuple[By, ...] = ("embedding", "scores")
+    for method in methods:
+        if name in view and _fits(view.field(name), method):
+            return f"Pass the column separately: by={method!r}, column={name!r}."
     columns = ", ".join(repr(f.name) for f in view.schema.fields if f.htype.is_embedding)
     if not columns:
         return "There is no column of embeddings. Add a column of type dl.Embedding."
-    return f"Columns of embeddings: {columns}."
+    return f"To use embeddings, pass by='embedding' and one of these as column=: {columns}."
 
 
 _NEEDED = {
@@ -247,8 +250,8 @@ def _by_scores(view: View, f: Field, labels: Labels, neighbours: int) -> Judgeme
     if labels.htype.classes is None or classes < names:
         raise SchemaError(
             f"There must be one score per class of a ClassLabel, but column {f.name!r} has "
-            f"{classes} scores, and the type of the labels is {labels.htype}. Choose another "
-            "column."
+            f"{counted(classes, 'score')} per row, and the type of the labels is {labels.htype}. "
+            "Choose another column."
         )
 
     def blocks() -> Iterator[tuple[slice, NDArray[np.float32]]]:

@@ -46,7 +46,7 @@ def votes(
     weights = np.where(rows >= 0, np.maximum(cosines, _LEAST_WEIGHT), 0)
     theirs, own = codes[rows], codes[:, np.newaxis]
     mine = np.where(theirs == own, weights, 0).sum(axis=1)
-    every = weights.sum(axis=1)
+    total = weights.sum(axis=1)
     support = np.stack(
         [np.where(theirs == voted[:, np.newaxis], weights, 0).sum(axis=1) for voted in theirs.T],
         axis=1,
@@ -54,5 +54,5 @@ def votes(
     best = support.argmax(axis=1)[:, np.newaxis]
     ahead = np.take_along_axis(support, best, axis=1)[:, 0] > mine
     suggested = np.where(ahead, np.take_along_axis(theirs, best, axis=1)[:, 0], codes)
-    share = np.divide(mine, every, out=np.ones_like(mine), where=every > 0)
+    share = np.divide(mine, total, out=np.ones_like(mine), where=total > 0)
     return (1 - share).astype(np.float32), suggested

@@ -128,8 +128,8 @@ class ArraySpec:
         start, length : int
             The range.
         view : callable
-            Called with the concatenated bytes of this range for n rows, and with n; returns an
-            array (n, *shape).
+            Takes the concatenated bytes of this range in n rows, and n; returns an array
+            (n, *shape).
 
         Examples
         --------
@@ -172,7 +172,7 @@ class ArraySpec:
         }
 
 
-def room_for(shape: tuple[int, ...], dtype: str, path: str) -> NDArray[Any]:
+def allocate(shape: tuple[int, ...], dtype: str, path: str) -> NDArray[Any]:
     """Allocate an array for data to be read from `path`.
 
     Raises
@@ -180,9 +180,9 @@ def room_for(shape: tuple[int, ...], dtype: str, path: str) -> NDArray[Any]:
     TooLargeError
         If there is not enough memory.
 
-    >>> room_for((2, 3), "int8", "0/c1/data").shape
+    >>> allocate((2, 3), "int8", "0/c1/data").shape
     (2, 3)
-    >>> room_for((2**60, 3), "int8", "0/c1/data")
+    >>> allocate((2**60, 3), "int8", "0/c1/data")
     Traceback (most recent call last):
     deeplake_lite.errors.TooLargeError: Reading 1,152,921,504,606,846,976 entries of 0/c1/data takes
     3,458,764,513,820,540,928 bytes, but there is not enough memory. Read fewer rows at a time.

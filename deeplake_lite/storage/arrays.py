@@ -23,10 +23,10 @@ import numpy as np
 
 from deeplake_lite.errors import DamagedError, LakeError
 from deeplake_lite.storage import chunks
-from deeplake_lite.storage.array_spec import ArraySpec, Index, room_for
+from deeplake_lite.storage.array_spec import ArraySpec, Index, allocate
+from deeplake_lite.storage.block_lists import limit_blocks
 from deeplake_lite.storage.checksums import checksum
 from deeplake_lite.storage.chunk_cache import ChunkCache
-from deeplake_lite.storage.few import few_blocks
 from deeplake_lite.storage.repo import in_thread, stream
 
 if TYPE_CHECKING:
@@ -49,10 +49,10 @@ THREADED_BYTES = 64 * 1024
 """Minimum size of chunks that are compressed in a thread."""
 
 CHECKED_BYTES = 2**20
-"""Maximum allocation without first checking the array against the lake's document."""
+"""Largest allocation, in bytes, before which the array's size is not checked (`check`)."""
 
 MANY_ROWS = 2**20
-"""Number of rows above which this check also makes sure that the last chunk exists."""
+"""Number of rows above which `check` also makes sure that the last chunk exists."""
 
 SPILL_BYTES = 32 * 2**20
 """Minimum size of an array's pending rows for writing full chunks before the commit."""
@@ -107,8 +107,8 @@ class SlotArray:
     def forked(self) -> SlotArray:
         """Return a copy for further edits. From now on, this array must only be read."""
         fork = copy.copy(self)
-        fork._appended = few_blocks(self._appended)
-        slots, values = (few_blocks([pair[part] for pair in self._updates]) for part in (0, 1))
+        fork._appended = limit_blocks(self._appended)
+        slots, values = (limit_blocks([pair[part] for pair in self._updates]) for part in (0, 1))
         fork._updates = list(zip(slots, values, strict=True))
         fork._spilled_sums, fork._new_sums = dict(self._spilled_sums), dict(self._new_sums)
         fork._shared = True
@@ -161,14 +161,14 @@ class SlotArray:
         return await self.read(np.arange(await self.length()))
 
     async def _allocate(self, rows: int) -> NDArray[Any]:
-        """Allocate an array for the values of the given slots, (rows, *shape)."""
+        """Allocate an array for the values of `rows` slots, (rows, *shape)."""
         if rows * self.spec.row_bytes > CHECKED_BYTES:
             await self.check()
-        return room_for((rows, *self.spec.shape), self.spec.dtype, self.path)
+        return allocate((rows, *self.spec.shape), self.spec.dtype, self.path)
 
     @property
     def dirty(self) -> bool:
-        """Whether anything is pending."""
+        """Whether there are pending edits."""
         return self._new or bool(self._appended) or bool(self._updates)
 
     async def read(self, slots: Slots, out: NDArray[Any] | None = None) -> NDArray[Any]:
@@ -277,8 +277,8 @@ class SlotArray:
             rows -= len(part)
             if not rows:
                 break
-        # In the shared cache, which other tables keep using, the last chunk may still have the
-        # fewer rows of the committed version.
+        # Other tables keep using the shared cache. Its copy of the last chunk may only have the
+        # rows of the committed version.
         self._cache = ChunkCache()
 
     async def write(self, session: Session) -> None:
@@ -314,8 +314,8 @@ class SlotArray:
         """Write rows from `start` to the new end of the array; create the array if it is new."""
         if self._new:
             if await session.has(f"{self.path}/zarr.json"):
-                # There is an array here in the tip of the branch, but the edits removed it by
-                # restoring a version from before it was created.
+                # The tip of the branch has this array, but the edits have removed it: they
+                # restored a version that is older than the array.
                 await session.delete_tree(self.path)
             await session.create_array(self.path, self.spec, len(rows))
         else:
@@ -477,11 +477,11 @@ class SlotArray:
 
         numbers = range(span.start // size, -(-stop // size))
         cached = {n: rows for n in numbers if (rows := self._cache.get((self.path, n))) is not None}
-        wanted = [n for n in numbers if n not in cached]
-        expected = {n: await self._expected(n) for n in wanted} if self._checked else {}
+        uncached = [n for n in numbers if n not in cached]
+        expected = {n: await self._expected(n) for n in uncached} if self._checked else {}
         rest = "/0" * len(spec.shape)
         if missing := await self._session.each_chunk(
-            self.path, wanted, rest, take, spec.most_bytes
+            self.path, uncached, rest, take, spec.most_bytes
         ):
             raise ValueError(f"chunk {min(missing)} is missing.")
         if spec.is_narrow:

@@ -49,10 +49,11 @@ SIDE = 64
 """Number of rows and of columns in one chunk of the table."""
 
 LEVEL_ROWS = 4
-"""Number of table rows for each level of a column; the rows of a sequence precede its items'."""
+"""Number of table rows for each level of a column. The rows of a sequence precede those of its
+items."""
 
 ROWS_OF = "rows"
-"""Group of the arrays that list the rows of the lake, which has the first rows of the table."""
+"""Group of the arrays that list the rows of the lake. It uses the first rows of the table."""
 
 OFFSETS = {
     name: offset
@@ -168,11 +169,13 @@ class Checksums:
         return self._blocks[down, across]
 
     def _row(self, path: str) -> int:
-        """Return the row of an array: ``<generation>/<column>[/items…]/<name>``."""
+        """Return the table row of the array at ``<generation>/<column>[/items…]/<name>``."""
         _, group, *items, name = path.split("/")
         first = 0 if group == ROWS_OF else self._rows.get(group)
         if first is None:
-            raise DamagedError(f"The lake has no checksums for {path}. Restore it from a backup.")
+            raise DamagedError(
+                f"The lake has no checksums for {path}. Restore the lake from a backup."
+            )
         return first + LEVEL_ROWS * len(items) + OFFSETS[name]
 
     def _key(self, down: int, across: int) -> str:

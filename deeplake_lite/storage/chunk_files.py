@@ -175,7 +175,7 @@ class ChunkFiles:
         most: int,
         stop: threading.Event,
     ) -> list[int]:
-        """Pass chunks with known files to `take` until `stop` is set; return the other chunks."""
+        """Pass each chunk whose file is known to `take`, until `stop` is set; return the others."""
         left = []
         for chunk in numbers:
             if stop.is_set():
@@ -368,8 +368,8 @@ def _map(name: str) -> memoryview | None:
     """Return a memory-mapped file, or None if it cannot be mapped.
 
     This is safe because chunk files never change, and a file that a vacuum deletes stays readable
-    as long as it is mapped. Maps are shared: the weak dictionary forgets one when the last view of
-    it is gone.
+    as long as it is mapped. Maps are shared: the weak dictionary drops a map when its last view is
+    gone.
     """
     mapped = _mapped.get(name)
     if mapped is None:
@@ -403,7 +403,7 @@ def _read_at(descriptor: int, start: int, length: int) -> bytes:
 
 
 def chunk_names(manifest: bytes, expected: Manifest | None = None) -> Iterator[tuple[Place, str]]:
-    """Yield the place and the file name of each chunk in a manifest.
+    """Yield the index and the file name of each chunk in a manifest.
 
     Chunks that are inlined or virtual, or that do not begin at the first byte of a file, are left
     out.
@@ -411,7 +411,7 @@ def chunk_names(manifest: bytes, expected: Manifest | None = None) -> Iterator[t
     Raises
     ------
     ValueError
-        If the bytes are not a manifest for a single array in the format that this release knows.
+        If the bytes are not a manifest for a single array in the format that this release reads.
     DamagedError
         If this is not the expected manifest.
     """
@@ -444,7 +444,7 @@ def _place(data: bytes, index: int) -> Place:
 
 
 def _is_set(data: bytes, offset: int) -> bool:
-    """Return whether the field `offset` is set and not 0, so that the chunk begins later."""
+    """Return whether the chunk does not begin at the first byte, so that `offset` is not 0."""
     return bool(offset) and struct.unpack_from("<Q", data, offset)[0] != 0
 
 

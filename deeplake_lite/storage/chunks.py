@@ -1,4 +1,4 @@
-"""Arithmetic of chunks: find the chunks that contain given rows or bytes, without any I/O.
+"""Chunk arithmetic: find the chunks that contain given rows or bytes, without any I/O.
 
 A chunk of a `SlotArray` has ``chunk_rows`` rows. A heap is a sequence of bytes, cut into chunks of
 a fixed size; `plan_reads` combines the extents of cells into few byte ranges, each in one chunk.

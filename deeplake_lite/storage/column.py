@@ -47,7 +47,7 @@ class Place:
     lengths: Mapping[str, int] = field(default_factory=dict)
     """Committed lengths of arrays that do not have one entry per slot, by path (FORMAT.md, §2)."""
     heaps: Mapping[str, int] = field(default_factory=dict)
-    """Number of the first unused chunk, by path of an array ``values``."""
+    """Number of the first unused chunk of each array ``values``, by path."""
     checksums: Checksums | None = None
     """Checksums of the stored chunks of the arrays."""
     checked: bool = False
@@ -73,7 +73,7 @@ class Place:
         return replace(self, path=path, slots=self.length(path))
 
     def length(self, path: str) -> int | None:
-        """Return the committed length that the document has for a path, or None."""
+        """Return the committed length that the document records for a path, or None."""
         return self.lengths.get(path.partition("/")[2])
 
 
@@ -125,10 +125,10 @@ class Column(ABC):
 
     @abstractmethod
     async def digests(self, slots: Slots) -> NDArray[np.uint64]:
-        """Return digests, (n,) uint64, which are equal for equal cells; nulls have their own."""
+        """Return digests, (n,) uint64. Equal cells have equal digests, and so do nulls."""
 
     def digest(self, cells: Cells) -> NDArray[np.uint64]:
-        """Return the digests of `cells`, which may be unstored."""
+        """Return the digests of `cells`, which need not be stored."""
         return digests_of(self.htype.layout, cells)
 
     @abstractmethod

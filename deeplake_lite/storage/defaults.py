@@ -37,13 +37,13 @@ def cells_of_new_rows(f: Field, is_live: NDArray[np.bool_]) -> Cells:
     MissingDefaultError
         If there are live rows, and the column has no default and is not nullable.
     """
-    live, gone = np.flatnonzero(is_live), np.flatnonzero(~is_live)
-    parts = [default_cells(f, len(live))] if len(live) or not len(gone) else []
-    if len(gone):
-        parts.append(f.htype.encode([f.htype.blank] * len(gone)))
+    live, deleted = np.flatnonzero(is_live), np.flatnonzero(~is_live)
+    parts = [default_cells(f, len(live))] if len(live) or not len(deleted) else []
+    if len(deleted):
+        parts.append(f.htype.encode([f.htype.blank] * len(deleted)))
     if len(parts) == 1:
         return parts[0]
-    return take(concat(parts), np.argsort(np.concatenate([live, gone])))
+    return take(concat(parts), np.argsort(np.concatenate([live, deleted])))
 
 
 def default_cells(f: Field, count: int) -> Cells:

@@ -207,13 +207,13 @@ async def check_arrays(arrays: dict[str, SlotArray], slots: Slots | None) -> lis
         except LakeError as error:
             damage.append(Damage(None, f"{name}: {error}"))
             continue
-        wanted = np.arange(await array.length()) if slots is None else slots
-        keys = wanted // array.spec.chunk_rows
+        selected = np.arange(await array.length()) if slots is None else slots
+        keys = selected // array.spec.chunk_rows
         order, runs = chunks.group(keys)
         for run in runs:
             try:
-                await array.read(wanted[order[run]])
+                await array.read(selected[order[run]])
             except Exception as error:  # codecs raise all kinds of errors for damaged bytes
-                lost = wanted[order[run]].tolist() if slots is not None else [None]
+                lost = selected[order[run]].tolist() if slots is not None else [None]
                 damage += [Damage(slot, f"{name}: {error}") for slot in lost]
     return damage

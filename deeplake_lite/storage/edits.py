@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from deeplake_lite.storage.few import few_blocks
+from deeplake_lite.storage.block_lists import limit_blocks
 
 if TYPE_CHECKING:
     from deeplake_lite.storage.arrays import Slots
@@ -62,8 +62,8 @@ class Edits:
         """Return a copy of the edits that can be extended."""
         return replace(
             self,
-            deleted=few_blocks(self.deleted),
-            updated={column: few_blocks(slots) for column, slots in self.updated.items()},
+            deleted=limit_blocks(self.deleted),
+            updated={column: limit_blocks(slots) for column, slots in self.updated.items()},
             tried=set(self.tried),
         )
 

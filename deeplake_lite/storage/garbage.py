@@ -52,7 +52,7 @@ def files_of(folder: Path, versions: Iterable[Mapping[str, Any]]) -> set[str]:
     return files
 
 
-def missing(folder: Path, versions: Iterable[Mapping[str, object]]) -> set[str]:
+def missing_files(folder: Path, versions: Iterable[Mapping[str, object]]) -> set[str]:
     """Return the missing files of versions, ignoring transaction logs.
 
     Raises
@@ -64,7 +64,7 @@ def missing(folder: Path, versions: Iterable[Mapping[str, object]]) -> set[str]:
     return {name for name in files if not (folder / name).is_file()}
 
 
-def count(folder: Path, files: Iterable[str], older_than: datetime) -> dict[str, int]:
+def count_files(folder: Path, files: Iterable[str], older_than: datetime) -> dict[str, int]:
     """Return the number of files of each kind that are older than a time, and their total size."""
     counts = {"bytes": 0, **dict.fromkeys(KINDS, 0)}
     for name in files:

@@ -47,10 +47,10 @@ import numpy as np
 
 from deeplake_lite.errors import DamagedError, StorageError, TooLargeError
 from deeplake_lite.storage import chunks
-from deeplake_lite.storage.array_spec import room_for
+from deeplake_lite.storage.array_spec import allocate
+from deeplake_lite.storage.block_lists import limit_pieces
 from deeplake_lite.storage.chunk_cache import ChunkCache
 from deeplake_lite.storage.compression import CRC32C, ZSTD, zstd
-from deeplake_lite.storage.few import few_pieces
 from deeplake_lite.storage.frames import unzstd
 from deeplake_lite.storage.repo import gather
 
@@ -85,8 +85,8 @@ PENDING = 2**61
 """Starts from this value on are offsets in the bytes of the open transaction."""
 
 STRADDLE_BYTES = 2**20
-"""Maximum number of bytes that a straddling cell may have in the last full chunk to be moved to the
-tail as a whole."""
+"""A straddling cell is moved to the tail as a whole if at most this many of its bytes are in the
+last full chunk."""
 
 IN_FLIGHT = 16
 """Maximum number of concurrent reads."""
@@ -130,7 +130,7 @@ class _Buffer:
         return self._size
 
     def add(self, pieces: Sequence[Buffer], size: int) -> None:
-        """Append pieces of `size` bytes, which the caller must not modify until `own` or `take`."""
+        """Append pieces of `size` bytes in total, which must not change before `own` or `take`."""
         self._pieces += pieces
         self._size += size
 
@@ -229,7 +229,7 @@ class Heap:
     def forked(self) -> Heap:
         """Return a copy for further edits. From now on, this heap must only be read."""
         fork = copy.copy(self)
-        fork._open, fork._writes = _Buffer(few_pieces(self._open.pieces())), list(self._writes)
+        fork._open, fork._writes = _Buffer(limit_pieces(self._open.pieces())), list(self._writes)
         # If an edit fails, the next edit writes different bytes to the same chunk numbers.
         fork._mine = ChunkCache(MINE_BYTES)
         return fork
@@ -262,7 +262,7 @@ class Heap:
         # These are offsets in the transaction's bytes; bytes before `at` have already been added.
         while end >= (boundary := (self._written + 1) * self.chunk_bytes):
             self._open.add(_between(buffers, starts, ends, at, boundary), boundary - at)
-            if self._first < 0:  # only when a chunk is full, which most transactions never have
+            if self._first < 0:  # only when a chunk is full; most transactions never fill one
                 self._first = await claims.claim(f"{self.path}/values")
             self._fork = await claims.fork()
             if self._new:
@@ -313,7 +313,7 @@ class Heap:
             return np.frombuffer(b"".join(await self.read(extents)), np.uint8)
         self._check_extents(extents)
         starts, lengths = extents[extents[:, 1] > 0].T
-        out = room_for((int(lengths.sum()),), "uint8", self.path)
+        out = allocate((int(lengths.sum()),), "uint8", self.path)
         to = np.cumsum(lengths) - lengths
         for name, is_here in (("tail", starts < 0), ("values", starts >= 0)):
             if is_here.any():

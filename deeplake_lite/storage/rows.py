@@ -1,7 +1,7 @@
 """The rows of a lake, with their slots, order and ids.
 
 A row never leaves its slot. `Rows.order` maps positions to slots, and is None as long as the row at
-position *i* is in slot *i*. Deleting or reordering rows changes nothing but the order.
+position *i* is in slot *i*. Deleting or reordering rows only changes the order.
 
 Each slot has a row id, an int64 that is unique across branches and machines::
 
@@ -75,7 +75,7 @@ class IdRuns:
         return cls(slots[starts], ids[starts], np.diff(np.append(starts, len(ids))))
 
     def at(self, slots: Slots) -> NDArray[np.int64]:
-        """Return the ids of slots, which must be in the runs."""
+        """Return the ids of `slots`, which must be in the runs."""
         if len(self.slots) == 1:
             return np.asarray(slots + (self.ids[0] - self.slots[0]))
         run = np.searchsorted(self.slots, slots, side="right") - 1
@@ -171,7 +171,7 @@ class Rows:
             self._loaded = True
 
     def share(self, other: Rows) -> None:
-        """Share the order and ids that have been read by `other`, which is of the same version."""
+        """Share the order and ids that `other`, which is of the same version, has read."""
         self.order = self._stored_order = other._stored_order
         self._loaded = True
         self.share_ids(other)
@@ -257,7 +257,7 @@ class Rows:
         return ids
 
     async def has_any(self, ids: NDArray[np.int64]) -> bool:
-        """Return whether a row has or may get one of the ids, because the id's block is taken."""
+        """Return whether one of the ids is, or may yet be, used by a row, as its block is taken."""
         taken = await self.blocks.read_all()
         return bool(np.isin(ids >> COUNTER_BITS, taken).any())
 
@@ -318,7 +318,7 @@ class Rows:
             damage = await self._verify_blocks()
         if not damage:
             repeated = (await self._live_runs()).repeated().tolist()
-            damage = [Damage(slot, "row ids: another row has this id, too") for slot in repeated]
+            damage = [Damage(slot, "row ids: another row has the same id") for slot in repeated]
         return damage
 
     async def _verify_blocks(self) -> list[Damage]:
@@ -371,7 +371,7 @@ class Rows:
         await self._order_array.rewrite(session, start, rest, new=not self._had_order)
 
     async def _draw(self, count: int) -> NDArray[np.int64]:
-        """Return new ids. What is left of the last block is used first."""
+        """Return new ids. Unused ids of the last block come first."""
         parts = []
         while count:
             if not self._ids_left:
@@ -394,7 +394,7 @@ class Rows:
     async def _without_collision(
         self, ids: NDArray[np.int64], blocks: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Mark `blocks` as taken, and move ids to new blocks where another writer drew the same.
+        """Mark `blocks` as taken; move ids to a new block if another writer drew the same one.
 
         Two writers that draw the same block do not see each other's rows until they commit. The
         second writer to commit moves its ids to another block.

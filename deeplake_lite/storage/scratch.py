@@ -22,7 +22,7 @@ On an object store, a claim begins at a random chunk within that distance after 
 is taken, and the commit checks that nobody else has taken the same chunks. In both cases, some
 chunk numbers are never used. The distance shrinks with the number of chunks that are left.
 
-If a process is killed, its lock becomes free. The next writer that looks at its file notices this
+If a process is killed, its lock becomes free. The next writer that looks at its file detects this
 and removes the file, and thereby the claim. The chunks that the dead process has written belong to
 no version, and a vacuum deletes them.
 """
@@ -41,7 +41,7 @@ from uuid import uuid4
 
 from deeplake_lite.errors import DamagedError
 from deeplake_lite.lazy import LazyModule
-from deeplake_lite.storage.repo import in_thread, local_folder, run, translated_files
+from deeplake_lite.storage.repo import in_thread, local_folder, run, translate_file_errors
 from deeplake_lite.storage.repo.locks import take_lock
 from deeplake_lite.storage.state import MOST_CHUNKS, State
 
@@ -119,7 +119,7 @@ class _Chunks:
     """The chunks that were in a session when an edit ended.
 
     Copying a session is expensive, so the next edit writes to the same session. If that edit fails,
-    the session contains the chunks of both edits. To get only the chunks from before, it is then
+    the session contains the chunks of both edits. A session with only the earlier chunks is then
     recreated from the serialized form, which was saved before the session was handed over.
     """
 
@@ -150,7 +150,8 @@ class Ranges:
         local = local_folder(repository.url) is not None
         folder = repository.writers_folder() if local else None
         self._registration = None if folder is None else Registration.enter(folder, version)
-        # `release` is not called for a handle that is just dropped. The finalizer leaves then.
+        # `release` is not called for a handle that is just dropped. Then the finalizer calls
+        # `leave`.
         entry = self._registration
         self._leave = None if entry is None else weakref.finalize(self, entry.leave)
         self._claims: dict[str, int] = {}
@@ -170,9 +171,9 @@ class Ranges:
             end = self._end(path)
             return min(MOST_CHUNKS, end + secrets.randbelow(room(end)))
         with self._repository.lock("claims"):
-            # Read the claims of others before the end of the heap. A writer that commits first
+            # Read the claims of other writers before the end of the heap. A writer that commits
             # moves the end and then withdraws its claim, so at least one of our two reads sees its
-            # chunks. If we read in the opposite order, it could do both in between, unnoticed.
+            # chunks. If we read in the opposite order, it could do both between our reads.
             others = [claims[path] for claims in self._registration.others() if path in claims]
             self._claims[path] = first_free(self._end(path), others)
             self._registration.write(self._claims)
@@ -197,7 +198,7 @@ def room(end: int) -> int:
 
 
 def first_free(end: int, claims: Iterable[int]) -> int:
-    """Return the first chunk from `end` on with enough room before the next claim of others.
+    """Return the first chunk from `end` on with enough room before the next of the claims.
 
     >>> first_free(0, []), first_free(0, [0]), first_free(0, [0, 4096]), first_free(0, [8192])
     (0, 4096, 8192, 0)
@@ -263,7 +264,7 @@ class Registration:
         """Register a writer."""
         registration = cls(folder, uuid4().hex, version)
         try:
-            with translated_files():
+            with translate_file_errors():
                 registration._lock = take_lock(folder / f"{registration._name}.lock")
             registration.write({})
         except BaseException:
@@ -275,7 +276,7 @@ class Registration:
         """Publish the claims, so that other writers keep clear of them."""
         note = Note(started=self._started.isoformat(), version=self._version, claims=claims)
         draft = self._folder / f"{self._name}.draft"
-        with translated_files():
+        with translate_file_errors():
             draft.write_text(json.dumps(note))
             draft.replace(self._folder / f"{self._name}.json")
 
@@ -295,7 +296,7 @@ class Registration:
         try:
             for kind in ("draft", "json"):
                 self._remove(kind)
-        finally:  # an interrupt must not leave the lock held for the life of this process
+        finally:  # after an interrupt, this process must not hold the lock until it ends
             if self._lock is not None:
                 self._lock.close()
         self._remove("lock")
@@ -328,7 +329,7 @@ def open_transactions(folder: Path, *, but: str = "") -> list[Note]:
         When the folder is not writable.
     """
     notes = []
-    with translated_files():
+    with translate_file_errors():
         for path in map(folder.joinpath, os.listdir(folder) if folder.exists() else ()):
             if path.suffix != ".json" or path.stem == but:
                 continue
@@ -354,7 +355,7 @@ def clear_dead(folder: Path) -> None:
         When the folder is not writable.
     """
     open_transactions(folder)
-    with translated_files():
+    with translate_file_errors():
         for path in list(folder.iterdir()):
             of_writer = re.fullmatch(r"[0-9a-f]{32}", path.stem) is not None
             if path.suffix == ".ticket" or (of_writer and path.suffix in (".lock", ".draft")):
@@ -392,11 +393,11 @@ def _parse_note(document: Any) -> Note:
 
     >>> _parse_note({"started": "2026-01-31T00:00:00+00:00", "version": "X", "claims": {"v": -1}})
     Traceback (most recent call last):
-    ValueError: a claim before the first chunk
+    ValueError: a claim begins before the first chunk
     """
     claims = {str(heap): int(start) for heap, start in document["claims"].items()}
     if min(claims.values(), default=0) < 0:
-        raise ValueError("a claim before the first chunk")
+        raise ValueError("a claim begins before the first chunk")
     if datetime.fromisoformat(document["started"]).tzinfo is None:
-        raise ValueError("a time without a time zone")
+        raise ValueError("the start has no time zone")
     return Note(started=document["started"], version=str(document["version"]), claims=claims)

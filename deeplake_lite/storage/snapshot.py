@@ -89,8 +89,8 @@ class Snapshot:
         """Return this table as the source of a copy, which must only be read.
 
         Copied cells get new hashes, which would hide damage. So everything that is read from a
-        source, including pending edits, is verified against its checksums and hashes, and damaged
-        cells raise an error.
+        source, including pending edits, is verified against its checksums and hashes, and reading
+        a damaged cell raises an error.
         """
         source = copy.copy(self)
         source._is_source = True
@@ -200,13 +200,13 @@ class Snapshot:
     def flat(self, column: str, slots: Slots) -> FlatCells:
         """Return the concatenated bytes of the cells of a ragged column in `slots`."""
         ragged = self._column(column)
-        assert isinstance(ragged, RaggedColumn), "only ragged columns are bytes"
+        assert isinstance(ragged, RaggedColumn), "only ragged columns have bytes"
         return run(ragged.read_flat(slots))
 
     def part(self, column: str, slots: Slots, index: Index) -> DenseCells | None:
-        """Return the part at `index` of each cell of a dense column, reading only these bytes.
+        """Return the part at `index` of each cell of a dense column, reading only its bytes.
 
-        Returns None if that is not possible or would save nothing.
+        Return None if that is not possible or would save nothing.
         """
         dense = self._column(column)
         return run(dense.read_part(slots, index)) if isinstance(dense, DenseColumn) else None

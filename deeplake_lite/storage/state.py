@@ -1,7 +1,7 @@
 """The document of a version: a JSON object in the attributes of the root group.
 
-It contains the format number, the schema, the user's metadata, and numbers that tell which parts of
-arrays and heaps are in use. Everything else is in arrays. The document is checked completely before
+It contains the format number, the schema, the user's metadata, and the sizes of the parts of arrays
+and heaps that are in use. Everything else is in arrays. The document is checked completely before
 any part of it is used, because a write that relies on a wrong number would overwrite data.
 """
 
@@ -70,7 +70,7 @@ class State:
     heaps: Mapping[str, int] = field(default_factory=dict)
     """Number of the chunk after the last taken one, by path of an array ``values``."""
     lengths: Mapping[str, int] = field(default_factory=dict)
-    """Length of each array without exactly one entry per slot, by path in the generation."""
+    """Length of each array that does not have one entry per slot, by path in the generation."""
     checksums: Mapping[str, int] = field(default_factory=dict)
     """First row of each column in the table of checksums, by column id."""
     metadata: Mapping[str, object] = field(default_factory=dict)
@@ -93,7 +93,7 @@ class State:
             "checksums": dict(self.checksums),
             "metadata": dict(self.metadata),
         }
-        return {KEY: sealed(document)}
+        return {KEY: add_digest(document)}
 
     @classmethod
     def from_json(cls, attributes: Mapping[str, object]) -> State:
@@ -104,7 +104,7 @@ class State:
         FormatError
             When the document has a newer format, or there is none.
         DamagedError
-            When the document is not what was written, or contradicts itself.
+            When the document does not match its digest, or contradicts itself.
         """
         document = attributes.get(KEY)
         if not isinstance(document, dict) or type(document.get("format")) is not int:
@@ -117,7 +117,7 @@ class State:
                 f"This lake has format {document['format']}, but this release reads formats up to "
                 f"{FORMAT}. Upgrade: pip install -U deeplake-lite."
             )
-        check_seal(document, "The lake's metadata document")
+        check_digest(document, "The lake's metadata document")
         try:
             return cls._read(document)
         except FormatError:
@@ -162,14 +162,14 @@ class State:
         return self if schema is self.schema else replace(self, schema=schema)
 
 
-def sealed(document: Mapping[str, object]) -> dict[str, object]:
+def add_digest(document: Mapping[str, object]) -> dict[str, object]:
     """Return a JSON object with its digest added.
 
-    >>> document = sealed({"a": 1})
+    >>> document = add_digest({"a": 1})
     >>> document
     {'a': 1, 'digest': 'c5e3762ffc8453c6'}
-    >>> check_seal(document, "This")
-    >>> check_seal({**document, "a": 2}, "This")
+    >>> check_digest(document, "This")
+    >>> check_digest({**document, "a": 2}, "This")
     Traceback (most recent call last):
     deeplake_lite.errors.DamagedError: This does not match its digest. Restore the lake from ...
     """
@@ -178,10 +178,10 @@ def sealed(document: Mapping[str, object]) -> dict[str, object]:
     return {**bare, DIGEST: xxhash.xxh3_64_hexdigest(text.encode())}
 
 
-def check_seal(document: Mapping[str, object], name: str) -> None:
+def check_digest(document: Mapping[str, object], name: str) -> None:
     """Reject a JSON object that does not match its digest. Raises DamagedError."""
     try:
-        sound = sealed(document)[DIGEST] == document.get(DIGEST)
+        sound = add_digest(document)[DIGEST] == document.get(DIGEST)
     except (TypeError, ValueError, RecursionError):
         sound = False
     if not sound:
@@ -239,4 +239,7 @@ def _check_layout(name: str, layout: Layout) -> None:
     if isinstance(layout, Dense):
         size = prod(layout.shape) * np.dtype(layout.dtype).itemsize
         if size > MOST_ROW_BYTES:
-            raise ValueError(f"a cell of column {name!r} would take {size} bytes.")
+            raise ValueError(
+                f"a cell of column {name!r} would take {size} bytes, but the limit is "
+                f"{MOST_ROW_BYTES}."
+            )

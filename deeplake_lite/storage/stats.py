@@ -19,7 +19,7 @@ KINDS = "biufM"
 
 
 def empty_bounds(dtype: np.dtype[Any]) -> tuple[object, object]:
-    """Return the bounds of a chunk without numbers, which are the largest and smallest values.
+    """Return the bounds of a chunk without numbers: the dtype's largest and smallest values.
 
     >>> empty_bounds(np.dtype("int8"))
     (np.int8(127), np.int8(-128))

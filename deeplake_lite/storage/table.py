@@ -200,7 +200,7 @@ class Table(Snapshot):
     ) -> Slots:
         """Append rows, given as blocks of cells by column id, and return their slots.
 
-        New row ids are drawn unless `ids` contains an id for each row of all blocks.
+        New row ids are drawn unless `ids` is given, with one id for each row of all blocks.
         """
         return self._write_rows([f.id for f in self.schema], blocks, [], ids)
 
@@ -309,7 +309,7 @@ class Table(Snapshot):
             if f.htype.nullable and f.id in old and not old[f.id].nullable:
                 run(self._edited(f.id).make_nullable(f.htype))
 
-    def note_restored(self, version: str, older: str) -> None:
+    def record_restore(self, version: str, older: str) -> None:
         """Record that the edits replace `version` with the rows of `older`."""
         edits, _ = self._more_edits()
         edits.restored = (version, older)
@@ -330,7 +330,8 @@ class Table(Snapshot):
         MovedError
             When the edits cannot be applied to the tip directly.
         ConflictError
-            When the branch has meanwhile moved, on an object store. Nothing is lost; call again.
+            When the branch has moved in the meantime, on an object store. Nothing is lost; call
+            this method again.
         StorageError
             When the store did not confirm the commit. Call `landed` before calling this again.
         """
@@ -416,7 +417,7 @@ class Table(Snapshot):
         """Return whether the edits can be applied to `tip` without copying cells.
 
         Writers' claims may overlap, because on an object store they begin at random, and a large
-        transaction may outgrow its room. So the chunks themselves are looked for at the tip.
+        transaction may outgrow its room. So the chunks themselves are looked up at the tip.
         """
         edits, _ = self._open_edits()
         if tip.generation != self.state.generation:
@@ -486,8 +487,8 @@ class Table(Snapshot):
             self._scratch.release()
 
     def _open_edits(self) -> tuple[Edits, Scratch | Direct]:
-        assert self.edits is not None, "a table takes edits after edit()"
-        assert self._scratch is not None, "and for a branch, after on_branch()"
+        assert self.edits is not None, "edit() comes first"
+        assert self._scratch is not None, "on_branch() comes first"
         return self.edits, self._scratch
 
     def _more_edits(self) -> tuple[Edits, Scratch | Direct]:

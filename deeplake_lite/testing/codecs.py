@@ -39,7 +39,7 @@ def check_config(codec: Codec) -> None:
     )
     for copy in copies:
         assert copy == codec, f"{copy!r} != {codec!r}"
-        assert hash(copy) == hash(codec), f"{codec!r} has two hashes"
+        assert hash(copy) == hash(codec), f"{codec!r} and its copy have different hashes"
         assert copy.get_config() == config, f"{copy!r} != {config!r}"
     assert type(codecs.get(codec.name)) is type(codec), f"{codec.name!r} is not registered"
 
@@ -72,7 +72,7 @@ def check_encode_decode(
             assert (decoded.shape, decoded.dtype) == (array.shape, little), (
                 f"{codec!r} decoded {little} {array.shape} to {decoded.dtype} {decoded.shape}"
             )
-            _check_own(decoded)
+            _check_memory(decoded)
         if tolerance:
             difference = np.abs(decoded.astype(float) - array.astype(float)).mean()
             assert difference <= tolerance, f"{codec!r} changed pixels by {difference} on average"
@@ -107,7 +107,7 @@ def check_file(codec: ImageCodec, data: bytes, expected: NDArray[Any]) -> None:
     """
     _check_header(codec, data, expected)
     decoded = codec.decode(data, (), expected.dtype)
-    _check_own(decoded)
+    _check_memory(decoded)
     np.testing.assert_array_equal(decoded, expected, strict=True)
 
 
@@ -188,7 +188,7 @@ def _layouts(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
         yield array[::-1].copy()[::-1]
 
 
-def _check_own(array: NDArray[Any]) -> None:
+def _check_memory(array: NDArray[Any]) -> None:
     """Check that an array is writeable, contiguous and little-endian."""
     assert array.flags.writeable, "the array is read-only"
     assert array.flags.c_contiguous, "the array is not contiguous"
@@ -198,10 +198,12 @@ def _check_own(array: NDArray[Any]) -> None:
 def _check_header(codec: ImageCodec, data: bytes, expected: NDArray[Any]) -> None:
     """Check that probing predicts the result of decoding."""
     assert codec.matches(data), f"{codec!r} does not recognize its own file"
-    assert codecs.sniff(data).name == codec.name, f"{codecs.sniff(data)!r} claims the file"
+    assert codecs.sniff(data).name == codec.name, f"sniff returned {codecs.sniff(data)!r}"
     for buffer in (data, bytearray(data), memoryview(data)):
         header = codec.probe(buffer)
-        assert header == Header(expected.shape, expected.dtype.name), f"{header}: {expected.shape}"
+        assert header == Header(expected.shape, expected.dtype.name), (
+            f"{codec!r} probed {header}, but the array has shape {expected.shape}"
+        )
         assert all(type(size) is int for size in header.shape), header
 
 

@@ -33,15 +33,15 @@ def check_config(htype: Htype) -> None:
     >>> check_config(htypes.Array("float32", (None, 3), nullable=True))
     """
     config = json.loads(json.dumps(htype.get_config(), allow_nan=False))
-    known = {name: getattr(htypes, name) for name in htypes.__all__}
-    known[type(htype).__name__] = type(htype)  # the type may come from another package
+    names = {name: getattr(htypes, name) for name in htypes.__all__}
+    names[type(htype).__name__] = type(htype)  # the type may come from another package
     for copy in (
         htypes.from_config(config),
-        eval(repr(htype), known),
+        eval(repr(htype), names),
         pickle.loads(pickle.dumps(htype)),
     ):
         assert copy == htype, f"{copy!r} != {htype!r}"
-        assert hash(copy) == hash(htype), f"{htype!r} has two hashes"
+        assert hash(copy) == hash(htype), f"{htype!r} and its copy have different hashes"
         assert copy.layout == htype.layout, f"{copy.layout} != {htype.layout}"
         assert repr(copy) == repr(htype), f"{copy!r} != {htype!r}"
     assert htype != replace(htype, nullable=not htype.nullable)

@@ -17,11 +17,11 @@ C function has returned. Other instructions are not interrupted."""
 class Interrupted:
     """An interrupted operation. Its truth value is false if the operation finished earlier.
 
-    The error is kept, as in a notebook, so that its traceback keeps objects alive.
+    It holds on to the error, as a notebook does, so that the traceback keeps objects alive.
     """
 
     def __init__(self, operation: Callable[[], object], moment: int) -> None:
-        """Interrupt an operation at its moment number `moment`, counted from 1."""
+        """Run an operation, and interrupt it at moment number `moment`, counted from 1."""
         self._left = moment
         self.error: KeyboardInterrupt | None = None
         self.place = ""
@@ -47,22 +47,22 @@ class Interrupted:
                 raise KeyboardInterrupt
 
 
-def interrupted_everywhere(operation: Callable[[], object], check: Callable[[str], object]) -> int:
+def interrupt_everywhere(operation: Callable[[], object], check: Callable[[str], object]) -> int:
     """Interrupt an operation at one moment after another, until it finishes before the interrupt.
 
-    Each error stays alive until the next error, with all objects that its traceback refers to.
+    Each error, with all objects to which its traceback refers, stays alive until the next error.
 
     Parameters
     ----------
     operation : callable
         The operation, which is called repeatedly.
     check : callable
-        Called after each interrupt, with the place that was interrupted.
+        Called after each interrupt, with the function and line that were interrupted.
 
     Returns
     -------
     int
-        Number of the first moment that the operation did not reach.
+        Number of the first moment before which the operation finished.
     """
     moment = 1
     while interrupted := Interrupted(operation, moment):

@@ -1,4 +1,4 @@
-"""A model of a lake in plain dicts, to compare real lakes with.
+"""A model of a lake in plain dicts, for comparison with real lakes.
 
 A `Content` is the content of one version: columns, rows by id, and metadata. `merge` merges two
 versions by the same rules as the lake: three-way by row, cell, column and metadata key. A
@@ -114,7 +114,7 @@ def difference(a: Content, b: Content) -> ModelChanges:
 
 
 class NoDefaultError(Exception):
-    """A new column has neither a default nor nulls to fill its rows with."""
+    """A new column has no default and is not nullable, so it has no value for existing rows."""
 
 
 class Missing:
@@ -140,7 +140,7 @@ class Base:
 def merge(
     base: Base, ours: Content, theirs: Content, side: Side
 ) -> tuple[Content, set[Conflict], frozenset[Unresolved]]:
-    """Merge their changes since `base` into our content.
+    """Merge the changes from `base` to `theirs` into `ours`.
 
     Returns the merged content, the conflicts, and the same conflicts as unresolved values. With
     "raise", conflicts are resolved as with "ours".
@@ -169,15 +169,15 @@ class _Merger:
         """Return whether both sides derive from the same column of the base."""
         return c in self.base.columns and not self._is_unresolved("column", c)
 
-    def _changed(self, side: Content, i: int, c: str) -> bool:
+    def _is_changed(self, side: Content, i: int, c: str) -> bool:
         """Return whether a cell of a side differs from the base, or has an unresolved base."""
         if c not in side.columns or i not in side.rows:
             return False
         return self._is_unresolved("cell", c, i) or side.rows[i][c] != self.base.rows[i][c]
 
-    def _touched(self, side: Content, i: int) -> bool:
+    def _is_touched(self, side: Content, i: int) -> bool:
         """Return whether a side changed a cell in a row of the base."""
-        return any(self._has_base(c) and self._changed(side, i, c) for c in self.base.columns)
+        return any(self._has_base(c) and self._is_changed(side, i, c) for c in self.base.columns)
 
     def content(self) -> Content:
         columns = self._columns()
@@ -185,7 +185,7 @@ class _Merger:
         missing = [i for i in self.theirs.rows if i not in self.ours.rows]
         new = {i for i in missing if i not in self.base.rows and not self._is_unresolved("row", i)}
         added = [i for i in missing if i in new]
-        revived = sorted(i for i in missing if i not in new and self._revived(i))
+        revived = sorted(i for i in missing if i not in new and self._is_revived(i))
         rows = ours | {i: self._copy_row(i, self.theirs, columns) for i in added + revived}
         metadata = {
             k: self._choose(
@@ -240,7 +240,7 @@ class _Merger:
         ours, theirs = self.ours.columns.get(c), self.theirs.columns.get(c)
         side = self.ours if theirs is None else self.theirs
         if self._has_base(c):
-            changed = any(self._changed(side, i, c) for i in self._shared(side))
+            changed = any(self._is_changed(side, i, c) for i in self._shared(side))
             added = any(
                 i not in self.base.rows for i in side.rows if not self._is_unresolved("row", i)
             )
@@ -261,7 +261,7 @@ class _Merger:
         that the winning side lacks are dropped.
         """
         winner = (self.theirs if self.wins else self.ours).columns
-        while clashing := self._clashing(columns):
+        while clashing := self._find_clashes(columns):
             renamed = any(c in winner and columns[c].name != winner[c].name for c in clashing)
             for c in clashing:
                 name = columns[c].name
@@ -276,7 +276,7 @@ class _Merger:
         return columns
 
     @staticmethod
-    def _clashing(columns: dict[str, ModelColumn]) -> set[str]:
+    def _find_clashes(columns: dict[str, ModelColumn]) -> set[str]:
         def clash(a: str, b: str) -> bool:
             return a == b or a.startswith(b + "/") or b.startswith(a + "/")
 
@@ -288,17 +288,18 @@ class _Merger:
         }
 
     def _stays(self, i: int) -> bool:
-        """Return whether our row stays. If they removed it, but we changed it, that conflicts."""
+        """Return whether our row stays. If they removed it, but we changed it, this conflicts."""
         if i in self.theirs.rows:
             return True
-        if self._is_unresolved("row", i) or (i in self.base.rows and self._touched(self.ours, i)):
+        is_old = i in self.base.rows
+        if self._is_unresolved("row", i) or (is_old and self._is_touched(self.ours, i)):
             self._collide(("row", None, i), "row", i)
             return not self.wins
-        return i not in self.base.rows
+        return not is_old
 
-    def _revived(self, i: int) -> bool:
+    def _is_revived(self, i: int) -> bool:
         """Return whether a row that we removed returns. If they changed it, that is a conflict."""
-        if not self._is_unresolved("row", i) and not self._touched(self.theirs, i):
+        if not self._is_unresolved("row", i) and not self._is_touched(self.theirs, i):
             return False
         self._collide(("row", None, i), "row", i)
         return self.wins
@@ -315,9 +316,9 @@ class _Merger:
             return self.theirs.rows[i][c]
         ours, theirs = self.ours.rows[i][c], self.theirs.rows[i][c]
         if i in self.base.rows and not self._is_unresolved("row", i) and self._has_base(c):
-            if not self._changed(self.theirs, i, c):
+            if not self._is_changed(self.theirs, i, c):
                 return ours
-            if not self._changed(self.ours, i, c):
+            if not self._is_changed(self.ours, i, c):
                 return theirs
         if ours != theirs:
             self._collide(("cell", column.name, i), "cell", c, i)

@@ -58,7 +58,7 @@ class Request:
 
 
 class SlowStore:
-    """A server, in a thread, of the files of a folder as objects in `BUCKET`.
+    """A server thread that serves the files of a folder as objects in `BUCKET`.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class SlowStore:
     def __init__(self, folder: Path, latency: float) -> None:
         self._folder, self._latency = folder, latency
         self.requests = self.bytes = 0
-        """Number of requests and of bytes that have been served."""
+        """Numbers of requests and bytes that have been served."""
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._writers: set[asyncio.StreamWriter] = set()
@@ -140,7 +140,7 @@ class SlowStore:
         return _file(path, request.headers) if path.is_file() else Response(404, {}, NOT_FOUND)
 
     def _list(self, query: Mapping[str, str]) -> Response:
-        """Return the keys with a prefix, grouping keys with the delimiter by the part before it."""
+        """List the keys with a prefix; group keys with the delimiter by the part before it."""
         prefix, delimiter = query.get("prefix", ""), query.get("delimiter")
         folder = self._folder / prefix.rpartition("/")[0]
         objects, prefixes = [], set()

@@ -26,7 +26,7 @@ TINY = {
     "dataset.write.blocks.STREAMED_ROWS": 3,
     "dataset.read.reading.ITER_ROWS": 3,
 }
-"""Tiny values of constants, by their path within the package."""
+"""Tiny values for constants, by path within the package."""
 
 
 @contextmanager

@@ -45,7 +45,7 @@ def freeze(value: object) -> object:
 
 
 def stored(htype: Htype, values: Sequence[object]) -> list[Any]:
-    """Return frozen values, as a column returns them after storing them. The type is trusted.
+    """Return the frozen values that a correct column type returns after storing the given values.
 
     >>> from deeplake_lite.htypes import Scalar
     >>> stored(Scalar("int8", nullable=True), [1, None])

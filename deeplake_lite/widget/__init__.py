@@ -1,6 +1,6 @@
 """The dataset browser in notebooks. Python keeps the data, and JavaScript draws them.
 
-`browser` defines the widget, `display` its base class for notebooks, and `shown` its state.
+`browser` defines the widget, `display` its base class for notebooks, and `browser_state` its state.
 `difference` shows two versions side by side. `messages` dispatches the page's requests to the parts
 of the browser, which are in folders: `requests` for queries, selections, saved views and versions,
 `images` for the grid, `filters` for facets, `row` for a single row, `edits` for editing, and

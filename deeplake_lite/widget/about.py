@@ -14,10 +14,10 @@ from deeplake_lite.widget.stored import stored_field
 
 if TYPE_CHECKING:
     from deeplake_lite.dataset.view import View
-    from deeplake_lite.widget.shown import Shown
+    from deeplake_lite.widget.browser_state import BrowserState
 
 
-def about_of(shown: Shown) -> dict[str, object]:
+def about_of(shown: BrowserState) -> dict[str, object]:
     """Describe the lake and the shown columns."""
     tags = tag_column(shown.base.schema)
     return {
@@ -44,7 +44,7 @@ def _columns(view: View) -> list[dict[str, Any]]:
     return [{**column, "stored": stored_field(view, f) is not None} for column, f in columns]
 
 
-def state_of(shown: Shown) -> dict[str, object]:
+def state_of(shown: BrowserState) -> dict[str, object]:
     """Describe the shown query result."""
     return {
         "generation": shown.generation,

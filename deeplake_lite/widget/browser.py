@@ -14,8 +14,9 @@ from deeplake_lite import checks
 from deeplake_lite.brief import brief
 from deeplake_lite.dataset.read.values import decode_pool
 from deeplake_lite.dataset.show import title_of
-from deeplake_lite.errors import InvalidValueError, LakeError, shown_briefly
+from deeplake_lite.errors import InvalidValueError, LakeError, shorten_tracebacks
 from deeplake_lite.widget.about import about_of, state_of
+from deeplake_lite.widget.browser_state import BrowserState
 from deeplake_lite.widget.display import Display
 from deeplake_lite.widget.edits.editing import Editing
 from deeplake_lite.widget.filters.facets import Facets
@@ -32,7 +33,6 @@ from deeplake_lite.widget.review.mapping import Map
 from deeplake_lite.widget.review.reviewing import Reviewing
 from deeplake_lite.widget.row.detail import Detail
 from deeplake_lite.widget.row.history import History
-from deeplake_lite.widget.shown import Shown
 from deeplake_lite.widget.static import html as static_page
 from deeplake_lite.widget.static.strip import strip
 from deeplake_lite.widget.traits import Positions, QueryText, ShownView
@@ -127,7 +127,7 @@ class Browser(Display):
     def __init__(self, view: View, *, cache_bytes: int = Thumbnails.MEMORY) -> None:
         # While `_applying` is set, setting the traits runs no query.
         self._lock, self._applying = threading.RLock(), True
-        self._shown = Shown.of(view)
+        self._shown = BrowserState.of(view)
         self.thumbnails = Thumbnails(
             self._shown.base.url, checks.integer("cache_bytes", cache_bytes, 0)
         )
@@ -154,7 +154,7 @@ class Browser(Display):
     # ---- shown rows
 
     @property
-    def shown(self) -> Shown:
+    def shown(self) -> BrowserState:
         """The shown state."""
         return self._shown
 
@@ -183,13 +183,13 @@ class Browser(Display):
             self.part(Editing).check_moves(view)
             self._rerun_query(lambda shown: shown.with_base(view))
 
-    def _rerun_query(self, change: Callable[[Shown], Shown]) -> None:
+    def _rerun_query(self, change: Callable[[BrowserState], BrowserState]) -> None:
         """Run the query on other rows. If that fails, show the error and all rows."""
         try:
             self._update(change(self._shown))
         except LakeError as error:
             self._update(change(self._shown.without_query))
-            self.complain(error)
+            self.report_error(error)
 
     def refresh(self) -> None:
         """Show the dataset as it is now. Selected rows that still exist stay selected.
@@ -214,7 +214,7 @@ class Browser(Display):
     def renew(self, ds: Dataset) -> None:
         """Show the current version of a dataset, after a commit."""
         with self._lock:
-            self._rerun_query(lambda shown: shown.renewed(ds))
+            self._rerun_query(lambda shown: shown.renew(ds))
 
     # ---- edits
 
@@ -229,7 +229,8 @@ class Browser(Display):
             What to do about cells that another writer has changed since they were shown here:
             write these edits ("ours"), or keep the other writer's values ("theirs"). Tags from
             both are kept. With either choice, unlike in `Dataset.rebase`, rows and columns that
-            another writer removed stay removed. Their edits are dropped, and the page lists them.
+            another writer removed stay removed. Edits of these rows and columns are dropped, and
+            the page lists them.
 
         Returns
         -------
@@ -255,7 +256,7 @@ class Browser(Display):
         >>> w.commit() == ds.version
         True
         """
-        with self._lock, shown_briefly():
+        with self._lock, shorten_tracebacks():
             return self.part(Editing).commit(message, on_conflict=on_conflict).version
 
     def edit(
@@ -313,13 +314,13 @@ class Browser(Display):
             )
         op = {"op": "set", "value": value} if take is None else {"op": "take", "value": take}
         edit = {"positions": "selected", "column": str(column), "new_class": new_class, **op}
-        with self._lock, shown_briefly():
+        with self._lock, shorten_tracebacks():
             reply = self.part(Editing).stage({"edits": [edit]}, Pack())
-        self.tell({"type": "changed", "positions": reply["positions"]})
+        self.notify({"type": "changed", "positions": reply["positions"]})
         return len(np.unique(self._shown.view.row_ids[self.selected]))
 
     def discard(self) -> None:
-        """Drop the staged edits, which `staged` lists."""
+        """Discard all staged edits."""
         with self._lock:
             self.part(Editing).discard()
 
@@ -358,7 +359,7 @@ class Browser(Display):
         >>> ds["x"][:]
         array([7, 2, 3], dtype=int32)
         """
-        with self._lock, shown_briefly():
+        with self._lock, shorten_tracebacks():
             editing = self.part(Editing)
             try:
                 for draft in reversed(editing.drafts()):
@@ -366,7 +367,7 @@ class Browser(Display):
             finally:
                 editing.offer()
                 editing.list_staged()
-        self.tell({"type": "changed"})
+        self.notify({"type": "changed"})
         return self.staged_count
 
     # ---- export
@@ -443,7 +444,7 @@ class Browser(Display):
 
     def take_query(self, text: str) -> str:
         """Run an assigned query before the trait changes. Return the query shown afterwards."""
-        with self._lock, shown_briefly():  # another thread may be about to show something else
+        with self._lock, shorten_tracebacks():  # another thread may be about to show something else
             if not self._applying:
                 self._update(self._shown.with_query(text))
             return self._shown.text
@@ -455,7 +456,7 @@ class Browser(Display):
                 self.show(view, GIVEN)
             return self._shown.view
 
-    def _update(self, shown: Shown) -> None:
+    def _update(self, shown: BrowserState) -> None:
         """Show another state by setting all traits, which reach the page in one message."""
         before, selected, self._shown = self._shown, self.selected, shown
         is_moved = before.handle is not shown.handle or before.branch != shown.branch
@@ -489,7 +490,7 @@ class Browser(Display):
 
     @t.observe("_selected")
     def _receive_selected(self, change: Any) -> None:
-        """Apply the page's selection, or send ours back if the page's is from an old result."""
+        """Apply the page's selection, or send ours back if it is from an earlier result."""
         with self._lock:
             positions = np.frombuffer(change["new"], "<u4").astype(np.int64)
             if np.array_equal(positions, self.selected):

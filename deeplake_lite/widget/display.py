@@ -106,11 +106,11 @@ class Display(anywidget.AnyWidget):
 
     # ---- messages
 
-    def tell(self, message: Mapping[str, object]) -> None:
+    def notify(self, message: Mapping[str, object]) -> None:
         """Send the page a message that is not a reply."""
         self.send(message)
 
-    def complain(self, error: Exception) -> None:
+    def report_error(self, error: Exception) -> None:
         """Show an error in the page and log it."""
         logger.warning("%s", error)
         self.problem = dict(problem_of(error))

@@ -55,7 +55,7 @@ def handle_of(view: View) -> Dataset:
     return at_branch(lake, lake.branch)
 
 
-def renewed(view: View, ds: Dataset) -> View:
+def renew_view(view: View, ds: Dataset) -> View:
     """Return the rows of a view that still exist in a dataset, with their current values.
 
     If the view is a query result, the query runs again on its renewed sources. Rows of another
@@ -84,8 +84,8 @@ def _rerun_query(view: View, ds: Dataset) -> View:
 
     question = question_of(view)
     assert question is not None
-    asked = None if question.asked is None else renewed(question.asked, ds)
-    sources = {name: renewed(source, ds) for name, source in question.sources.items()}
+    asked = None if question.asked is None else renew_view(question.asked, ds)
+    sources = {name: renew_view(source, ds) for name, source in question.sources.items()}
     result = replace(question, asked=asked, sources=sources).repeat()
     if not len(view) or not result.rows.table.has_ids:
         return result

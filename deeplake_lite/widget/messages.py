@@ -71,7 +71,7 @@ class Pack:
         self._size = 0
 
     def add(self, data: bytes, mime: str) -> Span:
-        """Add bytes, and return their place in the buffer."""
+        """Add bytes, and return their position in the buffer."""
         span = (self._size, len(data), mime)
         self._parts.append(data)
         self._size += len(data)

@@ -17,7 +17,7 @@ from deeplake_lite.query.parse.names import quoted
 if TYPE_CHECKING:
     from deeplake_lite.dataset.selection import ReadTable
     from deeplake_lite.dataset.view import View
-    from deeplake_lite.widget.shown import Shown
+    from deeplake_lite.widget.browser_state import BrowserState
 
 _VECTOR = re.compile(
     r"\(SELECT (.+?) FROM dataset WHERE ROW_ID\(\) = (\d+) LIMIT 1\)", re.IGNORECASE
@@ -25,12 +25,12 @@ _VECTOR = re.compile(
 """The part of a query that reads the vector of one row, as `nearest_first` writes it."""
 
 
-def nearest_first(shown: Shown, position: int, name: str) -> str:
+def nearest_first(shown: BrowserState, position: int, name: str) -> str:
     """Return a query that sorts all rows by similarity to a shown row.
 
     Parameters
     ----------
-    shown : Shown
+    shown : BrowserState
         The state of the browser.
     position : int
         Position of the row in the shown view.

@@ -18,10 +18,10 @@ from deeplake_lite.dataset.versions.apply import slots_of
 from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import LakeError
 from deeplake_lite.widget import fields
+from deeplake_lite.widget.browser_state import BrowserState
 from deeplake_lite.widget.edits.editing import Editing
 from deeplake_lite.widget.images.cells import GridRows, positions_in, side_in
 from deeplake_lite.widget.row.detail import Detail
-from deeplake_lite.widget.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -165,7 +165,7 @@ class Pairs:
         """Return one side of a row in detail. Raises KeyError if this side is missing."""
         side = self.sides[name]
         picture = side.name_of(fields.text_or_none(request, "picture"))
-        side_host = SideHost(Shown.of(side.view), thumbnails, {"picture": picture})
+        side_host = SideHost(BrowserState.of(side.view), thumbnails, {"picture": picture})
         host = cast("Host", side_host)  # `Detail` uses nothing else of a host
         detail = Detail(host).detail({**request, "picture": picture}, pack)
         [changed] = self.changed(np.array([fields.whole(request, "p")]))
@@ -210,7 +210,7 @@ def whole_view(diff: Diff, table: Table) -> View:
 class SideHost:
     """A host for showing a row of one version of a difference in detail."""
 
-    shown: Shown
+    shown: BrowserState
     thumbnails: Thumbnails
     settings: dict[str, Any]
     about: dict[str, object] = field(default_factory=lambda: {"writable": False, "has_ids": True})

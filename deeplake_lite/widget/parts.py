@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
     from deeplake_lite.dataset.dataset import Dataset
     from deeplake_lite.dataset.view import View
+    from deeplake_lite.widget.browser_state import BrowserState
     from deeplake_lite.widget.images.cell import Cell
     from deeplake_lite.widget.images.thumbnails import Thumbnails
     from deeplake_lite.widget.messages import Pack
-    from deeplake_lite.widget.shown import Shown
 
 type Request = Mapping[str, object]
 """A message from the page."""
@@ -30,7 +30,7 @@ class Host(Protocol):
     """The browser as its parts see it."""
 
     @property
-    def shown(self) -> Shown:
+    def shown(self) -> BrowserState:
         """The shown state. It is replaced but never changed, so read it once per request."""
         ...
 
@@ -91,7 +91,7 @@ class Host(Protocol):
         """Show the current version of a dataset, after a commit."""
         ...
 
-    def tell(self, message: Mapping[str, object]) -> None:
+    def notify(self, message: Mapping[str, object]) -> None:
         """Send a message to the page that is not a reply."""
         ...
 

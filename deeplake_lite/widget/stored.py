@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deeplake_lite.dataset.read.virtual import TakenColumn, VirtualTable, source_of
+from deeplake_lite.dataset.read.virtual import ViewColumn, VirtualTable, source_of
 from deeplake_lite.dataset.selection import RowSelection
 from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import LakeError
@@ -50,7 +50,7 @@ type Place = tuple[ReadTable, Field, NDArray[np.int64]]
 def place_of(view: View, f: Field, positions: NDArray[np.int64]) -> Place | None:
     """Return the place where a view's cells are stored.
 
-    Rows without a partner in a join have slot -1. Returns None if the column is computed or not in
+    Rows without a partner in a join have slot -1. Return None if the column is computed or not in
     the view.
 
     Examples
@@ -69,7 +69,7 @@ def place_of(view: View, f: Field, positions: NDArray[np.int64]) -> Place | None
     table, slots = view.rows.locate(positions)
     while isinstance(table, VirtualTable):
         column = table.column(f.id)
-        if not isinstance(column, TakenColumn):
+        if not isinstance(column, ViewColumn):
             return None
         rows = np.where(slots < 0, -1, column.positions[slots])
         source_slots = np.full(len(rows), -1, np.int64)
@@ -105,7 +105,7 @@ def _versions(table: object) -> Iterator[Table]:
     elif isinstance(table, VirtualTable):
         for f in table.schema:
             column = table.column(f.id)
-            if isinstance(column, TakenColumn):
+            if isinstance(column, ViewColumn):
                 yield from _versions(column.view.rows.table)
 
 

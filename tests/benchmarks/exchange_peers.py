@@ -152,7 +152,7 @@ def write_arrayrecord(folder: Path, samples: Samples) -> None:
 
 def read_arrayrecord(folder: Path) -> Iterator[Any]:
     reader = ArrayRecordReader(str(folder / "part.array_record"))
-    for numbers in batched(range(reader.num_records()), BATCH, strict=False):
+    for numbers in batched(range(reader.num_records()), BATCH):
         yield from reader.read(list(numbers))
 
 

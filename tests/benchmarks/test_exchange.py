@@ -187,6 +187,8 @@ def test_evaluation(race, report, kind):
         for column in ("boxes", "predicted_boxes"):
             outlines = [[[outline(box)] for box in row[column]] for row in rows]
             lake.add_column(outlined(column), dl.Sequence(dl.Polygons()), values=outlines)
+        for side in ("width", "height"):  # masks end at the borders of their image
+            lake.add_column(side, "int64", values=[coco.SIZE] * len(rows))
     lake.commit("predictions")
     document, results = coco.annotations(names, rows, segmentation, predicted_segmentation)
     figures = dict[str, float]()
@@ -215,11 +217,14 @@ def outlined(column: str) -> str:
     return column.replace("boxes", "outlines")
 
 
-def outline(box: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the corners (24, 2) of an ellipse in a box (x, y, width, height)."""
+def outline(box: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Return the corners (24, 2) of an ellipse in a box (x, y, width, height).
+
+    They are float32, as in the lake, so that both evaluations draw the same pixels.
+    """
     angles = np.linspace(0, 2 * np.pi, 24, endpoint=False)
     circle = np.stack([np.cos(angles), np.sin(angles)], 1)
-    return box[:2] + box[2:] / 2 * (1 + circle)
+    return (box[:2] + box[2:] / 2 * (1 + circle)).astype(np.float32)
 
 
 def segmentation(row: dict[str, Any], number: int) -> dict[str, object]:

@@ -102,7 +102,7 @@ def test_truncated_file_is_refused(photo, file_of):
     ("data", "message"),
     [
         (b"", r"the file is empty \(0 bytes\)"),
-        (b"MZ" + bytes(60), "must be a BMP file, but its 62 bytes look like nothing known"),
+        (b"MZ" + bytes(60), "must be a BMP file, but its 62 bytes look like an unknown format"),
         (b"BM", "its pixels end at byte 18, so the file is truncated"),
         (bmp(2, 2, 8, 4, bytes(8)), "must be a complete BMP file"),
         (bmp(0, 2, 8, 0, bytes(8)), "must be a complete BMP file"),

@@ -254,7 +254,7 @@ def test_empty_or_oversized_images_are_refused(photo, file_of):
     with pytest.raises(InvalidValueError, match="must have pixels, but this JPEG file has 0 x 128"):
         CODEC.probe(data[: frame + 5] + bytes(2) + data[frame + 7 :])
     wide = data[: frame + 5] + struct.pack(">HH", 1, 65_535) + data[frame + 9 :]
-    with pytest.raises(InvalidValueError, match="has 1 x 65,535 pixels, over 65,500 per side"):
+    with pytest.raises(InvalidValueError, match="has 1 x 65,535 pixels, more than 65,500 per"):
         CODEC.probe(wide)
     huge = data[: frame + 5] + struct.pack(">HH", 60_000, 60_000) + data[frame + 9 :]
     with pytest.raises(InvalidValueError, match=f"decode to at most {MAX_BYTES:,} bytes"):

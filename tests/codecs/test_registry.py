@@ -81,7 +81,7 @@ def test_format_names_agree_with_pillow():
         (bytes(128) + b"DICM", "a DICOM file"),
         (b"version https://git-lfs.github.com/spec/v1\n", "a Git LFS pointer"),
         (b"<!DOCTYPE html>", "text '<!DOCTYPE html>'"),
-        (b"\1\2\3", "nothing known (01 02 03)"),
+        (b"\1\2\3", "an unknown format (01 02 03)"),
     ],
 )
 def test_unsupported_format_is_named_in_the_error(data, what):

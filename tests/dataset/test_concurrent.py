@@ -144,7 +144,7 @@ def test_one_drops_a_column_while_the_other_appends_to_it(a, b, side):
     b.append({"x": [4], "t": ["d"]})
     a.commit("a")
     with pytest.raises(
-        dl.ConflictError, match="dropped it, but the other side added 1 row with it"
+        dl.ConflictError, match="dropped it, but the other side added 1 row with values in it"
     ):
         b.commit("b")
     b.rebase(on_conflict=side)

@@ -1,4 +1,4 @@
-"""Random objects as a lake and as COCO documents, and the figures of pycocotools."""
+"""Random objects as a lake and as COCO documents, and the metrics of pycocotools."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ NAMES["segm"] = NAMES["bbox"]
 
 
 def assert_agree(result, judged, kind="bbox"):
-    """Check that the figures of a result are those of pycocotools."""
+    """Check that the metrics of a result are those of pycocotools."""
     ours = [result.summary[name] for name in NAMES[kind]]
     theirs = [np.nan if value == -1 else value for value in judged.stats]
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-9)

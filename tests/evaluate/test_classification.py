@@ -36,7 +36,7 @@ def labelled(url, seed, *, rows=200, dtype="float32"):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_figures_of_scores_are_those_of_scikit_learn(seed):
+def test_metrics_of_scores_are_those_of_scikit_learn(seed):
     ds, truth, scores = labelled(f"memory://scores-{seed}", seed)
     result = ds.evaluate("scores", "label")
     best, summary = scores.argmax(axis=1), result.summary
@@ -106,7 +106,9 @@ def test_entries_of_scores_may_be_named():
     ds = dl.create("memory://named-scores", schema)
     ds.append({"label": ["dog", "cat"], "scores": [[0.2, 0.8], [0.4, 0.6]]})
     assert ds.evaluate("scores", "label", classes=["cat", "dog"]).summary["accuracy"] == 0.5
-    with pytest.raises(dl.OptionError, match=r"a name for each of the 2 scores .* Pass classes="):
+    with pytest.raises(
+        dl.OptionError, match=r"the number of scores .*, which is 2, .* Pass classes="
+    ):
         ds.evaluate("scores", "label")
 
 
@@ -120,9 +122,15 @@ def test_the_worst_rows_are_wrong_ones_with_the_highest_loss():
 @pytest.mark.parametrize(
     ("predictions", "truth", "options", "error", "message"),
     [
-        ("label", "label", {}, dl.OptionError, "must be two columns"),
+        ("label", "label", {}, dl.OptionError, "must be two different columns"),
         ("number", "label", {}, dl.SchemaError, "matched by name, but only column 'label'"),
-        ("vectors", "label", {}, dl.OptionError, "a name for each of the 3 scores"),
+        (
+            "vectors",
+            "label",
+            {},
+            dl.OptionError,
+            "number of scores in column 'vectors', which is 3",
+        ),
         ("guess", "label", {"iou": 0.5}, dl.OptionError, "has no option 'iou'"),
         ("guess", "label", {"bins": 0}, dl.OptionError, "bins must be an integer of at least 1"),
         ("guess", "label", {"classes": ["a"]}, dl.OptionError, "classes= names the entries"),

@@ -53,9 +53,9 @@ def test_misuse_is_reported(ds):
         dl.compare(a, ds)
     other = dl.create(f"{ds.url}-other", {"label": "text", "old": "text"})
     other.append({"label": ["a"], "old": ["a"]})
-    with pytest.raises(dl.OptionError, match="must be of one lake"):
+    with pytest.raises(dl.OptionError, match="must be of the same lake"):
         dl.compare(a, other.evaluate("old", "label"))
-    with pytest.raises(dl.OptionError, match="but they have none"):
+    with pytest.raises(dl.OptionError, match="but these have none"):
         dl.compare(ds[:5].evaluate("old", "label"), ds[5:].evaluate("old", "label"))
     ds.add_column("mask", dl.Mask(), values=[np.zeros((2, 2), "uint8")] * 50)
     ds.add_column("mask2", dl.Mask(), values=[np.zeros((2, 2), "uint8")] * 50)

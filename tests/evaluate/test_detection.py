@@ -8,7 +8,7 @@ from . import coco
 
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("ties", [True, False])
-def test_figures_of_boxes_are_those_of_pycocotools(seed, ties):
+def test_metrics_of_boxes_are_those_of_pycocotools(seed, ties):
     names, rows = coco.random_rows(seed, ties=ties, crowds=[0, 0.1, 0.5][seed % 3])
     ds = coco.lake(f"memory://detection-{seed}-{ties}", names, rows)
     result = ds.evaluate("predicted_boxes", "boxes")
@@ -168,7 +168,7 @@ def test_null_rows_are_left_out_and_counted():
 
 
 @pytest.mark.parametrize("rows", [0, 1])
-def test_lakes_without_objects_have_figures_that_are_not_defined(rows):
+def test_lakes_without_objects_have_metrics_that_are_not_defined(rows):
     empty = {
         "boxes": np.zeros((0, 4)),
         "labels": [],
@@ -196,13 +196,13 @@ def test_lakes_without_objects_have_figures_that_are_not_defined(rows):
             {"labels": []},
             {},
             dl.InvalidValueError,
-            "column 'labels', row 1: must have a value for ",
+            "column 'labels', row 1: must have as many values",
         ),
         (
             {"predicted_scores": [1.0, 2]},
             {},
             dl.InvalidValueError,
-            "must have a value for each of the 1 objects in column 'predicted_boxes', but it has 2",
+            "must have as many values as column 'predicted_boxes' has objects, 1, but it has 2",
         ),
         (
             {"predicted_scores": [float("nan")]},
@@ -225,9 +225,9 @@ def test_columns_that_are_not_found_are_asked_for():
     label, score = dl.Sequence(dl.ClassLabel(["a"])), dl.Sequence("float32")
     schema = {"b": dl.Boxes(), "p": dl.Boxes(), "x": label, "y": label, "s": score, "t": score}
     ds = dl.create("memory://unclear", schema)
-    with pytest.raises(dl.SchemaError, match=r"Pass it: scores=…, such as 's', 't'\."):
+    with pytest.raises(dl.SchemaError, match=r"per row: scores=…, such as 's', 't'\."):
         ds.evaluate("p", "b")
-    with pytest.raises(dl.SchemaError, match=r"Pass it: labels=…, such as 'x', 'y'\."):
+    with pytest.raises(dl.SchemaError, match=r"per row: labels=…, such as 'x', 'y'\."):
         ds.evaluate("p", "b", scores="s")
     ds.evaluate("p", "b", scores="s", labels="x", truth_labels="y")
 
@@ -276,7 +276,7 @@ def test_columns_of_another_model_are_not_borrowed(make_lake):
         model_scores=[[0.9, 0.8]], second_boxes=[boxes[0][::-1]],
     )  # fmt: skip
     assert ds.evaluate("model_boxes", "boxes").summary["AP"] == pytest.approx(1)
-    with pytest.raises(dl.SchemaError, match="Pass it: scores="):
+    with pytest.raises(dl.SchemaError, match="per row: scores="):
         ds.evaluate("second_boxes", "boxes")
     result = ds.evaluate("second_boxes", "boxes", labels="model_labels", scores="model_scores")
     assert result.summary["AP"] == 0

@@ -22,14 +22,14 @@ def evaluate(view, **options):
     return view.evaluate("predicted_boxes", "boxes", **options)
 
 
-def test_figures_of_rows_can_be_written_and_queried(ds):
+def test_metrics_of_rows_can_be_written_and_queried(ds):
     result = evaluate(ds)
     names = result.write(ds)
     assert names == ("eval_tp", "eval_fp", "eval_fn", "eval_iou", "eval_f1")
     wrong = ds.query("SELECT * WHERE eval_fp > 0 ORDER BY eval_fp DESC, eval_f1")
     assert len(wrong) == (result.rows["fp"] > 0).sum()
     assert ds["eval_fp"][:].tolist() == result.rows["fp"].tolist()
-    ds.commit("figures")
+    ds.commit("metrics")
     evaluate(ds, score=0.9).write(ds)
     assert ds.status().updated
     assert ds.status().schema is None or not ds.status().schema
@@ -58,7 +58,9 @@ def test_writing_to_a_wrong_dataset_changes_nothing(ds):
         result.write(ds)
     assert "eval_tp" not in ds
     ds.delete(3)
-    with pytest.raises(dl.InvalidValueError, match="1 of 30, such as the row with id"):
+    with pytest.raises(
+        dl.InvalidValueError, match="1 of the 30 rows is missing, such as the row with id"
+    ):
         result.write(ds, prefix="other_")
 
 
@@ -91,7 +93,7 @@ def test_a_result_shows_the_rows_as_they_were(ds):
     assert (result.row_ids == ds.row_ids).all()
 
 
-def test_saved_evaluations_are_opened_with_all_figures(ds):
+def test_saved_evaluations_are_opened_with_all_metrics(ds):
     result = evaluate(ds)
     version = ds.version
     result.save("baseline")
@@ -242,7 +244,7 @@ def test_computed_rows_are_refused(ds):
         view.evaluate("p", "b")
 
 
-def test_evaluations_of_expired_versions_keep_their_figures(ds):
+def test_evaluations_of_expired_versions_keep_their_metrics(ds):
     result = evaluate(ds)
     result.save("old")
     first = ds.version

@@ -36,7 +36,7 @@ def without_boxes(document, results):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_figures_of_outlines_are_those_of_pycocotools(seed):
+def test_metrics_of_outlines_are_those_of_pycocotools(seed):
     names, rows = coco.random_rows(seed, rows=15)
     rows = coco.with_outlines(rows, seed)
     ds = segmented(f"memory://outlines-{seed}", names, rows)
@@ -47,7 +47,7 @@ def test_figures_of_outlines_are_those_of_pycocotools(seed):
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_masks_of_objects_give_the_figures_of_their_outlines(seed):
+def test_masks_of_objects_give_the_metrics_of_their_outlines(seed):
     names, rows = coco.random_rows(seed, rows=8)
     rows = coco.with_outlines(rows, seed)
     outlines = segmented(f"memory://outlines-of-{seed}", names, rows)

@@ -22,7 +22,7 @@ def points_of(row, name, n):
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("points", [17, 4])
-def test_figures_of_keypoints_are_those_of_pycocotools(seed, points):
+def test_metrics_of_keypoints_are_those_of_pycocotools(seed, points):
     names, rows = coco.random_rows(seed, classes=2)
     rows = coco.with_points(rows, seed, points)
     ds = points_lake(f"memory://keypoints-{seed}-{points}", names, rows, points)
@@ -53,7 +53,5 @@ def test_figures_of_keypoints_are_those_of_pycocotools(seed, points):
 def test_sigmas_must_fit_the_points():
     names, rows = coco.random_rows(0, classes=2)
     ds = points_lake("memory://sigmas", names, coco.with_points(rows, 0, 3), 3)
-    with pytest.raises(
-        dl.SchemaError, match=r"a sigma for each of the 3 keypoints, but there are 17"
-    ):
+    with pytest.raises(dl.SchemaError, match=r"the number of keypoints, which is 3, but it is 17"):
         ds.evaluate("predicted_keypoints", "keypoints", scores="predicted_scores")

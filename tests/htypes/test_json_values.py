@@ -72,8 +72,8 @@ def test_types_with_different_defaults_and_columns_with_different_metadata_diffe
     assert types[0] != types[1]
     first, second = (schema.replace_metadata("x", {"k": v}) for v in (a, b))
     assert first != second
-    assert first.compare(second).noted
-    assert first.compare(first.replace_metadata("x", {"k": a})).noted == ()
+    assert first.compare(second).metadata
+    assert first.compare(first.replace_metadata("x", {"k": a})).metadata == ()
 
 
 @pytest.mark.parametrize(("a", "b"), ALIKE, ids=repr)

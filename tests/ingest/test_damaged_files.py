@@ -11,7 +11,7 @@ from deeplake_lite.errors import LakeError
 from tests.ingest.damage import files_of, trials, wrong
 from tests.ingest.every_format import FORMATS
 
-CASES = 25
+CASES = 10
 
 
 @pytest.mark.filterwarnings("ignore")  # NumPy, h5py and others warn of what they read

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import json
 import lzma
 import random
 import shutil
@@ -17,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import webdataset as wds
-from hypothesis import given, settings
+from hypothesis import given
 from PIL import Image as PillowImage
 
 import deeplake_lite as dl
@@ -144,7 +145,6 @@ def cells_of(ds, name):
     return table.digests(ds.schema[name].id, table.rows.live()).tolist()
 
 
-@settings(max_examples=40, deadline=None)
 @given(table=tables())
 def test_rows_of_all_types_survive_the_round_trip(table, tmp_path_factory):
     schema, rows = table
@@ -403,3 +403,16 @@ def test_first_samples_are_not_held_in_memory(pack):
         assert tracemalloc.get_traced_memory()[1] < 100_000_000
     finally:
         tracemalloc.stop()
+
+
+def test_empty_arrays_of_a_list_keep_their_shape(tmp_path):
+    htype = dl.Sequence(dl.Mask("instance"))
+    ds = dl.create(f"memory://{uuid4().hex}", {"masks": htype, "txt": "text"})
+    ds.append({"masks": [[np.zeros((0, 5, 7), bool)]], "txt": ["a"]})
+    ds.commit("rows")
+    files = ds.to_webdataset(tmp_path / "out")
+    again = dl.from_webdataset(tmp_path / "out", f"memory://{uuid4().hex}")
+    assert again["masks"][0][0].shape == (0, 5, 7)
+    with tarfile.open(files[0]) as tar:
+        texts = {m.name.partition(".")[2]: tar.extractfile(m).read() for m in tar}
+    assert json.loads(texts["masks.json"]) == [{"shape": [0, 5, 7]}]

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.loader.memory import LARGE, _Pool, aligned
+from deeplake_lite.loader.memory import LARGE, _Pool, allocate_aligned
 
 
 @pytest.mark.parametrize("shape", [(0,), (3,), (0, 4), (5, 3, 2), ()])
 @pytest.mark.parametrize("dtype", ["uint8", "float64", "datetime64[ms]", "bool", "complex64"])
 def test_aligned_arrays_start_where_they_can_be_shared(shape, dtype):
-    array = aligned(shape, np.dtype(dtype))
+    array = allocate_aligned(shape, np.dtype(dtype))
     assert array.shape == shape
     assert array.dtype == dtype
     assert array.ctypes.data % 64 == 0 or not array.size
@@ -24,23 +24,23 @@ def test_aligned_arrays_start_where_they_can_be_shared(shape, dtype):
 
 
 def test_memory_is_reused_only_when_nobody_holds_the_last_batch():
-    first = aligned((LARGE,), np.dtype("uint8"))
+    first = allocate_aligned((LARGE,), np.dtype("uint8"))
     first[:] = 7
     place, part = first.ctypes.data, first[10:20]
     del first
     gc.collect()
-    second = aligned((LARGE,), np.dtype("uint8"))
+    second = allocate_aligned((LARGE,), np.dtype("uint8"))
     second[:] = 9
     assert second.ctypes.data != place
     assert (part == 7).all()
     del part
     gc.collect()
-    assert aligned((LARGE,), np.dtype("uint8")).ctypes.data == place
+    assert allocate_aligned((LARGE,), np.dtype("uint8")).ctypes.data == place
 
 
 def test_reused_memory_is_writable_and_aligned():
     for _ in range(3):
-        array = aligned((LARGE // 8, 2), np.dtype("float64"))
+        array = allocate_aligned((LARGE // 8, 2), np.dtype("float64"))
         assert array.flags.writeable
         assert array.flags.c_contiguous
         assert array.ctypes.data % 64 == 0

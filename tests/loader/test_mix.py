@@ -158,7 +158,7 @@ def test_state_of_another_version_of_one_view_names_that_view(new_url):
         ((0.5, 0), {}, "The weights of a mix must be positive numbers, but one of them is 0"),
         ((0.5, -1), {}, "weights of a mix must be positive"),
         ((0.5, float("nan")), {}, "weights of a mix must be positive"),
-        ((1, 1e-6), {}, "with 100 rows view 1 has none. Set length=1000001, or more"),
+        ((1, 1e-6), {}, "with length=100, view 1 has none. Set length=1000001, or more"),
         ((1, 1), {"length": 0}, "length must be an integer of at least 1, but it is 0"),
         ((1, 1), {"seed": 1.5}, "seed must be an integer, but it is 1.5"),
     ],
@@ -244,7 +244,7 @@ def test_mix_works_in_other_frameworks(views):
 def test_repr_describes_the_mix(views):
     text = repr(dl.mix({views[0]: Fraction(1, 3), views[1]: Fraction(2, 3)}, length=60))
     assert text.startswith(
-        "Mix · 60 rows an epoch, seed 0\n   33.3%  30 rows of memory://mix-first"
+        "Mix · 60 rows per epoch, seed 0\n   33.3%  30 rows of memory://mix-first"
     )
     loader = dl.mix({views[0]: 1, views[1]: 1}).batches(4, shuffle=True)
     assert "memory://mix-first, memory://mix-second" in repr(loader)

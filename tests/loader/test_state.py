@@ -114,7 +114,7 @@ def test_different_block_sizes_are_attributed_to_the_columns(ds):
 
 @pytest.mark.parametrize("state", [None, [], {}, {"epoch": 3}, "x"])
 def test_invalid_state_is_refused(ds, state):
-    refused(state, ds, r"A state must be the result of state_dict\(\), but it is")
+    refused(state, ds, r"A state must be the result of state_dict\(\), but this one is")
 
 
 def test_state_of_another_format_is_refused(ds):

@@ -6,25 +6,25 @@ import numpy as np
 import pytest
 
 from deeplake_lite.errors import LoaderError
-from deeplake_lite.loader.tree import leaves, mapped, nbytes, paired
+from deeplake_lite.loader.tree import leaves, map_leaves, nbytes, pair_leaves
 
 Pair = namedtuple("Pair", "x y")
 
 
 def test_leaves_are_mapped_at_any_depth():
-    assert mapped({"a": [1, (2,)], "b": {"c": 3}}, lambda x: x + 1, lists=True) == {
+    assert map_leaves({"a": [1, (2,)], "b": {"c": 3}}, lambda x: x + 1, lists=True) == {
         "a": [2, (3,)],
         "b": {"c": 4},
     }
 
 
 def test_lists_are_leaves_unless_requested():
-    assert mapped({"a": [1, 2]}, len) == {"a": 2}
+    assert map_leaves({"a": [1, 2]}, len) == {"a": 2}
 
 
 def test_named_tuple_stays_a_named_tuple():
-    assert mapped(Pair(1, {"z": 2}), str) == Pair("1", {"z": "2"})
-    assert type(mapped(Pair(1, 2), str)) is Pair
+    assert map_leaves(Pair(1, {"z": 2}), str) == Pair("1", {"z": "2"})
+    assert type(map_leaves(Pair(1, 2), str)) is Pair
 
 
 def test_leaves_are_named_by_key_or_position():
@@ -36,15 +36,15 @@ def test_leaves_are_named_by_key_or_position():
 @pytest.mark.parametrize(
     ("tree", "told"),
     [
-        ({"b": 1}, "the batch must have the keys .'a'. every time, but it has .'b'."),
-        (3, "the batch must have the keys .'a'. every time, but it is of type int"),
-        ({"a": 3}, "a must be a tuple of 2 every time, but it is of type int"),
-        ({"a": (1, 2, 3)}, "a must be a tuple of 2 every time, but it is of type tuple"),
+        ({"b": 1}, "the batch must have the keys .'a'. in every batch, but it has .'b'."),
+        (3, "the batch must have the keys .'a'. in every batch, but it is of type int"),
+        ({"a": 3}, "a must be a tuple of length 2 in every batch, but it is of type int"),
+        ({"a": (1, 2, 3)}, "a must be a tuple of length 2 in every batch, but its length is 3"),
     ],
 )
 def test_trees_of_different_structure_do_not_pair(tree, told):
     with pytest.raises(LoaderError, match=told):
-        list(paired(tree, {"a": ("x", "y")}))
+        list(pair_leaves(tree, {"a": ("x", "y")}))
 
 
 def test_memory_of_a_tree_is_that_of_its_arrays():

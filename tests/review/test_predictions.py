@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.review import compared, pairs
+from deeplake_lite.review import comparison_query, pairs
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def lake(make_lake):
 
 
 def rows(lake, *columns, **options):
-    result = lake.query(compared(lake, *columns, **options))
+    result = lake.query(comparison_query(lake, *columns, **options))
     return [lake.row_ids.tolist().index(i) for i in result.row_ids.tolist()]
 
 
@@ -70,6 +70,6 @@ def test_columns_of_a_model_find_their_truth(lake):
 
 def test_incomparable_columns_are_reported(lake):
     with pytest.raises(dl.SchemaError, match="'boxes' is Boxes"):
-        compared(lake, "boxes", "label")
+        comparison_query(lake, "boxes", "label")
     with pytest.raises(dl.SchemaError, match="must both be classes"):
-        compared(lake, "boxes", "seen")
+        comparison_query(lake, "boxes", "seen")

@@ -130,7 +130,7 @@ def test_vectors_may_be_projected_onto_fewer_axes(lake, monkeypatch):
         (
             {"label": "label", "by": "clip"},
             ValueError,
-            r"by must be .* but it is 'clip'\. Columns of embeddings: 'embedding'",
+            r"by must be .* but it is 'clip'\. To use embeddings, .* as column=: 'embedding'",
         ),
         ({"label": "label", "column": "name"}, dl.SchemaError, "type of column 'name' is Text"),
         ({"label": "name", "by": "scores"}, dl.SchemaError, "one score per class of a ClassLabel"),
@@ -175,7 +175,9 @@ def test_non_finite_vector_is_nobodys_neighbour(make_lake):
 def test_only_embedding_columns_are_suggested(make_lake):
     schema = {"image": "image", "label": "int32", "looks": dl.Embedding(2)}
     lake = make_lake(schema)
-    with pytest.raises(ValueError, match=r"but it is 'image'. Columns of embeddings: 'looks'\.$"):
+    with pytest.raises(
+        ValueError, match=r"but it is 'image'. To use embeddings, .* as column=: 'looks'\.$"
+    ):
         lake.suspects("label", by="image")
     with pytest.raises(ValueError, match="by='embedding', column='looks'"):
         lake.suspects("label", by="looks")

@@ -9,7 +9,7 @@ import shutil
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.storage.repo.failures import translated
+from deeplake_lite.storage.repo.failures import translate_errors
 
 FLIPS = 300
 
@@ -44,5 +44,5 @@ def test_flipped_bit_in_a_snapshot_is_detected(tmp_path):
 @pytest.mark.parametrize("name", ["PanicException", "RustPanic"])
 def test_panic_of_the_engine_raises_our_error(name):
     panic = type(name, (BaseException,), {})
-    with pytest.raises(dl.StorageError, match="The storage engine failed: odd"), translated():
+    with pytest.raises(dl.StorageError, match="The storage engine failed: odd"), translate_errors():
         raise panic("odd")

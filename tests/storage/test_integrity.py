@@ -192,7 +192,7 @@ def craft(lake, change, *, sealed=True):
     root = zarr.open_group(session.store, mode="a")
     document = json.loads(json.dumps(root.attrs[state.KEY]))
     change(document)
-    root.attrs[state.KEY] = state.sealed(document) if sealed else document
+    root.attrs[state.KEY] = state.add_digest(document) if sealed else document
     session.commit("crafted")
 
 
@@ -216,14 +216,14 @@ def test_document_with_wrong_types_is_damage_or_means_what_it_says(document, key
         return
     error = dl.LakeError if key == "schema" else dl.DamagedError
     with pytest.raises(error, match=r"Restore the (lake|schema) from a backup"):
-        state.State.from_json({state.KEY: state.sealed({**document, key: value})})
+        state.State.from_json({state.KEY: state.add_digest({**document, key: value})})
 
 
 @pytest.mark.parametrize("key", [*KEYS, "metadata"])
 def test_document_with_a_missing_key_is_damage(document, key):
     bare = {k: v for k, v in document.items() if k != key}
     with pytest.raises(dl.DamagedError, match="document is damaged"):
-        state.State.from_json({state.KEY: state.sealed(bare)})
+        state.State.from_json({state.KEY: state.add_digest(bare)})
 
 
 def test_changed_document_is_damage(lake):

@@ -7,7 +7,7 @@ import pytest
 
 from deeplake_lite.storage.repo.locks import take_lock
 from deeplake_lite.storage.repo.turns import lock_in_turn
-from deeplake_lite.testing.interrupts import interrupted_everywhere
+from deeplake_lite.testing.interrupts import interrupt_everywhere
 
 
 def wait_until(condition):
@@ -72,4 +72,4 @@ def test_interrupt_at_any_point_leaves_no_lock_and_no_waiter(tmp_path):
         assert is_free(tmp_path / "commit-line.lock"), place
         assert all(is_free(ticket) for ticket in tmp_path.glob("*.ticket")), place
 
-    assert interrupted_everywhere(hold, check) > 50
+    assert interrupt_everywhere(hold, check) > 50

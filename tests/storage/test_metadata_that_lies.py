@@ -188,7 +188,7 @@ def craft_document(url, lie):
     root = json.loads(bytes(run(session.get("zarr.json"))))
     document = root["attributes"][state.KEY]
     lie(document)
-    root["attributes"][state.KEY] = state.sealed(document)
+    root["attributes"][state.KEY] = state.add_digest(document)
     run(session.put("zarr.json", json.dumps(root).encode()))
     session.commit("crafted")
 

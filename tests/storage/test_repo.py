@@ -115,7 +115,7 @@ def test_commit_on_a_branch_that_moved_is_a_conflict(make_lake):
 def test_pins_preserve_a_version_for_a_while_and_expire(make_lake):
     ds = make_lake({"x": "int32"}, x=[1])
     repository = Repository.open(ds.url)
-    with vacuums.pinned(repository, [ds.version]) as [name]:
+    with vacuums.pin_versions(repository, [ds.version]) as [name]:
         assert repository.tip(name) == ds.version
         assert name not in repository.branches()
     with pytest.raises(LakeError, match=name):

@@ -143,4 +143,4 @@ def test_id_shared_by_two_rows_is_damage_but_a_restored_one_is_not(
     report = ds.verify()
     assert not report
     assert [d.row for d in report.damaged] == [len(ds) - twice]
-    assert "another row has this id, too" in str(report)
+    assert "another row has the same id" in str(report)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import deeplake_lite as dl
 from deeplake_lite.storage.repo import Session
@@ -15,7 +15,6 @@ from deeplake_lite.testing.values import freeze, stored
 @pytest.mark.parametrize("size", ["tiny", "real"])
 def test_every_type_round_trips_before_and_after_the_commit(size, new_url):
     @given(tables(max_size=12))
-    @settings(max_examples=60)
     def check(table):
         schema, data = table
         expected = {name: stored(htype, data[name]) for name, htype in schema.items()}

@@ -10,7 +10,7 @@ import pytest
 
 from deeplake_lite.storage.repo import gather, in_thread, run, start, stream
 from deeplake_lite.storage.repo.work import INSISTING
-from deeplake_lite.testing.interrupts import interrupted_everywhere
+from deeplake_lite.testing.interrupts import interrupt_everywhere
 
 
 def interrupt():
@@ -143,7 +143,7 @@ def test_interrupt_at_any_point_leaves_the_event_loop_running():
         begun.append(work())
         run(begun[-1])
 
-    assert interrupted_everywhere(begin, lambda _: run(asyncio.sleep(0))) > 10
+    assert interrupt_everywhere(begin, lambda _: run(asyncio.sleep(0))) > 10
     for coroutine in begun:
         coroutine.close()  # an interrupt may come before it is awaited
 

@@ -198,7 +198,7 @@ def test_similar_rows_are_shown_by_a_button_and_a_key(chrome, tmp_path, dark):
         asked = [(m["p"], m["column"]) for m in shown.sent("neighbours")]
         assert asked == [(5, "embedding"), (1, "embedding")]
         shown.page.keyboard.press("?")
-        shown.page.get_by_text("Rows most like this one").wait_for()
+        shown.page.get_by_text("Rows most similar to this one").wait_for()
 
 
 def test_one_of_several_embeddings_is_chosen_to_find_similar_rows(chrome, tmp_path):
@@ -319,7 +319,7 @@ def test_example_query_uses_an_existing_column(chrome, tmp_path):
 
 def test_missing_values_are_counted_against_all_rows(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=200, settings={"panel": "facets"}) as shown:
-        shown.page.get_by_text("1 of 200 have no value").wait_for()
+        shown.page.get_by_text("no value in 1 of 200 rows").wait_for()
 
 
 def test_completions_that_arrive_after_escape_are_not_shown(chrome, tmp_path):

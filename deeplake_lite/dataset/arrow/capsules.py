@@ -46,8 +46,8 @@ def arrow_table(table: Any) -> pa.Table:
         return pa.table(table)
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise InvalidValueError(
-            f"rows must be a table that Arrow can read, but {type(table).__name__} is not: "
-            f"{str(error).rstrip('.')}. Pass columns by name: {{'x': values}}."
+            f"rows must be a table that Arrow can read, but this {type(table).__name__} cannot be "
+            f"read: {str(error).rstrip('.')}. Pass columns by name: {{'x': values}}."
         ) from error
 
 
@@ -109,10 +109,11 @@ def _check_polars(kind: object, name: str | None) -> None:
 
 
 def _check_name(name: str) -> None:
-    """Reject a name with a NUL: exporting one to Arrow makes polars abort the process."""
+    """Reject a name with a NUL, because polars aborts the process when it exports such a name."""
     if "\0" in name:
         raise InvalidValueError(
-            f"names must not contain a NUL, but one is {brief(name)}. Rename the column or field."
+            f"names of columns and fields must not contain a NUL, but one is {brief(name)}. Rename "
+            "the column or field."
         )
 
 

@@ -64,7 +64,7 @@ def is_risky(source: pa.DataType, kind: pa.DataType) -> bool:
 def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
     source = array.type
     if isinstance(source, pa.JsonType):
-        return _parsed(array, kind)
+        return _parse_json(array, kind)
     if is_list(source) and is_list(kind):
         return _cast_lists(array, kind)
     if kinds.is_struct(source) and kinds.is_struct(kind):
@@ -74,11 +74,11 @@ def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
     if kinds.is_timestamp(source) and kinds.is_timestamp(kind) and source.unit == kind.unit:
         return array.view(kind)  # the same instants in a different time zone
     if kinds.is_timestamp(source) and kinds.is_date(kind):
-        return _dates(array, kind)
+        return _to_dates(array, kind)
     if kinds.is_duration(source) and kinds.is_time(kind):
-        return _times_of_day(array, kind)
+        return _to_times_of_day(array, kind)
     if kinds.is_decimal(kind):
-        return _decimals(array, kind)
+        return _to_decimals(array, kind)
     if kinds.is_null(kind):
         if array.null_count < len(array):
             raise Misfit("it now has values")
@@ -106,7 +106,7 @@ def _cast_lists(array: pa.Array, kind: pa.DataType) -> pa.Array:
     return pa.ListArray.from_arrays(offsets.cast(pa.int32()), items, mask=mask)
 
 
-def _dates(array: pa.Array, kind: pa.DataType) -> pa.Array:
+def _to_dates(array: pa.Array, kind: pa.DataType) -> pa.Array:
     """Convert midnights to dates."""
     size = DAY * _PER_SECOND[array.type.unit]
     numbers, mask = _integers(array)
@@ -121,10 +121,10 @@ def _dates(array: pa.Array, kind: pa.DataType) -> pa.Array:
     return pa.array(counts.astype(whole), mask=mask).view(kind)
 
 
-def _times_of_day(array: pa.Array, kind: pa.DataType) -> pa.Array:
+def _to_times_of_day(array: pa.Array, kind: pa.DataType) -> pa.Array:
     """Convert durations since midnight to times of day."""
     if array.type.unit != kind.unit:
-        raise Misfit(f"{kind} has another unit")
+        raise Misfit(f"{kind} has a different unit")
     numbers, mask = _integers(array)
     if numbers.size and not (numbers.min() >= 0 and numbers.max() < DAY * _PER_SECOND[kind.unit]):
         raise Misfit(f"{kind} holds only times of less than 24 hours")
@@ -138,10 +138,10 @@ def _integers(array: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_] | N
     return numbers, array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
 
 
-def _decimals(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Convert numbers to decimals: floats to the shortest that round to them, and NaN to null.
+def _to_decimals(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Convert numbers to decimals: a float to the shortest that rounds to it, and NaN to null.
 
-    >>> _decimals(pa.array([0.7, 0.1 + 0.2, None]), pa.decimal128(20, 17)).to_pylist()
+    >>> _to_decimals(pa.array([0.7, 0.1 + 0.2, None]), pa.decimal128(20, 17)).to_pylist()
     [Decimal('0.70000000000000000'), Decimal('0.30000000000000004'), None]
     """
     if kinds.is_floating(array.type):
@@ -149,45 +149,45 @@ def _decimals(array: pa.Array, kind: pa.DataType) -> pa.Array:
     return array.cast(pa.string()).cast(kind)
 
 
-def _parsed(array: pa.ExtensionArray, kind: pa.DataType) -> pa.Array:
-    """Parse JSON to values of a type, which may contain nested JSON."""
+def _parse_json(array: pa.ExtensionArray, kind: pa.DataType) -> pa.Array:
+    """Parse JSON into values of a type, which may contain nested JSON."""
     texts = array.storage.to_pylist()
-    values = [None if text is None else _with_texts(json.loads(text), kind) for text in texts]
-    parsed = pa.array(values, _without_json(kind))
+    values = [None if text is None else _convert_parts(json.loads(text), kind) for text in texts]
+    parsed = pa.array(values, _replace_json(kind))
     if parsed.to_pylist() != values:
         raise Misfit("the fields or values in the JSON differ from those of the original struct")
     return with_extensions(parsed, kind)
 
 
-def _with_texts(value: Any, kind: pa.DataType) -> Any:
-    """Convert parts of a JSON value to JSON strings or decimals, where the type has them."""
+def _convert_parts(value: Any, kind: pa.DataType) -> Any:
+    """Convert the parts of a JSON value whose Arrow type is JSON or decimal."""
     if value is None:
         return None
     if isinstance(kind, pa.JsonType):
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     if is_list(kind) and isinstance(value, list):
-        return [_with_texts(item, kind.value_type) for item in value]
+        return [_convert_parts(item, kind.value_type) for item in value]
     if kinds.is_struct(kind) and isinstance(value, dict):
         types = {f.name: f.type for f in kind}
-        return {n: _with_texts(v, types.get(n, pa.null())) for n, v in value.items()}
+        return {n: _convert_parts(v, types.get(n, pa.null())) for n, v in value.items()}
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return Decimal(repr(value)) if is_number and kinds.is_decimal(kind) else value
 
 
-def _without_json(kind: pa.DataType) -> pa.DataType:
+def _replace_json(kind: pa.DataType) -> pa.DataType:
     if isinstance(kind, pa.JsonType):
         return pa.string()
     if kinds.is_struct(kind):
-        return pa.struct([pa.field(f.name, _without_json(f.type)) for f in kind])
+        return pa.struct([pa.field(f.name, _replace_json(f.type)) for f in kind])
     if kinds.is_fixed_size_list(kind):
-        return pa.list_(_without_json(kind.value_type), kind.list_size)
+        return pa.list_(_replace_json(kind.value_type), kind.list_size)
     if kinds.is_large_list(kind):
-        return pa.large_list(_without_json(kind.value_type))
-    return pa.list_(_without_json(kind.value_type)) if kinds.is_list(kind) else kind
+        return pa.large_list(_replace_json(kind.value_type))
+    return pa.list_(_replace_json(kind.value_type)) if kinds.is_list(kind) else kind
 
 
 def with_extensions(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Convert an array to a type with other extension types, even in lists and structs.
+    """Convert an array to a type that differs only in extension types, even within lists.
 
     >>> with_extensions(pa.array([["1"]]), pa.list_(pa.json_())).type
     ListType(list<item: extension<arrow.json>>)

@@ -38,7 +38,10 @@ HTYPE = "deeplake_lite.htype"
 METADATA = "deeplake_lite.metadata"
 """Key in the metadata of a field or schema for the user's metadata, as JSON."""
 
-_MISFIT = "The cells do not have the lengths that their shapes require. Run ds.verify()."
+_MISFIT = (
+    "The cells do not have the lengths that their shapes require. Run ds.verify() to list all "
+    "damage."
+)
 
 
 def field_of(f: Field) -> pa.Field:
@@ -238,7 +241,9 @@ def strings_of(cells: FlatCells) -> pa.Array:
     try:
         strings.validate(full=True)
     except pa.ArrowInvalid as error:
-        raise DamagedError(f"Strings are not valid UTF-8: {error}. Run ds.verify().") from error
+        raise DamagedError(
+            f"Strings are not valid UTF-8: {error}. Run ds.verify() to list all damage."
+        ) from error
     return strings
 
 

@@ -172,7 +172,7 @@ def _struct(fields: Mapping[str, Feature]) -> pa.DataType:
 
 
 def _named_kind(dtype: str) -> pa.DataType:
-    """Return the Arrow type for its name in ``datasets``.
+    """Return the Arrow type that has the given name in ``datasets``.
 
     >>> _named_kind("timestamp[us, tz=Europe/Berlin]"), _named_kind("decimal128(10, 2)")
     (TimestampType(timestamp[us, tz=Europe/Berlin]), Decimal128Type(decimal128(10, 2)))
@@ -186,23 +186,25 @@ def _named_kind(dtype: str) -> pa.DataType:
 
 
 _VIEWS = {"string_view": "string", "binary_view": "binary"}
-"""Replacements of views, because pyarrow's Parquet writer aborts the process for their slices."""
+"""Replacements for view types: pyarrow's Parquet writer aborts the process for slices of views."""
 
 
-def aligned(feature: Feature, kind: pa.DataType) -> Feature:
+def align_units(feature: Feature, kind: pa.DataType) -> Feature:
     """Return a feature whose time units match an Arrow type.
 
-    Parquet stores seconds as milliseconds, and has only one type of dates.
+    Parquet stores seconds as milliseconds, and has only one date type.
 
-    >>> aligned({"dtype": "time32[s]", "_type": "Value"}, pa.time32("ms"))
+    >>> align_units({"dtype": "time32[s]", "_type": "Value"}, pa.time32("ms"))
     {'dtype': 'time32[ms]', '_type': 'Value'}
     """
     if is_list(kind) and item_of(feature) is not None and isinstance(feature, dict):
-        return {**feature, "feature": aligned(feature["feature"], kind.value_type)}
+        return {**feature, "feature": align_units(feature["feature"], kind.value_type)}
     fields = fields_of(feature)
     if kinds.is_struct(kind) and fields and fields is feature:
         types = {f.name: f.type for f in kind}
-        return {n: aligned(part, types[n]) if n in types else part for n, part in fields.items()}
+        return {
+            n: align_units(part, types[n]) if n in types else part for n, part in fields.items()
+        }
     is_time = type_of(feature) == "Value" and kinds.is_temporal(kind)
     return {**feature, **feature_of_kind(kind)} if is_time else feature
 

@@ -14,7 +14,7 @@ from deeplake_lite.dataset.arrow.types import (
     is_list,
     is_text,
     shape_of,
-    unwrapped,
+    unwrap,
 )
 from deeplake_lite.errors import SchemaError
 from deeplake_lite.htypes import Array, Bytes, ClassLabel, Htype, Json, Scalar, Sequence, Text
@@ -47,12 +47,13 @@ def htype_of(kind: pa.DataType, *, nullable: bool = False, names: Iterable[str] 
 
 
 def _plain_htype(kind: pa.DataType, names: tuple[str, ...]) -> Htype:
-    kind = unwrapped(kind)
+    kind = unwrap(kind)
     if isinstance(kind, pa.FixedShapeTensorType):
         return Array(str(dtype_of(kind.value_type)), shape_of(kind))
     if kinds.is_struct(kind) and len({f.name for f in kind}) < kind.num_fields:
         raise SchemaError(
-            f"The field names of a struct must be unique, but it is {kind}. Rename one."
+            f"The field names of a struct must be unique, but the type is {kind}. Rename one of "
+            "the fields."
         )
     if kinds.is_dictionary(kind):
         return ClassLabel(names) if is_text(kind.value_type) else _plain_htype(kind.value_type, ())
@@ -66,7 +67,9 @@ def _plain_htype(kind: pa.DataType, names: tuple[str, ...]) -> Htype:
         return _list_htype(kind)
     if kinds.is_nested(kind):  # struct, map, union
         return Json()
-    raise SchemaError(f"There is no column type for Arrow's {kind}.")
+    raise SchemaError(
+        f"There is no column type for Arrow's {kind}. Cast the column to another type."
+    )
 
 
 def _list_htype(kind: pa.DataType) -> Htype:
@@ -74,10 +77,10 @@ def _list_htype(kind: pa.DataType) -> Htype:
     shape, item = [], kind
     while kinds.is_fixed_size_list(item):
         shape.append(item.list_size)
-        item = unwrapped(item.value_type)
+        item = unwrap(item.value_type)
     if shape and dtype_of(item) is not None and all(shape):
         return Array(str(dtype_of(item)), tuple(shape))
-    item = unwrapped(kind.value_type)
+    item = unwrap(kind.value_type)
     if dtype_of(item) is not None:
         return Array(str(dtype_of(item)), (None,))
     if kinds.is_dictionary(item):

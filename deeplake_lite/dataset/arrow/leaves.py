@@ -25,7 +25,7 @@ from deeplake_lite.dataset.arrow.features import (
 )
 from deeplake_lite.dataset.arrow.htypes import htype_of
 from deeplake_lite.dataset.arrow.recorded import is_recorded
-from deeplake_lite.dataset.arrow.types import dtype_of, is_list, is_text, unwrapped
+from deeplake_lite.dataset.arrow.types import dtype_of, is_list, is_text, unwrap
 from deeplake_lite.htypes import Array, Bytes, ClassLabel, Htype, Image, Json, Sequence
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Leaf:
     """Arrow type of the part, including these lists."""
 
     def part(self, array: pa.Array) -> pa.Array:
-        """Return the part of an Arrow column."""
+        """Return this part of an Arrow column."""
         for name in self.path[1:]:
             array = child(array, name)
         return array
@@ -116,7 +116,7 @@ def _fits_json(feature: Feature, kind: pa.DataType) -> bool:
         return False
     if type_of(feature) == "ClassLabel" and feature.get("names"):
         return False
-    kind = unwrapped(kind)
+    kind = unwrap(kind)
     if is_list(kind):
         return _fits_json(item_of(feature), kind.value_type)
     if kinds.is_struct(kind):
@@ -131,9 +131,9 @@ def _fits_json(feature: Feature, kind: pa.DataType) -> bool:
 
 def _innermost(feature: Feature, kind: pa.DataType) -> tuple[Feature, pa.DataType, int]:
     """Return the feature and type of the innermost items of nested lists, and their depth."""
-    kind, depth = unwrapped(kind), 0
+    kind, depth = unwrap(kind), 0
     while is_list(kind):
-        feature, kind, depth = item_of(feature), unwrapped(kind.value_type), depth + 1
+        feature, kind, depth = item_of(feature), unwrap(kind.value_type), depth + 1
     return feature, kind, depth
 
 
@@ -174,11 +174,11 @@ def special_htype(feature: Feature, kind: pa.DataType) -> Htype:
     >>> special_htype({"_type": "ClassLabel", "names": ["a"]}, pa.int64())
     ClassLabel(['a'])
     """
-    kind = unwrapped(kind)
+    kind = unwrap(kind)
     match type_of(feature):
         case "ClassLabel":
             if dtype_of(kind) is None:
-                raise TypeError  # such as strings
+                raise TypeError  # for example, the column has strings
             return ClassLabel(feature["names"])
         case "Image":
             return Image("auto", mode=feature.get("mode"))

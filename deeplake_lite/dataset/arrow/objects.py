@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 def are_tensors(kind: pa.DataType, of: Htype | None) -> bool:
     """Return whether structs are tensors with several varying axes, as written by `to_arrow`.
 
-    The type `of` decides: the type in the field's metadata, or the type of the target column.
-    Unless it is an array type, the structs are objects, even if the field names match.
+    This depends on `of`, the type in the field's metadata or of the target column. Unless it is an
+    array type, the structs are objects, even if the field names match.
 
     >>> from deeplake_lite.htypes import Array, Json
     >>> kind = pa.struct({"data": pa.list_(pa.int64()), "shape": pa.list_(pa.int64())})
@@ -89,8 +89,8 @@ def objects_in(column: pa.Array | pa.ChunkedArray) -> list[Any]:
     Raises
     ------
     InvalidValueError
-        If a map has a duplicate key or JSON is invalid; the error has the row. If a struct has two
-        fields with the same name.
+        If a map has a duplicate key or JSON is invalid (the error names the row), or if a struct
+        has two fields with the same name.
 
     Examples
     --------

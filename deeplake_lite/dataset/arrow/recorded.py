@@ -1,4 +1,4 @@
-"""Record of the lake's types in features, where ``datasets`` preserves them.
+"""The lake's types, recorded in features, where ``datasets`` preserves them.
 
 ``datasets`` drops unknown metadata whenever it writes rows. But features have an ``id``, a string
 with no predefined meaning, which survives ``map``, ``save_to_disk`` and ``push_to_hub``. Structs
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
 PREFIX = "deeplake_lite:"
 """Prefix of an ``id`` that records a type. The type's configuration follows as JSON."""
 
-MOST = 10_000_000
+MAX_LENGTH = 10_000_000
 """Maximum length of a recorded type. Longer ones are ignored."""
 
 
 def with_record(feature: Feature, htype: Htype) -> Feature:
-    """Return a feature that records a type; if there is no place for it, the feature is unchanged.
+    """Return a feature that records a type, or the unchanged feature if it cannot hold the record.
 
     >>> from deeplake_lite.htypes import Embedding
     >>> feature = {"feature": {"dtype": "float32", "_type": "Value"}, "length": 3, "_type": "List"}
     >>> recorded_htype(with_record(feature, Embedding(3)))
     Embedding(3)
     """
-    return _replaced(feature, PREFIX + json.dumps(htype.get_config()))
+    return _replace_id(feature, PREFIX + json.dumps(htype.get_config()))
 
 
 def without_record(feature: Feature) -> Feature:
     """Return a feature without the type that it records."""
-    return _replaced(feature, None) if is_recorded(feature) else feature
+    return _replace_id(feature, None) if is_recorded(feature) else feature
 
 
 def is_recorded(feature: Feature) -> bool:
@@ -50,7 +50,7 @@ def is_recorded(feature: Feature) -> bool:
 def recorded_htype(feature: Feature) -> Htype | None:
     """Return the type that a feature records; None if there is none, or it cannot be read."""
     text = _id(feature)
-    if text is None or len(text) > MOST:
+    if text is None or len(text) > MAX_LENGTH:
         return None
     try:
         return from_config(json.loads(text.removeprefix(PREFIX)))
@@ -65,15 +65,15 @@ def _id(feature: Feature) -> str | None:
     return text if isinstance(text, str) and text.startswith(PREFIX) else None
 
 
-def _replaced(feature: Feature, text: str | None) -> Feature:
+def _replace_id(feature: Feature, text: str | None) -> Feature:
     if (item := item_of(feature)) is not None:
-        return {**feature, "feature": _replaced(item, text)}
+        return {**feature, "feature": _replace_id(item, text)}
     if (shape := _shape(feature)) is not None:
-        return {**feature, "shape": _replaced(shape, text)}
+        return {**feature, "shape": _replace_id(shape, text)}
     if fields_of(feature):
         return feature
-    rest = {key: value for key, value in feature.items() if key != "id"}
-    return rest if text is None else {**rest, "id": text}
+    others = {key: value for key, value in feature.items() if key != "id"}
+    return others if text is None else {**others, "id": text}
 
 
 def _inner(feature: Feature) -> Feature:

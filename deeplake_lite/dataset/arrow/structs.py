@@ -1,6 +1,6 @@
 """Assembly of structs from columns: the inverse of `leaves`.
 
-If all fields of a struct are null, the struct is null. In lists, however, it is a struct of nulls.
+A struct whose fields are all null becomes null, except in lists, where it stays a struct of nulls.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ type Path = tuple[str, ...]
 """Names of nested fields."""
 
 
-def joined_feature(feature: Feature, parts: Iterable[tuple[Path, Feature]]) -> Feature:
+def join_features(feature: Feature, parts: Iterable[tuple[Path, Feature]]) -> Feature:
     """Return the feature of a struct, or of lists of structs, with only the given parts.
 
     >>> x = {"_type": "Json"}
     >>> of = {"_type": "List", "feature": {"a": x, "b": x}}
-    >>> joined_feature(of, [(("b",), {"_type": "List", "feature": x})])
+    >>> join_features(of, [(("b",), {"_type": "List", "feature": x})])
     {'_type': 'List', 'feature': {'b': {'_type': 'Json'}}}
     """
     parts = [*parts]
     if parts[0][0] == ():
         return parts[0][1]
     if not fields_of(feature) and item_of(feature) is not None:
-        inner = joined_feature(item_of(feature), [(path, item_of(part)) for path, part in parts])
+        inner = join_features(item_of(feature), [(path, item_of(part)) for path, part in parts])
         kept = {"_type": type_of(feature) or "List"}
         return {**(feature if isinstance(feature, dict) else kept), "feature": inner}
     fields = fields_of(feature)
-    return {name: joined_feature(fields.get(name), own) for name, own in _by_head(parts).items()}
+    return {name: join_features(fields.get(name), own) for name, own in _by_head(parts).items()}
 
 
-def joined(kind: pa.DataType, parts: Iterable[tuple[Path, pa.Array]]) -> pa.Array:
+def join_parts(kind: pa.DataType, parts: Iterable[tuple[Path, pa.Array]]) -> pa.Array:
     """Assemble structs, or lists of structs, from parts. Raises Misfit if these do not match.
 
     Parameters
@@ -49,25 +49,26 @@ def joined(kind: pa.DataType, parts: Iterable[tuple[Path, pa.Array]]) -> pa.Arra
     kind : pyarrow.DataType
         Type of the structs, which may be in lists.
     parts : iterable of (path, array)
-        The fields. Fields of structs in lists are in lists themselves, which must match in length.
+        The fields. If the structs are in lists, each field is an array of lists, and the lists of
+        all fields must match in length.
 
     Examples
     --------
     >>> kind = pa.list_(pa.struct({"a": pa.int64(), "b": pa.string()}))
     >>> parts = [(("a",), pa.array([[1, 2], []])), (("b",), pa.array([["x", None], []]))]
-    >>> joined(kind, parts).to_pylist()
+    >>> join_parts(kind, parts).to_pylist()
     [[{'a': 1, 'b': 'x'}, {'a': 2, 'b': None}], []]
     """
-    return _joined(kind, [*parts], in_list=False)
+    return _join(kind, [*parts], in_list=False)
 
 
-def _joined(kind: pa.DataType, parts: list[tuple[Path, pa.Array]], *, in_list: bool) -> pa.Array:
+def _join(kind: pa.DataType, parts: list[tuple[Path, pa.Array]], *, in_list: bool) -> pa.Array:
     if parts[0][0] == ():
         return parts[0][1]
     if is_list(kind):
-        return _joined_lists(kind, parts)
+        return _join_lists(kind, parts)
     arrays = [
-        _joined(kind.field(name).type, own, in_list=False)
+        _join(kind.field(name).type, own, in_list=False)
         for name, own in _by_head(parts).items()
     ]  # fmt: skip
     mask = arrays[0].is_null()
@@ -76,14 +77,14 @@ def _joined(kind: pa.DataType, parts: list[tuple[Path, pa.Array]], *, in_list: b
     return pa.StructArray.from_arrays(arrays, [*_by_head(parts)], mask=None if in_list else mask)
 
 
-def _joined_lists(kind: pa.DataType, parts: list[tuple[Path, pa.Array]]) -> pa.Array:
+def _join_lists(kind: pa.DataType, parts: list[tuple[Path, pa.Array]]) -> pa.Array:
     first = parts[0][1]
     lengths, mask = pc.list_value_length(first), first.is_null() if first.null_count else None
     for _, array in parts[1:]:
         if not pc.list_value_length(array).equals(lengths):
             raise Misfit("the lists of its columns have different lengths")
     inner = [(path, array.flatten()) for path, array in parts]
-    items = _joined(kind.value_type, inner, in_list=True)
+    items = _join(kind.value_type, inner, in_list=True)
     if kinds.is_fixed_size_list(kind):
         if not pc.all(pc.equal(lengths, kind.list_size), min_count=0).as_py():
             raise Misfit(f"its lists do not have {kind.list_size:,} items")

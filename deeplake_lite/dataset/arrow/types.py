@@ -38,16 +38,16 @@ def has_fractions(kind: pa.DataType) -> bool:
     >>> has_fractions(pa.list_(pa.decimal128(10, 2))), has_fractions(pa.decimal128(20, 0))
     (True, False)
     """
-    kind = unwrapped(kind)
+    kind = unwrap(kind)
     if isinstance(kind, pa.FixedShapeTensorType) or kinds.is_dictionary(kind) or is_list(kind):
         return has_fractions(kind.value_type)
     return bool(kinds.is_decimal(kind) and kind.scale > 0)
 
 
-def unwrapped(kind: pa.DataType) -> pa.DataType:
+def unwrap(kind: pa.DataType) -> pa.DataType:
     """Unwrap extension types and run-end encodings; return fixed-shape tensor types unchanged.
 
-    >>> unwrapped(pa.bool8()), unwrapped(pa.run_end_encoded(pa.int32(), pa.string()))
+    >>> unwrap(pa.bool8()), unwrap(pa.run_end_encoded(pa.int32(), pa.string()))
     (DataType(bool), DataType(string))
 
     Raises
@@ -56,12 +56,12 @@ def unwrapped(kind: pa.DataType) -> pa.DataType:
         For pandas' periods and intervals, because their storage does not convey their meaning.
     """
     if kinds.is_run_end_encoded(kind):
-        return unwrapped(kind.value_type)
+        return unwrap(kind.value_type)
     if isinstance(kind, pa.Bool8Type):
         return pa.bool_()
     if isinstance(kind, pa.BaseExtensionType) and not isinstance(kind, pa.FixedShapeTensorType):
         check_storable(kind.extension_name.removeprefix("pandas."), kind)
-        return unwrapped(kind.storage_type)
+        return unwrap(kind.storage_type)
     return kind
 
 
@@ -93,7 +93,7 @@ def check_storable(name: str, kind: object) -> None:
 
 
 def without_views(kind: pa.DataType) -> pa.DataType:
-    """Replace string and binary views in a type, even in lists and structs, by large types.
+    """Replace string and binary views in a type, even in lists and structs, with large types.
 
     >>> without_views(pa.list_(pa.string_view()))
     ListType(list<item: large_string>)

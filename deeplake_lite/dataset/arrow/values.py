@@ -14,7 +14,7 @@ import pyarrow.types as kinds
 
 from deeplake_lite.dataset.arrow.decimals import as_floats
 from deeplake_lite.dataset.arrow.objects import are_tensors, item_of, objects_in, tensors_in
-from deeplake_lite.dataset.arrow.types import dtype_of, is_list, is_text, unwrapped, without_views
+from deeplake_lite.dataset.arrow.types import dtype_of, is_list, is_text, unwrap, without_views
 from deeplake_lite.dataset.read.values import items_of, with_none
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes import Array
@@ -42,7 +42,7 @@ def arrow_values(column: pa.Array | pa.ChunkedArray, of: Htype | None = None) ->
     if isinstance(array.type, pa.JsonType) and _sql_of(of) == "json":
         return objects_in(array)
     values = _values(_plain(array), of)
-    dtype = _taken_dtype(of)
+    dtype = _accepted_dtype(of)
     if dtype.startswith("complex"):
         return complex_of(values, np.dtype(dtype))
     return spans_of(values, dtype)
@@ -122,11 +122,11 @@ def _sql_of(of: Htype | None) -> Sql | None:
     return None if of is None else of.sql
 
 
-def _taken_dtype(of: Htype | None) -> str:
+def _accepted_dtype(of: Htype | None) -> str:
     """Return the dtype of the numbers that a type accepts; empty for classes and lists.
 
     >>> from deeplake_lite.htypes import Scalar, Sequence
-    >>> _taken_dtype(Scalar("complex64")), _taken_dtype(Sequence("complex64"))
+    >>> _accepted_dtype(Scalar("complex64")), _accepted_dtype(Sequence("complex64"))
     ('complex64', '')
     """
     if of is None or of.item is not None or of.classes is not None:
@@ -157,7 +157,7 @@ def _list(items: pa.Array | None, of: Htype | None, row: int) -> Any:
 
 def _has_tensors(kind: pa.DataType) -> bool:
     """Return whether the innermost items of nested lists are fixed-shape tensors."""
-    inner = unwrapped(kind.value_type)
+    inner = unwrap(kind.value_type)
     return isinstance(inner, pa.FixedShapeTensorType) or (is_list(inner) and _has_tensors(inner))
 
 
@@ -171,7 +171,7 @@ def _tensors(array: pa.ExtensionArray) -> object:
 
 
 def _to_logical_order(flat: object, kind: pa.FixedShapeTensorType) -> Any:
-    """Return the numbers of tensors, (n, *shape), with the permutation of their axes undone.
+    """Return the numbers of tensors, (n, *shape), with their axes in the logical order.
 
     >>> kind = pa.fixed_shape_tensor(pa.int32(), [2, 3], permutation=[1, 0])
     >>> _to_logical_order(np.arange(6), kind).tolist()
@@ -190,7 +190,7 @@ def _decimals(array: pa.Array, of: Htype | None) -> object:
     """
     if _sql_of(of) == "text":
         return [None if value is None else str(value) for value in array.to_pylist()]
-    dtype = _taken_dtype(of) or str(dtype_of(array.type))
+    dtype = _accepted_dtype(of) or str(dtype_of(array.type))
     is_json = _sql_of(of) == "json"
     is_whole = np.dtype(dtype).kind in "iu" or (is_json and array.type.scale <= 0)
     if not is_whole:
@@ -217,7 +217,7 @@ def _numbers(array: pa.Array) -> NDArray[Any]:
 
 
 def _array(item: pa.Array, *, has_nan: bool = True) -> object:
-    """Return one list of numbers, with nulls as None or, in floats and with `has_nan`, as NaN.
+    """Return one list of numbers, with nulls as NaN if they are floats and `has_nan`, or else None.
 
     Fixed-size lists represent points and vectors, in which a null is an error.
     """
@@ -247,7 +247,7 @@ def _items(array: pa.Array) -> Iterable[object]:
 
 
 def _file(item: object) -> object:
-    """Return the bytes or path from a struct of both, as in Hugging Face's image datasets."""
+    """Return the bytes or else the path of a struct of both, as in Hugging Face's datasets."""
     if isinstance(item, dict) and set(item) <= {"bytes", "path"}:
         return item.get("bytes") or item.get("path")
     return item

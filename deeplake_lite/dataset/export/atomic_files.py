@@ -67,7 +67,7 @@ def as_storage_errors(path: Path) -> Iterator[None]:
     ...     raise OSError(28, "No space left on device")
     Traceback (most recent call last):
     deeplake_lite.errors.StorageError: 'page.html' cannot be written: No space left on device. \
-Free some space, or choose another place.
+Free some space, or choose another path.
     """
     try:
         yield
@@ -75,7 +75,7 @@ Free some space, or choose another place.
         raise
     except OSError as error:
         reason = error.strerror or str(error) or type(error).__name__
-        hint = "Free some space, or choose another place."
+        hint = "Free some space, or choose another path."
         storage_error = StorageError(f"{str(path)!r} cannot be written: {reason}. {hint}")
         storage_error.errno, storage_error.filename = error.errno, str(path)
         raise storage_error from error

@@ -3,7 +3,7 @@
 Many tools read this layout: ``tulip/000041.jpg``, and ``metadata.csv`` with a ``file_name`` per
 row, which is empty for a null image. Files are numbered by row. Other columns that hold files,
 pixels or arrays are also written as files, below ``_columns``; the table lists their paths, and
-`from_folder` skips the folder. Names are sanitized, so no file is written outside the folder.
+`from_folder` skips that folder. Names are sanitized, so no file is written outside the folder.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ def _warn_of_losses(view: View) -> None:
     names = [f.name for f in view.schema if f.htype.sql == "text" and has_nulls(view, f)]
     if names:
         warnings.warn(
-            f"to_folder: the nulls of {', '.join(map(repr, names))} become empty cells, which "
-            "programs that read CSV files also take for empty strings.",
+            f"to_folder writes the nulls of {', '.join(map(repr, names))} as empty cells, which "
+            "many programs that read CSV files treat as empty strings.",
             ExportWarning,
             stacklevel=5,
         )
@@ -196,8 +196,8 @@ def new_folder(path: Path, method: str) -> Iterator[None]:
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         reason = "is not empty" if path.is_dir() else "is a file"
         raise ExistsError(
-            f"{method} writes to a new or empty folder, but {str(path)!r} {reason}. Choose "
-            "another name."
+            f"{method} writes to a new or empty folder, but {str(path)!r} {reason}. Choose another "
+            "path."
         )
     is_new = not path.exists()
     path.mkdir(parents=True, exist_ok=True)
@@ -248,10 +248,10 @@ def _field_among(view: View, name: str, candidates: Iterable[Field], role: str, 
     """Return a column by name. Raises SchemaError with the reason `why` if it is not suitable."""
     field = view.field(name)
     if field not in candidates:
-        names = ", ".join(repr(f.name) for f in candidates) or "none"
-        raise SchemaError(
-            f"Column {name!r} is {field.htype}, which {why}. Choose another {role} column: {names}."
-        )
+        names = ", ".join(repr(f.name) for f in candidates)
+        other = f"Choose another {role} column: {names}."
+        hint = other if names else f"The view has no suitable {role} column."
+        raise SchemaError(f"Column {name!r} is {field.htype}, which {why}. {hint}")
     return field
 
 

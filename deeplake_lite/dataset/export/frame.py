@@ -13,7 +13,7 @@ import pandas as pd
 from deeplake_lite.dataset.arrow.cells import array_of
 from deeplake_lite.dataset.arrow.times import common_times
 from deeplake_lite.dataset.export.portable import values_of
-from deeplake_lite.dataset.read.values import owned
+from deeplake_lite.dataset.read.values import copy_if_shared
 from deeplake_lite.htypes.cells import Cells, DenseCells
 from deeplake_lite.htypes.layouts import Ragged
 
@@ -34,7 +34,7 @@ def column_of(htype: Htype, cells: Cells) -> object:
     Length: 2, dtype: Int8
     """
     if isinstance(cells, DenseCells):
-        cells = DenseCells(owned(cells.values), cells.valid)
+        cells = DenseCells(copy_if_shared(cells.values), cells.valid)
         if cells.values.ndim == 1:
             return _scalars(htype, cells)
     if isinstance(htype.layout, Ragged) and htype.layout.dtype == "utf8":

@@ -6,6 +6,7 @@ not followed, and nothing is re-encoded.
 
 from __future__ import annotations
 
+import re
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -78,8 +79,8 @@ def has_nulls(view: View, f: Field) -> bool:
     )
 
 
-def lost_metadata(view: View, *kept: str) -> list[str]:
-    """Return what an export leaves out that keeps no metadata but the given keys of the dataset.
+def describe_lost_metadata(view: View, *kept: str) -> list[str]:
+    """Describe the metadata that an export leaves out if it keeps only the given dataset keys.
 
     The phrases complete the sentence "It leaves out ...".
     """
@@ -101,19 +102,32 @@ def warn_of_metadata(
     view : View
         The rows.
     method, target : str
-        Name of the export, and the part of its output that has no place for metadata.
+        Name of the export, and the part of its output that cannot hold metadata.
     of_dataset : bool
-        Whether the dataset's metadata is left out too, in addition to that of columns.
+        Whether the dataset's metadata is left out too, in addition to the columns' metadata.
     stacklevel : int
         Number of frames between the warning and the user's call.
     """
     kept = () if of_dataset else view.rows.table.metadata
-    if lost := lost_metadata(view, *kept):
+    if lost := describe_lost_metadata(view, *kept):
         warnings.warn(
             f"{method} leaves out {' and '.join(lost)}, because {target} cannot hold it.",
             ExportWarning,
             stacklevel=stacklevel,
         )
+
+
+def agree(sentence: str, number: int) -> str:
+    """Insert a number for ``{}``, and choose between singular and plural in ``[is|are]``.
+
+    >>> [agree("{} [row has|rows have] no image", number) for number in (1, 2000)]
+    ['1 row has no image', '2,000 rows have no image']
+    """
+    chosen = _CHOICE.sub(lambda match: match[1] if number == 1 else match[2], sentence)
+    return chosen.format(f"{number:,}")
+
+
+_CHOICE = re.compile(r"\[([^|\]]*)\|([^\]]*)\]")
 
 
 def is_file(htype: Htype) -> bool:

@@ -65,6 +65,19 @@ def plain(value: Any) -> object:
     return value
 
 
+def with_shapes(value: Any) -> object:
+    """Convert a value to a JSON type; nested lists cannot express the shape of an empty array.
+
+    >>> with_shapes([np.zeros((1, 2)), np.zeros((0, 2))])
+    [[[0.0, 0.0]], {'shape': [0, 2]}]
+    """
+    if isinstance(value, list):
+        return [with_shapes(item) for item in value]
+    if isinstance(value, np.ndarray) and not value.size and value.ndim > 1:
+        return {"shape": list(value.shape)}
+    return plain(value)
+
+
 def _numbers(values: np.ndarray[Any, Any]) -> object:
     """Return an array as nested lists."""
     if values.dtype.kind == "f":

@@ -22,7 +22,7 @@ from xarray.core import indexing
 from deeplake_lite.dataset.arrow.times import common_times
 from deeplake_lite.dataset.export.xarray_record import layout_of
 from deeplake_lite.dataset.opening import open as open_lake
-from deeplake_lite.dataset.read.values import owned
+from deeplake_lite.dataset.read.values import copy_if_shared
 from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.cells import DenseCells
@@ -234,7 +234,7 @@ def _filled(f: Field, cells: object) -> NDArray[Any]:
     assert isinstance(cells, DenseCells)
     values = common_times(f.htype.decode(cells.values, ()))
     if not f.htype.nullable:
-        return owned(values)
+        return copy_if_shared(values)
     null = np.zeros(len(values), bool) if cells.valid is None else ~cells.valid
     _check_exact(f, values[~null])
     values = values.astype(_with_nulls(f, values.dtype))
@@ -259,7 +259,7 @@ def _check_exact(f: Field, values: NDArray[Any]) -> None:
 
 
 def _with_nulls(f: Field, dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return a dtype that can hold the values and NaN; for integers, xarray's own choice."""
+    """Return a dtype that can hold the values and NaN, chosen for integers as xarray does."""
     if f.htype.classes is not None or dtype.kind in "fcmM":
         return dtype
     return np.dtype(np.float32 if dtype.itemsize <= 2 else np.float64)

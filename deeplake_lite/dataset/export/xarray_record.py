@@ -1,8 +1,8 @@
-"""The record that `dl.from_xarray` makes of a dataset, and what of it still fits the columns.
+"""The record that `dl.from_xarray` makes of a dataset, and the parts that still fit the columns.
 
 The record is in ``ds.metadata["xarray"]``: the names of dimensions, attributes, coordinates, and
-the variables that have no row for each row of the lake. Columns may have been edited since, and
-anyone can write metadata, so parts that do not fit are ignored.
+the variables that have no row for each row of the lake. Parts that do not fit are ignored, because
+columns may have been edited since, and anyone can write metadata.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _NUMBERS = re.compile(
 )
 
 LARGEST_TEXT = 256 * 2**20
-"""Size in bytes above which strings are objects rather than an array of NumPy's strings."""
+"""Size in bytes above which strings are kept as objects, not as NumPy's fixed-width strings."""
 
 
 @dataclass
 class Layout:
-    """The names and the further variables of an exported dataset."""
+    """The names, attributes and additional variables of an exported dataset."""
 
     row: str = "row"
     """Name of the dimension of the rows."""
@@ -58,7 +58,7 @@ class Layout:
 def layout_of(
     metadata: Mapping[str, object], fields: Sequence[Field], taken: Iterable[str]
 ) -> Layout:
-    """Return the names for the dense columns of a lake.
+    """Return the layout for the dense columns of a lake.
 
     Parameters
     ----------
@@ -88,16 +88,16 @@ def layout_of(
 
 
 def _is_no_index(dim: object, fields: Sequence[Field]) -> bool:
-    """Return whether a column has the name of the rows, but pandas has no index of its dtype."""
+    """Return whether a column is named like the rows, but pandas cannot index its dtype."""
     return any(f.name == dim and f.htype.value_dtype == "float16" for f in fields)
 
 
 def _restore(
     layout: Layout, record: Mapping[str, Any], dim: str, fields: Sequence[Field], names: set[str]
 ) -> None:
-    """Take from a record what fits the columns."""
+    """Copy the parts of a record that fit the columns to the layout."""
     sizes = {d: n for d, n in _mapping(record.get("sizes")).items() if _is_size(n)}
-    layout.attributes = restored_attributes(record)
+    layout.attributes = restore_attributes(record)
     for name, item in _mapping(record.get("variables")).items():
         variable = None if name in names else _variable(_mapping(item), dim, sizes)
         if variable is not None:
@@ -113,12 +113,12 @@ def _restore(
         own = [d for d in dims if d != dim]
         fits = [sizes.setdefault(d, n) == n for d, n in zip(own, shape, strict=True)]
         layout.axes[f.name] = tuple(d if ok else "" for d, ok in zip(own, fits, strict=True))
-        layout.columns[f.name] = restored_attributes(item)
+        layout.columns[f.name] = restore_attributes(item)
         layout.coordinates |= {f.name} if _is_coordinate(item) else set()
 
 
 def _name_others(layout: Layout, fields: Sequence[Field], names: set[str], dim: object) -> None:
-    """Name the dimensions that have no recorded name, other than all that have one."""
+    """Name the dimensions that have no recorded name; the new names must not be taken."""
     used = {d for dims in layout.axes.values() for d in dims}
     used |= {str(d) for variable in layout.variables.values() for d in variable.dims}
     taken = names | used | layout.variables.keys()
@@ -132,14 +132,14 @@ def _name_others(layout: Layout, fields: Sequence[Field], names: set[str], dim: 
         )
     used.add(layout.row)
     for name in [name for name, v in layout.variables.items() if not v.dims and name in used]:
-        del layout.variables[name]  # xarray has no number with the name of a dimension
+        del layout.variables[name]  # xarray allows no scalar with the name of a dimension
     layout.coordinates &= names | layout.variables.keys()
 
 
-def restored_attributes(item: Mapping[str, Any]) -> dict[str, object]:
-    """Return attributes, with NumPy's numbers and arrays where the record tells their dtype.
+def restore_attributes(item: Mapping[str, Any]) -> dict[str, object]:
+    """Return attributes, as NumPy numbers and arrays if the record has their dtype.
 
-    >>> restored_attributes({"attributes": {"a": [1, "nan"]}, "attribute_dtypes": {"a": "float32"}})
+    >>> restore_attributes({"attributes": {"a": [1, "nan"]}, "attribute_dtypes": {"a": "float32"}})
     {'a': array([ 1., nan], dtype=float32)}
     """
     dtypes = _mapping(item.get("attribute_dtypes"))
@@ -161,16 +161,16 @@ def _variable(item: Mapping[str, Any], dim: str, sizes: dict[str, int]) -> xr.Va
     if array is None:
         return None
     shape = tuple(sizes[d] for d in dims) if sizes.keys() >= set(dims) else array.shape
-    is_empty = array.size == 0 == math.prod(shape)  # lists do not tell the shape (0, 3)
+    is_empty = array.size == 0 == math.prod(shape)  # nested lists cannot express the shape (0, 3)
     if len(shape) != len(dims) or (array.shape != shape and not is_empty):
         return None
     sizes.update(zip(dims, shape, strict=True))
-    wide = np.float64 if array.dtype == np.float16 else array.dtype  # an index is never float16
-    return xr.Variable(dims, array.astype(wide).reshape(shape), restored_attributes(item))
+    wide = np.float64 if array.dtype == np.float16 else array.dtype  # pandas has no float16 index
+    return xr.Variable(dims, array.astype(wide).reshape(shape), restore_attributes(item))
 
 
 def _array(values: Any, dtype: object) -> np.ndarray[Any, Any] | None:
-    """Return values of JSON as an array of a dtype; None if they are not values of that dtype.
+    """Return JSON values as an array of a dtype, or None if they are not values of that dtype.
 
     >>> _array(["2026-01-01", "NaT"], "datetime64[D]"), _array([1, [2]], "int8")
     (array(['2026-01-01',        'NaT'], dtype='datetime64[D]'), None)
@@ -196,7 +196,7 @@ def _array(values: Any, dtype: object) -> np.ndarray[Any, Any] | None:
 
 
 def _dims(value: object) -> list[str] | None:
-    """Return names of dimensions; None if there are other values, or the same name twice."""
+    """Return the names of dimensions, or None if a name is repeated or not a string."""
     if not isinstance(value, list) or not all(isinstance(d, str) and d for d in value):
         return None
     return value if len(set(value)) == len(value) else None

@@ -1,9 +1,9 @@
 """Comparisons of a column with one value, or with one value per row.
 
 The other side is first converted to the column's form: class names become numbers, and strings
-become times. A list has one value per row if it is nested more deeply than the values of the
-column; a Column, a Series or an Arrow array always does. A single number with a fraction is rounded
-to the column's float dtype, as in queries; numbers in lists and arrays are not, as in NumPy.
+become times. A Column, a Series or an Arrow array always has one value per row; a list does if it
+is nested more deeply than the values of the column. A single number with a fraction is rounded to
+the column's float dtype, as in queries; numbers in lists and arrays are not, as in NumPy.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from deeplake_lite.htypes.foreign import column_array, is_column
 from deeplake_lite.htypes.json_values import canonical_json
 from deeplake_lite.htypes.tensors import array_of, is_tensor
 from deeplake_lite.htypes.times import read_time
+from deeplake_lite.htypes.words import counted
 from deeplake_lite.lazy import LazyModule
 
 if TYPE_CHECKING:
@@ -267,8 +268,8 @@ def _convert_classes(htype: Htype, values: list[object], column: Column) -> obje
 def _check_rows(column: Column, values: Any, other: Any) -> None:
     if len(other) != len(values):
         raise InvalidValueError(
-            f"Column {column.name!r} has {len(values)} rows, but it is compared with {len(other)} "
-            "values. Compare it with one value, or with one value per row."
+            f"Column {column.name!r} has {counted(len(values), 'row')}, but it is compared with "
+            f"{counted(len(other), 'value')}. Compare it with one value, or with one value per row."
         )
 
 

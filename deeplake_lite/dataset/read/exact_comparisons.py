@@ -49,7 +49,7 @@ def comparable(a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], NDArray[
     kinds = {a.dtype.kind, b.dtype.kind}
     if kinds in ({"M"}, {"m"}):
         return _times(a, b)
-    if "f" in kinds and kinds & {"i", "u"} and _reaches(a) and _reaches(b):
+    if "f" in kinds and kinds & {"i", "u"} and _has_large_numbers(a) and _has_large_numbers(b):
         return a.astype(object), b.astype(object)
     return a, b
 
@@ -69,7 +69,7 @@ def nearest(value: object, dtype: np.dtype[Any]) -> object:
     return dtype.type(value) if np.isfinite(value) else value
 
 
-def _reaches(numbers: NDArray[Any]) -> bool:
+def _has_large_numbers(numbers: NDArray[Any]) -> bool:
     """Return whether any number is so large that float64 may round the integers next to it."""
     if numbers.dtype.itemsize <= 2:  # 16 bits are too few, and LARGE does not fit their dtype
         return False

@@ -9,6 +9,7 @@ import numpy as np
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError, RowIndexError
 from deeplake_lite.htypes.tensors import array_of, is_tensor
+from deeplake_lite.htypes.words import counted
 
 if TYPE_CHECKING:
     from typing import SupportsIndex, TypeGuard
@@ -30,7 +31,7 @@ def is_position(index: Any) -> TypeGuard[SupportsIndex]:
     return is_integer and index.ndim == 0 and not np.ma.isMaskedArray(index)
 
 
-def one_position(index: int, length: int) -> int:
+def resolve_position(index: int, length: int) -> int:
     """Return the position that an integer selects; negative integers count from the end.
 
     Raises
@@ -38,7 +39,7 @@ def one_position(index: int, length: int) -> int:
     RowIndexError
         When there is no such row.
 
-    >>> one_position(-1, 10)
+    >>> resolve_position(-1, 10)
     9
     """
     if not -length <= index < length:
@@ -46,17 +47,17 @@ def one_position(index: int, length: int) -> int:
     return index % length
 
 
-def in_brackets(index: object, length: int) -> NDArray[np.int64]:
+def resolve_index(index: object, length: int) -> NDArray[np.int64]:
     """Return the positions that an index in brackets selects; ``...`` selects all rows.
 
     Raises
     ------
     RowIndexError
-        As for `many_positions`, and for several indices, since rows have one axis.
+        As for `resolve_positions`, and for several indices, because rows have one axis.
 
     Examples
     --------
-    >>> in_brackets(..., 3)
+    >>> resolve_index(..., 3)
     array([0, 1, 2])
     """
     if isinstance(index, tuple):
@@ -65,10 +66,10 @@ def in_brackets(index: object, length: int) -> NDArray[np.int64]:
             "Write ds[[0, 1]] for several rows, ds['name'][row] for a cell, and "
             "ds['name'][rows][:, 0] to index the axes of values."
         )
-    return many_positions(slice(None) if index is Ellipsis else index, length)
+    return resolve_positions(slice(None) if index is Ellipsis else index, length)
 
 
-def many_positions(index: object, length: int) -> NDArray[np.int64]:
+def resolve_positions(index: object, length: int) -> NDArray[np.int64]:
     """Return the positions, (n,) int64, that a slice, list of integers or boolean mask selects.
 
     Raises
@@ -78,24 +79,24 @@ def many_positions(index: object, length: int) -> NDArray[np.int64]:
 
     Examples
     --------
-    >>> many_positions(slice(7, None, 2), 10), many_positions([-1, 0], 10)
+    >>> resolve_positions(slice(7, None, 2), 10), resolve_positions([-1, 0], 10)
     (array([7, 9]), array([9, 0]))
-    >>> many_positions([True, False, True], 3)
+    >>> resolve_positions([True, False, True], 3)
     array([0, 2])
-    >>> many_positions(np.ma.array([True, True], mask=[False, True]), 2)  # null selects nothing
+    >>> resolve_positions(np.ma.array([True, True], mask=[False, True]), 2)  # null selects nothing
     array([0])
     """
     if isinstance(index, slice):
         return np.arange(*_ends(index, length))
     if isinstance(index, range):
-        return many_positions(np.array(index), length)
+        return resolve_positions(np.array(index), length)
     array = np.ma.asarray(index) if np.ma.isMaskedArray(index) else _array(index)
     # Masks are handled before nulls are rejected, because a null in a mask selects nothing.
     if array.ndim == 1 and array.dtype == bool:
         if len(array) != length:
             raise RowIndexError(
-                f"A mask must have one element per row, but there are {length} rows and the mask "
-                f"has {len(array)} elements."
+                f"A mask must have one element per row, but for {counted(length, 'row')} this mask "
+                f"has {counted(len(array), 'element')}."
             )
         return np.flatnonzero(np.ma.filled(array, fill_value=False))
     if array.ndim == 1 and len(array) == 0:
@@ -172,8 +173,8 @@ def _out_of_range(index: int, length: int) -> str:
     """Return the message for a row that does not exist, with the range of existing rows.
 
     >>> _out_of_range(3, 1)
-    'row 3 is out of range: there is 1 row, 0.'
+    'row 3 is out of range: there is only row 0.'
     """
     if length < 2:
-        return f"row {index} is out of range: there {'is 1 row, 0' if length else 'are no rows'}."
+        return f"row {index} is out of range: there {'is only row 0' if length else 'are no rows'}."
     return f"row {index} is out of range: there are {length:,} rows, 0 to {length - 1:,}."

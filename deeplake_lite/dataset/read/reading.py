@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.dataset.read.values import decode_block, decode_one, decode_row, owned, with_none
+from deeplake_lite.dataset.read.values import (
+    copy_if_shared,
+    decode_block,
+    decode_one,
+    decode_row,
+    with_none,
+)
 from deeplake_lite.errors import DamagedError
 from deeplake_lite.storage import chunks
 from deeplake_lite.storage.snapshot import Snapshot
@@ -86,7 +92,7 @@ def read_value(view: View, f: Field, position: int) -> object:
     """Return the value of one row, by position. Raises the same errors as `read_cells`."""
 
     def read(columns: Sequence[Field], at: Positions) -> Any:
-        return owned(
+        return copy_if_shared(
             decode_one(f.htype, _read_stored(view, columns, at)[f.id], view.rows.lake.allow)
         )
 
@@ -100,7 +106,7 @@ def read_row(view: View, fields: Sequence[Field], position: int) -> dict[str, ob
         cells = _read_stored(view, columns, at)
         htypes = {f.name: f.htype for f in columns}
         row = decode_row(htypes, {f.name: cells[f.id] for f in columns}, view.rows.lake.allow)
-        return {name: owned(value) for name, value in row.items()}
+        return {name: copy_if_shared(value) for name, value in row.items()}
 
     return _name_damage(view, fields, np.array([position]), read)
 
@@ -128,7 +134,8 @@ def read_values(
     def read(columns: Sequence[Field], at: Positions) -> dict[str, object]:
         cells, allow = _read_stored(view, columns, at), view.rows.lake.allow
         return {
-            f.name: owned(decode_block(f.htype, cells[f.id], allow, follow=follow)) for f in columns
+            f.name: copy_if_shared(decode_block(f.htype, cells[f.id], allow, follow=follow))
+            for f in columns
         }
 
     return _name_damage(view, fields, positions, read)

@@ -131,12 +131,12 @@ def freeze(values: object) -> None:
             mask.flags.writeable = False
 
 
-def owned[T](values: T) -> T:
+def copy_if_shared[T](values: T) -> T:
     """Return values that the caller may modify: shared arrays, which are read-only, are copied.
 
     >>> shared = np.arange(3)
     >>> freeze(shared)
-    >>> owned(shared[1:]).flags.writeable
+    >>> copy_if_shared(shared[1:]).flags.writeable
     True
     """
     if not isinstance(values, np.ndarray):

@@ -56,7 +56,7 @@ class VirtualColumn(Protocol):
 
 
 @dataclass(frozen=True)
-class TakenColumn:
+class ViewColumn:
     """A column whose cells are read from another view."""
 
     view: View
@@ -116,7 +116,7 @@ class TakenColumn:
 
 
 @dataclass(frozen=True, eq=False)
-class KnownColumn:
+class MemoryColumn:
     """A column whose cells are in memory, one for each row."""
 
     htype: Htype
@@ -176,12 +176,12 @@ class VirtualTable:
     def checked(self) -> VirtualTable:
         """Return a table for copying, which verifies each read and may raise a DamagedError.
 
-        Only `TakenColumn` reads from a lake; other columns are computed, or in memory.
+        Only `ViewColumn` reads from a lake; other columns are computed, or in memory.
         """
-        taken = {id(c.view): c.view for c in self._columns.values() if isinstance(c, TakenColumn)}
+        taken = {id(c.view): c.view for c in self._columns.values() if isinstance(c, ViewColumn)}
         views = {key: view.checked() for key, view in taken.items()}
         columns = {
-            name: replace(c, view=views[id(c.view)]) if isinstance(c, TakenColumn) else c
+            name: replace(c, view=views[id(c.view)]) if isinstance(c, ViewColumn) else c
             for name, c in self._columns.items()
         }
         checked = copy.copy(self)
@@ -239,13 +239,13 @@ class VirtualTable:
 
     def positions(self) -> Iterator[Rows]:
         """Yield the positions of rows in other views, each distinct array once."""
-        arrays = (c.positions for c in self._columns.values() if isinstance(c, TakenColumn))
+        arrays = (c.positions for c in self._columns.values() if isinstance(c, ViewColumn))
         yield from {id(positions): positions for positions in arrays}.values()
 
     def shapes(self, column: str, slots: Rows) -> NDArray[np.int32]:
         """Return the shapes of cells, (n, ndim) int32; -1 for missing axes."""
         source = self._columns[column]
-        if isinstance(source, TakenColumn) and isinstance(source.htype.layout, Ragged):
+        if isinstance(source, ViewColumn) and isinstance(source.htype.layout, Ragged):
             return source.shapes(slots)
         match self.read([column], slots)[column]:
             case RaggedCells(shapes=shapes):
@@ -259,7 +259,7 @@ class VirtualTable:
     def sizes(self, column: str, slots: Rows) -> NDArray[np.int64]:
         """Return the size of each cell, (n,) int64, bytes."""
         source = self._columns[column]
-        if isinstance(source, TakenColumn) and not isinstance(source.htype.layout, Dense):
+        if isinstance(source, ViewColumn) and not isinstance(source.htype.layout, Dense):
             return source.sizes(slots)
         return sizes_of(self.read([column], slots)[column])
 
@@ -304,7 +304,7 @@ def source_of(view: View, f: Field) -> tuple[object, str]:
     table: Any = view.rows.table
     while isinstance(table, VirtualTable):
         column = table.column(f.id)
-        if not isinstance(column, TakenColumn):
+        if not isinstance(column, ViewColumn):
             break
         table, f = column.view.rows.table, column.field
     return table, f.id

@@ -14,7 +14,7 @@ def bar(
     total: int | None,
     *,
     done: int = 0,
-    shown: bool | None = True,
+    visible: bool | None = True,
     delay: float | None = None,
     leave: bool = False,
 ) -> Any:
@@ -28,7 +28,7 @@ def bar(
         Number of rows; None if it is unknown.
     done : int
         Number of rows that are already done.
-    shown : bool, optional
+    visible : bool, optional
         Whether the bar is drawn; None to draw it only in a terminal.
     delay : float, optional
         Seconds before the bar appears; `DELAY` by default.
@@ -37,8 +37,8 @@ def bar(
 
     Examples
     --------
-    >>> with bar("rows", 10, shown=False) as drawn:
-    ...     drawn.update(3)
+    >>> with bar("rows", 10, visible=False) as progress:
+    ...     progress.update(3)
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # without ipywidgets, tqdm warns and draws a text bar
@@ -51,5 +51,5 @@ def bar(
         unit_scale=True,
         delay=DELAY if delay is None else delay,
         leave=leave,
-        disable=None if shown is None else not shown,
+        disable=None if visible is None else not visible,
     )

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from deeplake_lite.htypes.words import counted
 
-SHOWN = 20
+MAX_LINES = 20
 """Maximum number of lines of damage that a report prints."""
 
 
@@ -53,13 +53,13 @@ class Report:
         if not self.damaged:
             return f"{read}: all bytes are intact"
         lines = _lines(self.damaged)
-        more = f"\n  … {len(lines) - SHOWN} more" if len(lines) > SHOWN else ""
+        more = f"\n  … {len(lines) - MAX_LINES} more" if len(lines) > MAX_LINES else ""
         refs = sum(d.ref is not None for d in self.damaged)
         versions = sum(d.version is not None for d in self.damaged)
         cells = len(self.damaged) - refs - versions
         parts = [(cells, "damaged cell"), (refs, "wrong ref"), (versions, "damaged version")]
         counts = ", ".join(counted(n, noun) for n, noun in parts if n)
-        return f"{read}, {counts}:\n" + "\n".join(lines[:SHOWN]) + more
+        return f"{read}, {counts}:\n" + "\n".join(lines[:MAX_LINES]) + more
 
 
 def without_hint(reason: str) -> str:
@@ -96,6 +96,6 @@ def _row_ranges(rows: list[int]) -> str:
         [row for _, row in run]
         for _, run in groupby(enumerate(sorted(rows)), lambda pair: pair[1] - pair[0])
     ]
-    shown = [f"{run[0]}–{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs[:SHOWN]]
-    shown += ["…"] if len(runs) > SHOWN else []
-    return f", row{'s' if len(rows) > 1 else ''} {', '.join(shown)}" if rows else ""
+    ranges = [f"{run[0]}–{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs[:MAX_LINES]]
+    ranges += ["…"] if len(runs) > MAX_LINES else []
+    return f", row{'s' if len(rows) > 1 else ''} {', '.join(ranges)}" if rows else ""

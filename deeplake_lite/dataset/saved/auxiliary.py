@@ -108,7 +108,7 @@ async def read_array(session: Session, path: str, noun: str) -> NDArray[np.int64
     path : str
         Path of the array.
     noun : str
-        Noun for the saved object that has the array, such as ``"view"``.
+        Noun and name of the saved object that has the array, such as ``"view 'train'"``.
     """
     spec, parts = ArraySpec("int64"), [np.empty(0, np.int64)]
     try:
@@ -124,6 +124,6 @@ async def read_array(session: Session, path: str, noun: str) -> NDArray[np.int64
     except (*DAMAGE, MemoryError, OSError) as error:
         reason = str(error).rstrip(".")
         raise DamagedError(
-            f"The rows of a saved {noun} cannot be read: {reason:.200}. Restore the lake from a "
-            f"backup, or delete the {noun} and save it again."
+            f"The rows of the saved {noun} cannot be read: {reason:.200}. Restore the lake from a "
+            f"backup, or delete the saved {noun.partition(' ')[0]} and save it again."
         ) from error

@@ -1,4 +1,4 @@
-"""Saved evaluations, whose figures are stored in the lake under a name, apart from the versions.
+"""Saved evaluations, whose metrics are stored in the lake under a name, apart from the versions.
 
 Like saved views, they are stored on the branch ``_aux``. An evaluation has a document, and one
 array of all its numbers, eight bytes each. A vacuum may delete the versions that were evaluated.
@@ -35,7 +35,7 @@ from deeplake_lite.dataset.versions.viewed import view_documents, views_session
 from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import DamagedError, ExistsError, LakeError, NotFoundError, OptionError
 from deeplake_lite.storage.repo import Repository, run
-from deeplake_lite.storage.state import check_seal, sealed
+from deeplake_lite.storage.state import add_digest, check_digest
 from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo import Session
 
 KEY = "deeplake_lite_evaluations"
-"""Attribute of the root group on ``_aux`` with the documents by name, and their digest."""
+"""Attribute of the root group on ``_aux`` that holds the documents by name, and their digest."""
 
 _DTYPES = ("<i8", "<f8")
 
@@ -58,7 +58,7 @@ class Stored:
     version: str
     """Id of the version that was evaluated."""
     head: Mapping[str, Any]
-    """Figures and names, as JSON values."""
+    """Metrics and names, as JSON values."""
     arrays: Mapping[str, NDArray[Any]]
     """Arrays by name: integers, or float64."""
 
@@ -140,7 +140,7 @@ class SavedEvaluations(Mapping[str, "Evaluation"]):
         try:
             if not re.fullmatch(r"evaluations/[0-9a-f]{32}", document["array"]):
                 raise ValueError("the path of its array is not valid")
-            words = run(read_array(session, document["array"], "evaluation"))
+            words = run(read_array(session, document["array"], f"evaluation {brief(name)}"))
             stored = Stored.from_json(document, words)
             ids = stored.arrays["row_ids"]
             return lazy_calls.evaluation(
@@ -209,7 +209,7 @@ def _documents(session: Session | None) -> dict[str, Any]:
         raise DamagedError(
             "The list of saved evaluations is damaged. Restore the lake from a backup."
         )
-    check_seal(attribute, "The list of saved evaluations")
+    check_digest(attribute, "The list of saved evaluations")
     return dict(attribute["evaluations"])
 
 
@@ -240,7 +240,7 @@ def _write_once(
         )
     new = {name: d for name, d in {**old, **changes}.items() if d is not None}
     views = view_documents(repository, session)  # readers expect both lists, or an empty branch
-    attributes = {KEY: sealed({"evaluations": new}), VIEWS: sealed({"views": views})}
+    attributes = {KEY: add_digest({"evaluations": new}), VIEWS: add_digest({"views": views})}
     run(_put(session, attributes, arrays))
     session.commit(f"save evaluations {', '.join(changes)}")
 

@@ -2,8 +2,8 @@
 
 They are stored on the branch ``_aux``, apart from the versions of the data. Each view has a
 document and an array of row ids. For a query's result, the document contains the query, and the
-array contains positions in the result (see `rows`). A vacuum keeps the versions that saved views
-read.
+array contains positions in the result (see `saved.rows`). A vacuum keeps the versions that saved
+views read.
 """
 
 from __future__ import annotations
@@ -48,8 +48,9 @@ from deeplake_lite.errors import (
     NotFoundError,
     OptionError,
 )
+from deeplake_lite.htypes.words import counted
 from deeplake_lite.storage.repo import Repository, run
-from deeplake_lite.storage.state import sealed
+from deeplake_lite.storage.state import add_digest
 from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
@@ -150,15 +151,16 @@ class SavedViews(Mapping[str, "View"]):
     def __getitem__(self, name: str) -> View:
         """Open a view. Raises NotFoundError, or DamagedError if its document is not valid."""
         saved = self.info(name)
-        with _naming_view(name):
-            view = self._reader().open(saved.to_json())
+        with _name_view_in_errors(name):
+            view = self._reader(name).open(saved.to_json())
         view.origin = saved.origin
         return view
 
-    def _reader(self) -> DocumentReader:
+    def _reader(self, name: str) -> DocumentReader:
         session = self._session
         assert session is not None
-        return DocumentReader(self._lake, lambda path: run(read_array(session, path, "view")))
+        noun = f"view {brief(name)}"
+        return DocumentReader(self._lake, lambda path: run(read_array(session, path, noun)), name)
 
     def info(self, name: str) -> SavedView:
         """Return the description of a view without opening it. Raises NotFoundError."""
@@ -183,14 +185,14 @@ class SavedViews(Mapping[str, "View"]):
 
     def __repr__(self) -> str:
         lines = (
-            f"{v.name}: {v.rows:,} rows of {v.version}, {v.origin or 'all'}"
+            f"{v.name}: {counted(v.rows, 'row')} of {v.version}, {v.origin or 'all'}"
             for v in map(self.info, self)
         )
         return "\n".join(lines) or "no saved views"
 
 
 @contextlib.contextmanager
-def _naming_view(name: str) -> Iterator[None]:
+def _name_view_in_errors(name: str) -> Iterator[None]:
     """Convert exceptions caused by a damaged document to a DamagedError that names the view."""
     try:
         yield
@@ -323,5 +325,5 @@ def _write_once(
 async def _put(
     session: Session, documents: Mapping[str, ViewDocument], ids: Mapping[str, NDArray[np.int64]]
 ) -> None:
-    await session.set_attributes({KEY: sealed({"views": dict(documents)})})
+    await session.set_attributes({KEY: add_digest({"views": dict(documents)})})
     await put_arrays(session, ids)

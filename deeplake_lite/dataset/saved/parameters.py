@@ -30,13 +30,13 @@ from deeplake_lite.htypes.times import cast_time
 type Params = Sequence[Any] | Mapping[str, Any]
 
 
-def owned_params(params: Params) -> Params:
+def copy_params(params: Params) -> Params:
     """Return a copy of a query's parameters, as a list or a dict of plain values.
 
-    Unsupported values stay as they are. They are rejected when the query is bound, where an error
-    can show the place in the query.
+    Unsupported values stay as they are. They are rejected when the query is bound, because errors
+    can then show the position in the query.
 
-    >>> owned_params((np.float32(0.5), range(2)))
+    >>> copy_params((np.float32(0.5), range(2)))
     [0.5, [0, 1]]
     """
     if isinstance(params, str | bytes):
@@ -121,8 +121,8 @@ def _from_array(value: object) -> object:
         return array[()]
     if array.dtype.kind not in "biufcmMUO" or (array.ndim == 0 and array.dtype.kind == "O"):
         raise QueryTypeError(
-            "An array parameter must hold numbers or strings, but it is "
-            f"{type(value).__name__} with dtype {array.dtype}."
+            f"An array parameter must hold numbers or strings, but this {type(value).__name__} has "
+            f"the dtype {array.dtype}."
         )
     if array.ndim == 0:
         return array.item()
@@ -134,7 +134,7 @@ def _from_array(value: object) -> object:
 def _with_nulls(value: Any) -> object:
     """Convert a value, array or column of Arrow, pandas or polars so that its nulls are None.
 
-    NumPy arrays have no nulls: they would become NaN, and integers in the same array floats.
+    NumPy arrays cannot hold nulls: these would become NaN, and integers would become floats.
     """
     if is_null(type(value)):
         return None

@@ -22,8 +22,8 @@ from deeplake_lite.storage.repo import (
     Repository,
     engine_is_lost,
     local_folder,
+    register_foreign_memory,
     use_engine,
-    welcome,
 )
 from deeplake_lite.storage.table import Table
 
@@ -80,7 +80,7 @@ class Address:
     def open(self) -> tuple[Lake, Table]:
         """Open the version. Raises LakeNotFoundError if the lake cannot be reached."""
         if self.folder is not None:
-            welcome(self.url, self.folder)
+            register_foreign_memory(self.url, self.folder)
         repository = Repository.open(self.url, self.options, self.limits)
         if self.checks_reads:
             repository = repository.checking()

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from deeplake_lite.dataset import lazy_calls
-from deeplake_lite.dataset.saved.parameters import owned_params
+from deeplake_lite.dataset.saved.parameters import copy_params
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -44,7 +44,7 @@ class Question:
     registered when the query ran, because they may depend on globals or random numbers."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "params", owned_params(self.params))
+        object.__setattr__(self, "params", copy_params(self.params))
         if self.kind == "query":
             object.__setattr__(self, "repeatable", not lazy_calls.has_own_functions())
 

@@ -12,6 +12,7 @@ import xxhash
 
 from deeplake_lite.dataset.read.virtual import VirtualTable
 from deeplake_lite.errors import DamagedError
+from deeplake_lite.htypes.words import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,7 +42,7 @@ def repeat_query(question: Question, count: int, slots: NDArray[np.int64], expec
     slots : ndarray, (n,) int64
         Slots of the rows that the view needs.
     expected : str
-        Their previous `fingerprint`.
+        Previous `fingerprint` of these rows.
 
     Raises
     ------
@@ -52,7 +53,7 @@ def repeat_query(question: Question, count: int, slots: NDArray[np.int64], expec
     size = result.rows.table.slots
     if size != count:
         current = f"{size:,}" if size < count else "more"
-        change = f"returned {count:,} rows before, but now returns {current}"
+        change = f"returned {counted(count, 'row')} before, but now returns {current}"
     elif fingerprint(result, slots) != expected:
         change = "now returns different rows than before"
     else:

@@ -162,18 +162,20 @@ class DocumentReader:
         The lake in which the documents are stored.
     read : callable
         Function from the path of an array to its values.
+    name : str
+        Name of the saved view, for messages.
     """
 
-    def __init__(self, lake: Lake, read: Callable[[str], NDArray[np.int64]]) -> None:
-        self._lake, self._read = lake, read
+    def __init__(self, lake: Lake, read: Callable[[str], NDArray[np.int64]], name: str) -> None:
+        self._lake, self._read, self._name = lake, read, brief(name)
 
     def open(self, document: ViewDocument) -> View:
         """Return the view that a document describes."""
         names = tuple(document["columns"])
         if len(set(names)) < len(names):
             raise DamagedError(
-                "The columns of a saved view must be unique, but one name occurs twice. Delete the "
-                "view, and save it again."
+                f"The columns of the saved view {self._name} must be unique, but one name occurs "
+                "twice. Delete the view, and save it again."
             )
         rows = self._rows(document) if "array" in document else None
         if "query" in document:
@@ -187,13 +189,12 @@ class DocumentReader:
         slots = table.rows.live() if rows is None else slots_of(table, rows)
         return View(RowSelection(lake, table, slots), names, "")
 
-    @staticmethod
-    def _check_columns(names: Collection[str], known: Collection[str]) -> None:
+    def _check_columns(self, names: Collection[str], known: Collection[str]) -> None:
         """Reject columns that do not exist. Raises DamagedError."""
         if unknown := next((name for name in names if name not in known), None):
             raise DamagedError(
-                f"A saved view has a column {brief(unknown)}, which does not exist in its version. "
-                "Delete the view, and save it again."
+                f"The saved view {self._name} has a column {brief(unknown)}, which does not exist "
+                "in its version. Delete the view, and save it again."
             )
 
     def _rows(self, document: ViewDocument) -> NDArray[np.int64]:
@@ -201,8 +202,8 @@ class DocumentReader:
         rows = self._read(document["array"])
         if _hash(rows) != document["hash"]:
             raise DamagedError(
-                "The rows of a saved view do not match their hash. Restore the lake from a backup, "
-                "or delete the view and save it again."
+                f"The rows of the saved view {self._name} do not match their hash. Restore the "
+                "lake from a backup, or delete the view and save it again."
             )
         return rows
 

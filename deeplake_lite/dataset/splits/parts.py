@@ -178,8 +178,9 @@ def _explain_empty(
             f"for {parts} parts, and repeated rows stay in one part. Ask for fewer parts."
         )
     return (
-        f"{name} would be empty, because {shares[number]:.3g} of {len(view):,} rows is less than "
-        f"one row. Ask for at least {1 / len(view):.3g}, ask for fewer parts, or add rows."
+        f"{name} would be empty, because {shares[number]:.3g} of {counted(len(view), 'row')} is "
+        f"less than one row. Ask for a fraction of at least {1 / len(view):.3g}, ask for fewer "
+        "parts, or add rows."
     )
 
 
@@ -206,7 +207,11 @@ def _check_fractions(fractions: Sequence[float]) -> NDArray[np.float64]:
             f"fractions must be from 0 to 1, but one is {bad:g}. Leave the part out, or use 0."
         )
     if (total := shares.sum()) == 0 or abs(total - 1) > TOLERANCE:
-        hint = "Pass one above 0." if total == 0 else f"Divide them: {_format_normalized(shares)}."
+        hint = (
+            "Pass a fraction above 0."
+            if total == 0
+            else f"Divide them by their sum: {_format_normalized(shares)}."
+        )
         raise OptionError(
             f"fractions must add up to 1, but {brief(list(fractions))} adds up to {total:g}. {hint}"
         )

@@ -220,7 +220,7 @@ def cut(number: Ints, rank: NDArray[np.uint64], counts: Ints) -> Ints:
 
 
 def _narrow(numbers: Ints, count: int) -> NDArray[np.integer[Any]]:
-    """Return numbers below `count`, as uint16 if they fit, for which NumPy has a radix sort."""
+    """Return numbers below `count` as uint16 if they fit, because NumPy sorts these by radix."""
     return numbers.astype(np.uint16) if count <= 2**16 else numbers
 
 

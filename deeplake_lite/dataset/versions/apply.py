@@ -83,7 +83,8 @@ def slots_of(table: Table, ids: Ids) -> Ids:
     slots = table.find(ids)
     if (slots < 0).any():
         raise NotFoundError(
-            f"Version {table.snapshot_id} has no row with the id {ids[slots < 0][0]}."
+            f"Version {table.snapshot_id} has no row with the id {ids[slots < 0][0]}. Use ids from "
+            "the row_ids of that version."
         )
     return slots
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 type Ids = NDArray[np.int64]
 type Positions = NDArray[np.int64]
 type Touched = dict[str, set[int]]
+"""Numbers of the chunks in which two versions may differ, by path of the array."""
 
 NONE = np.empty(0, np.int64)
 

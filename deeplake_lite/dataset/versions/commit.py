@@ -79,7 +79,7 @@ def missing_default(
         setup = setup or f"other = dl.open({handle.url!r}, branch={str(handle.branch)!r})"
         steps = f"{setup}; other.{call}; other.commit('default')"
     return InvalidValueError(
-        f"{error.finding}. Set one, then repeat: {steps}; {again}",
+        f"{error.finding}. Set a default, then repeat the call: {steps}; {again}",
         column=error.column,
     )
 
@@ -209,9 +209,9 @@ def _check_same_branch(handle: Handle, tip_id: str) -> None:
     if None in identities or "" in identities or identities[0] == identities[1]:
         return
     raise ConflictError(
-        f"Branch {branch!r} was deleted and recreated after this handle opened it, so it does not "
-        f"contain version {handle.version}. Call ds.rebase() to move the edits to the "
-        "new branch, or ds.discard() to drop them."
+        f"Branch {branch!r} was deleted and recreated after this dataset opened it, so it does not "
+        f"contain version {handle.version}. Call ds.rebase() to move the edits to the new branch, "
+        "or ds.discard() to drop them."
     )
 
 
@@ -294,6 +294,6 @@ def _copy_onto(
         target.release()
         raise
     if mine.edits is not None and mine.edits.restored is not None:
-        target.note_restored(*mine.edits.restored)
+        target.record_restore(*mine.edits.restored)
     mine.release()
     return target

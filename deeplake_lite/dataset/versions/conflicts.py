@@ -44,7 +44,7 @@ class Conflict:
     row_id: int | None
     """Id of the row; None for a column or metadata."""
     reason: str
-    """Change of each side."""
+    """Description of the change on each side."""
     key: tuple[str, ...] = ()
     """Path of the column's property or of the metadata key; for a cell, the column's id."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from deeplake_lite.dataset.read.values import decode_block, owned
+from deeplake_lite.dataset.read.values import copy_if_shared, decode_block
 from deeplake_lite.dataset.versions.apply import slots_of
 from deeplake_lite.errors import ColumnNotFoundError, OptionError
 from deeplake_lite.htypes.json_values import same_json
@@ -144,7 +144,7 @@ class Diff:
         htype = self._htypes(column)[table is self.newer]
         slots = slots_of(table, self.changed[column] if ids is None else np.asarray(ids))
         cells = table.read([f.id], slots)[f.id]
-        return owned(decode_block(htype, cells, self.lake.allow, follow=False))
+        return copy_if_shared(decode_block(htype, cells, self.lake.allow, follow=False))
 
 
 def has_net_effect(table: ReadTable) -> bool:

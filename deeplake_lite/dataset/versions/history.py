@@ -191,7 +191,7 @@ def _unknown_name(
 
 
 def _at_time(repository: Repository, when: datetime) -> str:
-    """Return the newest commit of ``main`` up to a time, which is local unless it has a zone."""
+    """Return the newest commit of ``main`` up to a time (local, unless it has a time zone)."""
     when = _in_utc(when)
     commits = history(repository, repository.tip("main"))
     version = next((c.id for c in commits if c.time <= when), None)
@@ -204,9 +204,9 @@ def _at_time(repository: Repository, when: datetime) -> str:
 
 
 def _in_utc(when: datetime) -> datetime:
-    """Convert a time to UTC; it is local time unless it has a zone.
+    """Convert a time to UTC; it is local time unless it has a time zone.
 
-    If the result would be outside the calendar, the zone is replaced without a conversion.
+    If the result would be outside the calendar, the time zone is replaced without a conversion.
 
     >>> _in_utc(datetime.fromisoformat("2026-01-31T12:00+02:00")).hour
     10
@@ -276,7 +276,11 @@ def keep_version(repository: Repository, snapshot_id: str) -> Iterator[None]:
     """
     with contextlib.ExitStack() as held:
         try:
-            next(held.enter_context(vacuums.kept(repository, snapshot_id)).ancestry(snapshot_id))
+            next(
+                held.enter_context(vacuums.keep_version(repository, snapshot_id)).ancestry(
+                    snapshot_id
+                )
+            )
         except NotFoundError as error:
             raise VersionNotFoundError(
                 f"Only an existing version can be given a name, but version {snapshot_id} no "
@@ -373,7 +377,7 @@ class Graph:
         return ancestors
 
     def bases(self, ours: Iterable[str], theirs: str) -> list[str]:
-        """Return the common ancestors without descendants among them, newest first."""
+        """Return the common ancestors that are not ancestors of another one, newest first."""
         common = self.ancestors(ours) & self.ancestors([theirs])
         followed = {parent for version in common for parent in self.parents[version]}
         return sorted(common - followed, key=lambda v: self.commits[v].time, reverse=True)

@@ -160,7 +160,7 @@ def _restore(table: Table, plan: MergePlan, old: Table, version: str) -> None:
     merge_rows(plan, table, old)
     if not _is_arranged_like(table, old):
         table.arrange(slots_of(table, old.ids(old.rows.live())))
-    table.note_restored(version, old.snapshot_id)
+    table.record_restore(version, old.snapshot_id)
 
 
 def _is_arranged_like(table: Table, old: Table) -> bool:

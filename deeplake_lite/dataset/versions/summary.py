@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.table import Table
 
 _SIDE_ROWS = 2  # number of added rows, and of removed rows, shown along with changed rows
-SEEN = 40
+VISIBLE_CHARACTERS = 40
 """Number of characters of a cell that the HTML page of a diff always shows."""
 
 _FIELDS = 4  # number of columns shown for an added or removed row
@@ -73,7 +73,7 @@ def schema_changes(changes: SchemaChanges) -> Iterator[SchemaChange]:
         yield SchemaChange("changed", new.name, f"renamed from {old.name}")
     for old, new in changes.retyped:
         yield SchemaChange("changed", new.name, f"{old.htype} → {new.htype}")
-    for old, new in changes.noted:
+    for old, new in changes.metadata:
         yield from _metadata_changes(new.name, compare_metadata(old.metadata, new.metadata))
 
 
@@ -81,7 +81,7 @@ def _metadata_changes(
     owner: str, changes: Mapping[str, tuple[object, object]]
 ) -> Iterator[SchemaChange]:
     for key, (before, after) in changes.items():
-        old, new = cut_to_difference(repr(before), repr(after), SEEN)
+        old, new = cut_to_difference(repr(before), repr(after), VISIBLE_CHARACTERS)
         yield SchemaChange("changed", owner, f"metadata {key}: {old} → {new}")
 
 
@@ -228,12 +228,16 @@ def _are_same_previews(before: Content, after: Content) -> bool:
     """
     if not isinstance(before, str) or not isinstance(after, str) or before == preview.UNREAD:
         return False
-    return before[:SEEN] == after[:SEEN]
+    return before[:VISIBLE_CHARACTERS] == after[:VISIBLE_CHARACTERS]
 
 
 def _cut_to_difference(before: str | None, after: str | None) -> list[Content]:
     """Return two values cut around their first difference; an empty list if one is None."""
-    return [] if before is None or after is None else [*cut_to_difference(before, after, SEEN)]
+    return (
+        []
+        if before is None or after is None
+        else [*cut_to_difference(before, after, VISIBLE_CHARACTERS)]
+    )
 
 
 def _whole_rows(kind: ChangeKind, side: Side, ids: Ids) -> Iterator[DiffExample]:

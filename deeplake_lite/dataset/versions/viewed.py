@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.errors import DamagedError
 from deeplake_lite.storage.repo import branch_ref, run
-from deeplake_lite.storage.state import check_seal
+from deeplake_lite.storage.state import check_digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ AUX = "_aux"
 """Branch that holds the saved views."""
 
 KEY = "deeplake_lite_views"
-"""Attribute of the root group on ``_aux`` with the documents by name, and their digest."""
+"""Attribute of the root group on ``_aux`` that holds the documents by name, and their digest."""
 
 DAMAGED = "The list of saved views is damaged. Restore the lake from a backup."
 
@@ -42,7 +42,7 @@ def view_documents(repository: Repository, session: Session | None) -> dict[str,
         return {}  # another process is creating the branch, or was killed after creating it
     if not isinstance(attribute, dict) or not isinstance(attribute.get("views"), dict):
         raise DamagedError(DAMAGED)
-    check_seal(attribute, "The list of saved views")
+    check_digest(attribute, "The list of saved views")
     return dict(attribute["views"])
 
 

@@ -26,6 +26,7 @@ from deeplake_lite.errors import ColumnNotFoundError, InvalidValueError, SchemaE
 from deeplake_lite.htypes.cells import Cells, DenseCells, NestedCells, RaggedCells
 from deeplake_lite.htypes.reencoding import collect_notices, warn_once
 from deeplake_lite.htypes.tensors import array_of, is_tensor
+from deeplake_lite.htypes.words import counted
 from deeplake_lite.storage import chunks
 
 if TYPE_CHECKING:
@@ -78,7 +79,8 @@ def as_columns(data: Data, schema: Schema) -> tuple[dict[str, object], int]:
     for (a, n), (b, m) in pairwise(lengths.items()):
         if n != m:
             raise InvalidValueError(
-                f"All columns must have the same length, but {a!r} has {n} rows and {b!r} has {m}."
+                f"All columns must have the same length, but {a!r} has {counted(n, 'row')} and "
+                f"{b!r} has {m:,}. Pass one value per row for each column."
             )
     return columns, next(iter(lengths.values()), len(data) if isinstance(data, list) else 0)
 
@@ -279,11 +281,11 @@ def _rows(data: object) -> Iterable[Mapping[str, object]]:
     """Yield the rows of data. Raises InvalidValueError if one is not a dict."""
     if is_wrong_table(data):
         raise InvalidValueError(
-            f"{_ACCEPTED_DATA}, but this is {type(data).__name__}. {table_hint(data)}"
+            f"{_ACCEPTED_DATA}, but they are of type {type(data).__name__}. {table_hint(data)}"
         )
     if isinstance(data, str | bytes | set) or not np.iterable(data):
         raise InvalidValueError(
-            f"{_ACCEPTED_DATA}, but this is {type(data).__name__} {brief(data)}."
+            f"{_ACCEPTED_DATA}, but they are of type {type(data).__name__}: {brief(data)}."
         )
     for i, row in enumerate(data):
         if not isinstance(row, Mapping):

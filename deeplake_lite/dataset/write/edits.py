@@ -14,7 +14,12 @@ import numpy as np
 
 from deeplake_lite import checks
 from deeplake_lite.brief import brief
-from deeplake_lite.dataset.read.positions import as_ids, is_position, many_positions, one_position
+from deeplake_lite.dataset.read.positions import (
+    as_ids,
+    is_position,
+    resolve_position,
+    resolve_positions,
+)
 from deeplake_lite.dataset.view import View
 from deeplake_lite.dataset.write.blocks import (
     copy_blocks,
@@ -95,7 +100,7 @@ def _update(table: Table, rows: object, data: Mapping[str, object], ids: object)
 def _slots_of(table: Table, rows: object, count: int) -> NDArray[np.int64]:
     """Return the slots of rows given by position. Raises InvalidValueError if one is repeated."""
     rows = slice(None) if isinstance(rows, View) else [rows] if is_position(rows) else rows
-    positions = many_positions(rows, count)
+    positions = resolve_positions(rows, count)
     if len(np.unique(positions)) != len(positions):
         raise InvalidValueError(
             "An update may name each row only once, but some positions are repeated. Remove the "
@@ -111,8 +116,8 @@ def _slots_of_ids(table: Table, ids: object) -> NDArray[np.int64]:
     missing = row_ids[slots < 0]
     if len(missing):
         raise InvalidValueError(
-            f"An edit needs existing rows, but {len(missing):,} of {len(row_ids):,} ids, such as "
-            f"{missing[0]}, do not belong to any row of this branch. These rows were deleted, or "
+            f"An edit needs existing rows, but this branch has no row with the id {missing[0]} "
+            f"(unknown ids: {len(missing):,} of {len(row_ids):,}). Such rows were deleted, or "
             "belong to another lake. Leave them out with the mask np.isin(ids, ds.row_ids)."
         )
     ordered = np.sort(row_ids)
@@ -130,8 +135,8 @@ def ids_for_update(view: View, url: str) -> NDArray[np.int64]:
     """Return the ids of a view's rows. Raises InvalidValueError if it is a view of another lake."""
     if view.url != url:
         raise InvalidValueError(
-            f"An edit needs a view of this lake, {url}, but the given view is of {view.url}. If "
-            "its rows are copies with the same ids, update them by id: ids=view.row_ids."
+            f"An edit needs a view of this lake, {url!r}, but the given view reads {view.url!r}. "
+            "If its rows are copies with the same ids, update them by id: ids=view.row_ids."
         )
     if not view.rows.table.has_ids:
         raise InvalidValueError(
@@ -147,7 +152,7 @@ def set_one(handle: Handle, name: str, index: int, value: object) -> None:
 
 
 def _set_one(table: Table, name: str, index: int, value: object) -> None:
-    position, f = one_position(int(index), len(table)), table.schema[name]
+    position, f = resolve_position(int(index), len(table)), table.schema[name]
     with naming_rows(lambda _: position):
         cells = encode_column(f, [value], 0, 1, "header")
     table.update(table.rows.at(np.array([position])), {f.id: cells})
@@ -170,7 +175,7 @@ def _delete_ids(table: Table, ids: NDArray[np.int64]) -> None:
 
 
 def _delete(table: Table, rows: object) -> None:
-    positions = np.unique(many_positions(rows, len(table)))
+    positions = np.unique(resolve_positions(rows, len(table)))
     if len(positions):
         table.delete(positions)
 
@@ -205,7 +210,7 @@ def _add_column(
     missing = values is None and compute is None
     if missing and len(table) and added.htype.default is None and not added.htype.nullable:
         raise InvalidValueError(
-            f"a new column needs a value for each of the {len(table):,} existing rows, but none is "
+            f"a new column needs values for {counted(len(table), 'existing row')}, but none are "
             "given. Pass values= or compute=, or a type with default= or nullable=True.",
             column=name,
         )

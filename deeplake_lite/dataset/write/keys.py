@@ -110,9 +110,9 @@ class Keys:
         large = values[np.isfinite(values) & (np.abs(values) >= 2.0**bits)]
         if len(large):
             raise InvalidValueError(
-                f"keys of {values.dtype} must be below 2**{bits}, because above that several whole "
-                f"numbers round to the same float, but one key is {large[0]:.20g}. Store such keys "
-                "as int64 or text.",
+                f"keys of {values.dtype} must be below 2**{bits}, because above that, several "
+                f"whole numbers round to the same float, but one key is {large[0]:.20g}. Store "
+                "such keys as int64 or text.",
                 column=self._name,
             )
 

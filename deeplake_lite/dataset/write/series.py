@@ -82,8 +82,8 @@ def _object_values(column: pd.Series[Any]) -> object:
     """Return a column of objects as an Arrow array, if Arrow preserves their type, or as a list.
 
     For other types, Arrow would change values: it adds missing keys to dicts, converts times to
-    microseconds, makes dates and times one type, and drops the shape of arrays. NaN within lists
-    stays NaN, although pandas treats it as missing.
+    microseconds, merges dates and times into one type, and drops the shape of arrays. NaN within
+    lists stays NaN, although pandas treats it as missing.
     """
     values = [_with_none(value) for value in column.tolist()]
     kinds = {type(value) for value in values if value is not None}

@@ -165,7 +165,7 @@ def variable_values(values: xr.Variable | xr.DataArray) -> object:
     nulls = null.all(axis=tuple(range(1, null.ndim)))
     with np.errstate(invalid="ignore"):
         rows = array.astype(dtype)
-    if (rows[~nulls] != array[~nulls]).any():  # computed, such as the half of an exported variable
+    if (rows[~nulls] != array[~nulls]).any():  # computed, for example by halving
         return array
     pairs = zip(rows, nulls, strict=True)
     return Exported([None if is_null else row for row, is_null in pairs], of)

@@ -16,7 +16,7 @@ import numpy as np
 
 from deeplake_lite.dataset.column import Column
 from deeplake_lite.dataset.export.portable import values_of
-from deeplake_lite.dataset.read.positions import in_brackets, is_position
+from deeplake_lite.dataset.read.positions import is_position, resolve_index
 from deeplake_lite.dataset.read.values import decode_block, with_none
 from deeplake_lite.dataset.write.tables import Exported
 from deeplake_lite.errors import InvalidValueError
@@ -74,7 +74,7 @@ class Transfer:
 
     def __getitem__(self, index: object) -> Any:
         single = is_position(index)
-        positions = self._positions[in_brackets([index] if single else index, len(self))]
+        positions = self._positions[resolve_index([index] if single else index, len(self))]
         values = self._read(positions)
         return values[0] if single else values
 

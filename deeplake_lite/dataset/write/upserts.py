@@ -1,4 +1,4 @@
-"""Upserts, which append new rows and update changed rows by key, and cells of new columns.
+"""Upserts by key, which append new rows and update changed ones, and cells of new columns.
 
 Rows match if their values in the key column are equal. Cells are compared by digest, so upserting
 the same data twice writes nothing the second time.

@@ -153,7 +153,7 @@ def sort_results(
     shapes: list[dict[str, Any]] = []
     for result in results:
         if regions.shape_of(result) is not None:
-            region = regions.flat(result)
+            region = regions.flatten(result)
             shapes.append(region)
             if isinstance(region.get("id"), str):
                 own.setdefault(region["id"], region)

@@ -15,7 +15,7 @@ import numpy as np
 from deeplake_lite.codecs.limits import DEFAULT_LIMITS, Limits
 from deeplake_lite.errors import InvalidValueError, SchemaError
 from deeplake_lite.htypes import ClassLabel, Htype, Sequence, resolve
-from deeplake_lite.htypes.base import pasted
+from deeplake_lite.htypes.base import to_code
 from deeplake_lite.ingest.bad_values import read_column, readable_parts
 from deeplake_lite.ingest.source import BadValue, Block, RowNames, Skipped
 from deeplake_lite.ingest.tables.arrays import htype_of_array
@@ -216,7 +216,7 @@ def _common(name: str, a: Htype, b: Htype) -> Htype:
     if common is None:
         raise SchemaError(
             f"all parts must have the same type, but there are {a} and {b}. Declare a type: "
-            f"schema={{{name!r}: {pasted(a)}}}."
+            f"schema={{{name!r}: {to_code(a)}}}."
         )
     return replace(common, nullable=nullable)
 

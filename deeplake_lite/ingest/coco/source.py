@@ -440,7 +440,7 @@ def _rest(
     rebuilt = coco.image_of(own, name, image.get("width"), image.get("height"))
     rest: dict[str, Any] = {
         "image": coco.originals_of(image, rebuilt),
-        "annotations": {k: v for k, v in zip(coco.places(ids), originals, strict=True) if v},
+        "annotations": {k: v for k, v in zip(coco.original_keys(ids), originals, strict=True) if v},
         "panoptic": {k: v for k, v in panoptic.items() if k not in ("image_id", coco.SEGMENTS)},
     }
     if rest["annotations"] and coco.NO_ID in ids:

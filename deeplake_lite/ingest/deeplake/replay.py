@@ -306,7 +306,7 @@ class Replay:
         with bars.bar(
             f"{self.title}, {version.message or version.key[-20:]}",
             len(snapshot) - start,
-            shown=self.settings.progress,
+            visible=self.settings.progress,
         ) as bar:
             every = self.settings.commit_every
             size = min(PART_ROWS, every or PART_ROWS)

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.types as kinds
 
 from deeplake_lite.dataset.arrow.cells import HTYPE
-from deeplake_lite.dataset.arrow.features import Feature, aligned, feature_of_kind, features_in
+from deeplake_lite.dataset.arrow.features import Feature, align_units, feature_of_kind, features_in
 from deeplake_lite.dataset.arrow.leaves import Leaf, leaves
 from deeplake_lite.dataset.arrow.types import dtype_of, is_list
 from deeplake_lite.dataset.write.tables import exported_htype
@@ -116,7 +116,10 @@ class FeatureTable:
             pa.schema(fields, schema.metadata),
             by_name,
             columns,
-            {n: aligned(part, types[n]) if n in types else part for n, part in features.items()},
+            {
+                n: align_units(part, types[n]) if n in types else part
+                for n, part in features.items()
+            },
             simplified_features(schema, features),
             _Reader(by_name, read),
         )

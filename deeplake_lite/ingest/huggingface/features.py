@@ -31,7 +31,7 @@ from deeplake_lite.dataset.arrow.htypes import htype_of
 from deeplake_lite.dataset.arrow.leaves import child, special_htype
 from deeplake_lite.dataset.arrow.objects import objects_in
 from deeplake_lite.dataset.arrow.recorded import recorded_htype, without_record
-from deeplake_lite.dataset.arrow.types import is_bytes, is_list, unwrapped
+from deeplake_lite.dataset.arrow.types import is_bytes, is_list, unwrap
 from deeplake_lite.dataset.arrow.values import arrow_values
 from deeplake_lite.dataset.export.huggingface.types import feature_of
 from deeplake_lite.dataset.write.tables import as_exported
@@ -113,7 +113,7 @@ def _sequences(kind: pa.DataType) -> Htype:
     >>> _sequences(pa.list_(pa.int8()))
     Sequence(Scalar('int8', nullable=True))
     """
-    kind = unwrapped(kind)
+    kind = unwrap(kind)
     if not is_list(kind):
         return htype_of(kind)
     return Sequence(replace(_sequences(kind.value_type), nullable=True))
@@ -128,7 +128,7 @@ def _recorded(feature: Feature) -> Htype | None:
 
 
 def _as_files(kind: pa.DataType) -> Feature:
-    kind = unwrapped(kind)
+    kind = unwrap(kind)
     if is_list(kind):
         return {"_type": "List", "feature": _as_files(kind.value_type)}
     return {"_type": "File"}
@@ -140,7 +140,7 @@ def has_bytes(kind: pa.DataType) -> bool:
     >>> has_bytes(pa.list_(pa.struct({"image": pa.binary()})))
     True
     """
-    kind = unwrapped(kind)
+    kind = unwrap(kind)
     if kinds.is_struct(kind):
         return any(has_bytes(f.type) for f in kind)
     if is_list(kind):

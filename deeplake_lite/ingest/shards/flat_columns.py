@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as kinds
 
-from deeplake_lite.dataset.export.shards.flat_arrays import Place, flatten, sums, unit_of
+from deeplake_lite.dataset.export.shards.flat_arrays import Place, flatten, sum_runs, unit_of
 from deeplake_lite.htypes.words import counted
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ class _Builder:
                     f"the number of values must be a multiple of {unit:,}, but in one row it is not"
                 )
             lengths = sizes // unit
-        items = self.array(kind.value_type, inner, sums(lengths, counts))
+        items = self.array(kind.value_type, inner, sum_runs(lengths, counts))
         offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
         return pa.LargeListArray.from_arrays(pa.array(offsets), items)
 

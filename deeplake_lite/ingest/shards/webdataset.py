@@ -220,13 +220,22 @@ class WebDatasetSource:
             types[name] = htype
         return types
 
+    @cached_property
+    def _types(self) -> dict[str, Htype]:
+        """Type of each column, with those that the user declares."""
+        return {**self.columns, **{n: resolve(s) for n, s in self.schema.items()}}
+
+    @cached_property
+    def _bytes(self) -> frozenset[str]:
+        """Columns of bytes, which hold any file as it is."""
+        return frozenset(name for name, t in self._types.items() if t.bare == Bytes())
+
     def check_unrounded(self, names: Iterable[str]) -> None:
         """Accept all columns, because numbers are integers, JSON or arrays with a dtype."""
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
         """Yield the samples from number `start` on."""
-        types = {**self.columns, **{n: resolve(s) for n, s in self.schema.items()}}
-        row = 0
+        types, row = self._types, 0
         for file in self.files:
             rows, size = list[Sample](), 0
             for sample in self._samples_of(file, self._left_out):
@@ -255,7 +264,7 @@ class WebDatasetSource:
                     )
                     continue
                 try:
-                    columns[name][i] = self._value(extension, data, types[name])
+                    columns[name][i] = self._value(extension, data, name, types[name])
                 except ValueError as error:
                     errors[i] = f"{extension} must be {error}, but it is {brief(data, 60)}."
         for name, values in columns.items():
@@ -268,9 +277,9 @@ class WebDatasetSource:
     def _known(self) -> Iterable[str]:
         return self._note.names or self.names
 
-    def _value(self, extension: str, data: bytes, htype: Htype) -> object:
+    def _value(self, extension: str, data: bytes, name: str, htype: Htype) -> object:
         """Convert a file to a value of a column. Raises ValueError."""
-        value = _value(extension, data, htype)
+        value = data if name in self._bytes else _value(extension, data, htype)
         if not self._note.types:
             return value
         if htype.sql == "class" and _has_class(htype, value):
@@ -351,12 +360,10 @@ def _is_integer(data: bytes) -> bool:
 def _value(extension: str, data: bytes, htype: Htype) -> object:
     """Convert a file to a value of a type. Raises ValueError with a description of valid files."""
     last = extension.rpartition(".")[2].lower()
-    if htype.bare == Bytes():
+    if htype.takes_files and last not in ("npy", "json"):
         return data
     if last == "npy":
         return _array(data)
-    if htype.takes_files and last != "json":
-        return data
     if last == "json" or htype.sql == "json":
         try:
             return json.loads(data)

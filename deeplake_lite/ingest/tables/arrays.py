@@ -34,7 +34,7 @@ from deeplake_lite.htypes import (
     Text,
     resolve,
 )
-from deeplake_lite.htypes.base import pasted
+from deeplake_lite.htypes.base import to_code
 from deeplake_lite.htypes.foreign import without_arrow
 from deeplake_lite.htypes.pillow import is_pillow
 from deeplake_lite.htypes.tensors import array_of, object_in
@@ -414,7 +414,7 @@ def _advice(name: str, values: Any) -> str:
     for nullable in (False, True):
         for htype in (replace(general, nullable=nullable) for general in _GENERAL):
             if _takes(htype, values):
-                return f"Declare a type: schema={{{name!r}: {pasted(htype)}}}."
+                return f"Declare a type: schema={{{name!r}: {to_code(htype)}}}."
     return "Convert the values to numbers, strings, lists or dicts."
 
 

@@ -27,7 +27,7 @@ from deeplake_lite.dataset.arrow.htypes import htype_of
 from deeplake_lite.dataset.arrow.objects import objects_in
 from deeplake_lite.dataset.arrow.types import (
     is_text,
-    unwrapped,
+    unwrap,
 )
 from deeplake_lite.dataset.arrow.values import arrow_values, one_array
 from deeplake_lite.dataset.write.tables import as_exported, exported_htype
@@ -38,7 +38,7 @@ from deeplake_lite.htypes import (
     Sequence,
     Text,
 )
-from deeplake_lite.htypes.base import pasted
+from deeplake_lite.htypes.base import to_code
 
 
 @dataclass(frozen=True)
@@ -113,8 +113,8 @@ def check_unrounded(array: pa.Array, name: str, inferred: Htype, start: int = 0)
     row, number = rounded
     raise SchemaError(
         f"Column {name!r}: row {start + row} has the decimal {number}, which float64 rounds. "
-        f"To accept that, declare the type: schema={{{name!r}: {pasted(inferred)}}}. To keep the "
-        f"digits, store strings: declare schema={{{name!r}: {pasted(_with_strings(inferred))}}}, "
+        f"To accept that, declare the type: schema={{{name!r}: {to_code(inferred)}}}. To keep the "
+        f"digits, store strings: declare schema={{{name!r}: {to_code(_with_strings(inferred))}}}, "
         "or pass str(value) for each value."
     )
 
@@ -169,5 +169,5 @@ def values_of(array: pa.Array, htype: Htype) -> object:
 
 def holds_strings(kind: pa.DataType) -> bool:
     """Return whether a type is strings, possibly encoded as a dictionary."""
-    kind = unwrapped(kind)
+    kind = unwrap(kind)
     return is_text(kind.value_type if kinds.is_dictionary(kind) else kind)

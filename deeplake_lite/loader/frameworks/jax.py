@@ -35,13 +35,13 @@ from deeplake_lite.brief import brief
 from deeplake_lite.errors import LoaderError, MissingPackageError, OptionError
 from deeplake_lite.loader.framework import Framework
 from deeplake_lite.loader.loader import Loader
-from deeplake_lite.loader.make.arrays import RaggedBatch, as_numpy, padded
+from deeplake_lite.loader.make.arrays import RaggedBatch, as_numpy, pad
 from deeplake_lite.loader.make.collate import fits
-from deeplake_lite.loader.make.sizes import sized
-from deeplake_lite.loader.memory import aligned
+from deeplake_lite.loader.make.sizes import resized_shape
+from deeplake_lite.loader.memory import allocate_aligned
 from deeplake_lite.loader.options import check_keys
 from deeplake_lite.loader.read.samples import ROW_ID
-from deeplake_lite.loader.tree import mapped
+from deeplake_lite.loader.tree import map_leaves
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,7 +96,7 @@ class Jax(Framework):
             return recipe
         axes = resources.axes_of(f)
         if recipe.size is not None:
-            axes = sized(f.htype, axes, recipe.size)
+            axes = resized_shape(f.htype, axes, recipe.size)
         most = tuple(size[1] if isinstance(size, tuple) else size or 0 for size in axes)
         keys = [f"{f.name}_mask", *([f"{f.name}_valid"] if f.htype.nullable else [])]
         check_keys(f.name, keys, resources.columns)
@@ -107,7 +107,7 @@ class Jax(Framework):
         """Pad ragged values of a batch, and convert arrays to JAX's dtypes."""
         columns, collate = resources.recipe.columns, resources.options.collate
         if not isinstance(batch, Mapping):
-            return mapped(batch, lambda leaf: self._narrow("the batch", leaf))
+            return map_leaves(batch, lambda leaf: self._narrow("the batch", leaf))
         out: dict[str, object] = {}
         for key, value in batch.items():
             if key == ROW_ID and not self._wide:
@@ -117,17 +117,17 @@ class Jax(Framework):
                 axes = max(row.ndim for row in rows)
                 if key in columns:
                     axes = min(axes, columns[key].htype.varying)
-                array, out[f"{key}_mask"] = padded(key, rows, axes)
+                array, out[f"{key}_mask"] = pad(key, rows, axes)
                 out[key] = self._narrow(key, array)
             else:
-                out[key] = mapped(value, partial(self._narrow, key))
+                out[key] = map_leaves(value, partial(self._narrow, key))
         return out
 
     def _narrow(self, name: str, value: object) -> object:
         value = as_numpy(value)
         if self._wide or not isinstance(value, np.ndarray) or value.dtype not in NARROW:
             return value
-        return narrowed(name, value)
+        return narrow(name, value)
 
     def hand_over(self, run: Run) -> Iterator[BatchResult]:
         """Copy batches to the devices, and yield them.
@@ -144,7 +144,7 @@ class Jax(Framework):
 
     def _place_batch(self, result: BatchResult) -> BatchResult:
         """Copy the arrays of a batch to the devices."""
-        result.batch = mapped(result.batch, self._place)
+        result.batch = map_leaves(result.batch, self._place)
         return result
 
     def _place(self, value: object) -> object:
@@ -238,7 +238,7 @@ class JaxLoader(Loader):
                 ) from error
 
 
-def narrowed(name: str, values: NDArray[Any]) -> NDArray[Any]:
+def narrow(name: str, values: NDArray[Any]) -> NDArray[Any]:
     """Convert an array of a 64-bit dtype to the 32-bit dtype that JAX uses instead.
 
     Raises
@@ -248,15 +248,15 @@ def narrowed(name: str, values: NDArray[Any]) -> NDArray[Any]:
 
     Examples
     --------
-    >>> narrowed("x", np.array([1, -2])).dtype
+    >>> narrow("x", np.array([1, -2])).dtype
     dtype('int32')
-    >>> narrowed("x", np.array([2**40]))
+    >>> narrow("x", np.array([2**40]))
     Traceback (most recent call last):
         ...
     deeplake_lite.errors.LoaderError: 'x' has numbers, such as 1099511627776, that ...
     """
     dtype = NARROW[values.dtype]
-    out = aligned(values.shape, dtype)
+    out = allocate_aligned(values.shape, dtype)
     with np.errstate(over="ignore"):
         np.copyto(out, values, casting="unsafe")
     lost = out != values if dtype.kind in "iu" else np.isinf(out) & np.isfinite(values)

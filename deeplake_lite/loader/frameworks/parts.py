@@ -16,8 +16,8 @@ import numpy as np
 
 from deeplake_lite.errors import LoaderError
 from deeplake_lite.loader.make.arrays import RaggedBatch
-from deeplake_lite.loader.memory import aligned
-from deeplake_lite.loader.tree import mapped, paired
+from deeplake_lite.loader.memory import allocate_aligned
+from deeplake_lite.loader.tree import map_leaves, pair_leaves
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -130,14 +130,14 @@ class Part:
         values = arrays[0]
         if self.dtype != "text" and values.dtype.kind in "mM":
             values = arrays[0] = values.view(np.int64)
-        wanted = (None, *self.shape[self.ragged + 1 :]) if self.ragged else self.shape
+        expected = (None, *self.shape[self.ragged + 1 :]) if self.ragged else self.shape
         # An empty list has no dtype and no inner shape, so it fits any part.
         if values.size == 0 and values.ndim and self.dtype != "text":
-            empty = (len(values), *[size or 0 for size in wanted[1:]])
-            shape = values.shape if _fits(values.shape, wanted) else empty
+            empty = (len(values), *[size or 0 for size in expected[1:]])
+            shape = values.shape if _fits(values.shape, expected) else empty
             values = arrays[0] = np.zeros(shape, self.dtype)
         is_other = self.dtype != "text" and values.dtype.name != self.dtype
-        if is_other or not _fits(values.shape, wanted):
+        if is_other or not _fits(values.shape, expected):
             raise self._misfit(name, f"{values.dtype} {values.shape}")
         return arrays
 
@@ -219,10 +219,10 @@ def tree_of(batch: object, rows: int | None) -> Tree:
     >>> tree_of(({"x": np.zeros((2, 3))}, ["a", "b"]), None)
     ({'x': Part(dtype='float64', shape=(None, 3), ragged=0)}, Part(dtype='text', shape=(None,), ...
     """
-    return cast("Tree", mapped(batch, lambda value: Part.of(value, rows)))
+    return cast("Tree", map_leaves(batch, lambda value: Part.of(value, rows)))
 
 
-def flattened(batch: object, tree: Tree) -> Iterator[NDArray[Any]]:
+def flatten(batch: object, tree: Tree) -> Iterator[NDArray[Any]]:
     """Yield the arrays of all leaves of a batch, in the order of its tree.
 
     Raises
@@ -230,14 +230,14 @@ def flattened(batch: object, tree: Tree) -> Iterator[NDArray[Any]]:
     LoaderError
         When the batch has another structure.
     """
-    for name, value, part in paired(batch, tree):
+    for name, value, part in pair_leaves(batch, tree):
         yield from part.arrays(name, value)
 
 
-def _fits(shape: Shape, wanted: Shape) -> bool:
+def _fits(shape: Shape, expected: Shape) -> bool:
     """Return whether a shape matches that of a part, in which None matches any size."""
-    return len(shape) == len(wanted) and all(
-        size in (None, own) for size, own in zip(wanted, shape, strict=True)
+    return len(shape) == len(expected) and all(
+        size in (None, own) for size, own in zip(expected, shape, strict=True)
     )
 
 
@@ -292,7 +292,7 @@ def _json(value: object) -> bytes:
 
 def _stack(values: list[object]) -> NDArray[Any]:
     arrays = [np.asarray(v) for v in values]
-    out = aligned((len(arrays), *arrays[0].shape), arrays[0].dtype)
+    out = allocate_aligned((len(arrays), *arrays[0].shape), arrays[0].dtype)
     return np.stack(arrays, out=out)
 
 
@@ -304,12 +304,12 @@ def _concatenate(
     flat = [a.reshape(n, *inner) for a, n in zip(arrays, lengths.tolist(), strict=True) if n]
     if not flat:
         return empty
-    out = aligned((int(lengths.sum()), *inner), np.result_type(*{a.dtype for a in flat}))
+    out = allocate_aligned((int(lengths.sum()), *inner), np.result_type(*{a.dtype for a in flat}))
     return np.concatenate(flat, out=out)
 
 
 def _splits(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    splits = aligned((len(lengths) + 1,), np.dtype(np.int64))
+    splits = allocate_aligned((len(lengths) + 1,), np.dtype(np.int64))
     splits[0] = 0
     np.cumsum(lengths, out=splits[1:])
     return splits

@@ -15,14 +15,14 @@ import numpy as np
 from deeplake_lite.errors import LoaderError, MissingPackageError, OptionError
 from deeplake_lite.htypes.layouts import Nested
 from deeplake_lite.loader.framework import Framework
-from deeplake_lite.loader.frameworks.parts import Part, flattened, tree_of
+from deeplake_lite.loader.frameworks.parts import Part, flatten, tree_of
 from deeplake_lite.loader.loader import Loader
 from deeplake_lite.loader.make.builder import PADDING
 from deeplake_lite.loader.make.recipe import ColumnRecipe, Job
-from deeplake_lite.loader.make.sizes import depth, is_of_images, sized
+from deeplake_lite.loader.make.sizes import depth, is_of_images, resized_shape
 from deeplake_lite.loader.options import check_keys
 from deeplake_lite.loader.read.samples import ROW_ID
-from deeplake_lite.loader.tree import leaves, mapped
+from deeplake_lite.loader.tree import leaves, map_leaves
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -108,7 +108,7 @@ def _specs(tf: ModuleType, part: Part) -> Iterator[object]:
 
 
 def _rebuild(tf: ModuleType, tree: Tree, tensors: Iterator[object]) -> object:
-    """Rebuild a batch from its tensors: the inverse of `flattened`."""
+    """Rebuild a batch from its tensors: the inverse of `flatten`."""
 
     def of_part(part: Part) -> Any:
         values = next(tensors)
@@ -117,7 +117,7 @@ def _rebuild(tf: ModuleType, tree: Tree, tensors: Iterator[object]) -> object:
             return values
         return tf.RaggedTensor.from_nested_row_splits(values, splits, validate=False)
 
-    return mapped(tree, of_part)
+    return map_leaves(tree, of_part)
 
 
 class Flat(Framework):
@@ -127,7 +127,7 @@ class Flat(Framework):
         self._tree: Tree | None = None
 
     def tree(self, resources: Resources) -> Tree:
-        """Return the parts of every batch, which with transforms are those of an example."""
+        """Return the parts of every batch. With a transform, they are those of an example batch."""
         if self._tree is None:
             self._tree = _BatchParts(resources).tree()
         return self._tree
@@ -140,7 +140,7 @@ class Flat(Framework):
             for key in [key for key in tree if key.endswith("_valid") and key not in batch]:
                 values = batch.get(key.removesuffix("_valid"), ())
                 batch[key] = np.array([value is not None for value in values], bool)
-        return tuple(flattened(batch, tree))
+        return tuple(flatten(batch, tree))
 
 
 class _BatchParts:
@@ -169,7 +169,7 @@ class _BatchParts:
         return tree
 
     def _example_tree(self) -> Tree:
-        """Return the parts of an example batch, or of the column itself where the example fits."""
+        """Return the parts of an example batch, or the column's own parts if the example fits."""
         example = self._example()
         tree = tree_of(example, self._rows)
         if not isinstance(tree, dict):
@@ -184,7 +184,7 @@ class _BatchParts:
                 plain = self._parts(f, ColumnRecipe(f.htype, collate="list"))[f.name]
                 tree[f.name] = plain if plain.holds(example[f.name]) else tree[f.name]
             if f.htype.nullable:
-                tree[f.name] = mapped(tree[f.name], lambda part: replace(part, nulls=True))
+                tree[f.name] = map_leaves(tree[f.name], lambda part: replace(part, nulls=True))
                 tree.setdefault(f"{f.name}_valid", Part("bool", (self._rows,)))
         return tree
 
@@ -213,7 +213,7 @@ class _BatchParts:
                 return batch
         raise LoaderError(
             "A tf.data element spec must be known in advance. With a transform, it is determined "
-            f"from the first rows, but all {n:,} rows failed and were skipped. Leave out "
+            f"from the first rows, but every one of them ({n:,}) failed and was skipped. Leave out "
             "on_error='skip' to see the error."
         )
 
@@ -253,7 +253,7 @@ class _BatchParts:
         if dtype.startswith(("datetime64", "timedelta64")):
             dtype = "int64"
         if recipe.size is not None:
-            axes = sized(f.htype, axes, recipe.size)
+            axes = resized_shape(f.htype, axes, recipe.size)
         if not dtype:  # lists of strings are never arrays, even if they have the same length
             return "text", (None,) * len(axes)
         return dtype, tuple(size if isinstance(size, int) else None for size in axes)

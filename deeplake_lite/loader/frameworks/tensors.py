@@ -14,14 +14,14 @@ import numpy as np
 from deeplake_lite.errors import MissingPackageError
 from deeplake_lite.loader.frameworks.dtypes import for_torch
 from deeplake_lite.loader.make.arrays import RaggedBatch
-from deeplake_lite.loader.tree import mapped
+from deeplake_lite.loader.tree import map_leaves
 
 try:
     import torch
 except ImportError as missing:
     raise MissingPackageError.needed("PyTorch", "torch", "A loader of tensors") from missing
 
-__all__ = ["SideStream", "as_tensors", "moved", "pinned", "torch"]
+__all__ = ["SideStream", "as_tensors", "move", "pin", "torch"]
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -53,16 +53,16 @@ def as_tensors(batch: object, classes: Collection[str] = ()) -> Any:
     return _each(batch, _tensor)
 
 
-def moved(batch: object, device: torch.device) -> Any:
+def move(batch: object, device: torch.device) -> Any:
     """Return a batch with its tensors moved to a device, asynchronously from pinned memory.
 
-    >>> moved({"x": torch.ones(2), "t": ["a"]}, torch.device("meta"))
+    >>> move({"x": torch.ones(2), "t": ["a"]}, torch.device("meta"))
     {'x': tensor(..., device='meta', size=(2,)), 't': ['a']}
     """
     return _each(batch, lambda leaf: _if_tensor(leaf, lambda t: t.to(device, non_blocking=True)))
 
 
-def pinned(batch: object) -> Any:
+def pin(batch: object) -> Any:
     """Return a batch with its tensors in pinned memory, which a GPU can read directly."""
     return _each(batch, lambda leaf: _if_tensor(leaf, lambda t: t.pin_memory()))
 
@@ -110,7 +110,7 @@ class SideStream:
     def _begin_copy(self, result: BatchResult) -> tuple[BatchResult, object]:
         """Start to copy a batch, and return it with the event that marks the end of the copy."""
         with self._cuda.stream(self._stream):
-            result.batch = moved(result.batch, self._device)
+            result.batch = move(result.batch, self._device)
             return result, self._stream.record_event()
 
     def _wait_for_copy(self, result: BatchResult, copied: Any) -> BatchResult:
@@ -125,7 +125,7 @@ class SideStream:
 
 def _each(batch: object, change: Callable[[object], object]) -> object:
     """Apply a function to the values of a batch, and to each item of lists."""
-    return mapped(batch, change, lists=True)
+    return map_leaves(batch, change, lists=True)
 
 
 def _if_tensor(value: object, change: Callable[[torch.Tensor], object]) -> object:

@@ -9,12 +9,12 @@ from deeplake_lite.brief import brief
 from deeplake_lite.errors import OptionError
 from deeplake_lite.htypes.layouts import Nested
 from deeplake_lite.loader.framework import Framework
-from deeplake_lite.loader.frameworks.tensors import SideStream, as_tensors, moved, pinned, torch
+from deeplake_lite.loader.frameworks.tensors import SideStream, as_tensors, move, pin, torch
 from deeplake_lite.loader.frameworks.torch_skipping import (
     Batches,
     BatchNumbers,
     SequentialBatchNumbers,
-    whole,
+    return_unchanged,
 )
 from deeplake_lite.loader.loader import Loader
 
@@ -45,7 +45,7 @@ class PyTorch(Framework):
     def convert(self, batch: object, resources: Resources) -> object:
         """Convert a batch to tensors, in pinned memory if they are for a GPU."""
         tensors = as_tensors(batch, class_columns(resources))
-        return pinned(tensors) if self._device.type == "cuda" else tensors
+        return pin(tensors) if self._device.type == "cuda" else tensors
 
     def hand_over(self, run: Run) -> Iterator[BatchResult]:
         """Yield the batches on the device."""
@@ -56,7 +56,7 @@ class PyTorch(Framework):
                 yield from SideStream(self._device).hand_over(run.batches(), lambda: run.ready)
             case _:
                 for result in run.batches():
-                    result.batch = moved(result.batch, self._device)
+                    result.batch = move(result.batch, self._device)
                     yield result
 
 
@@ -70,7 +70,7 @@ class TorchLoader(Loader):
     """A loader of PyTorch tensors, created by `View.pytorch`.
 
     It has the methods ``state_dict`` and ``load_state_dict``, which torchdata, Lightning and
-    Accelerate call, finds its rank in torch.distributed, and can be passed to ``Trainer.fit``.
+    Accelerate call, gets its rank from torch.distributed, and can be passed to ``Trainer.fit``.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class TorchLoader(Loader):
 
     @property
     def batch_sampler(self) -> BatchNumbers:
-        """The numbers of the batches of the next epoch, in order."""
+        """The batch numbers of the next epoch, in order."""
         return SequentialBatchNumbers(self) if self.shuffle.kind == "none" else BatchNumbers(self)
 
     @property
@@ -123,7 +123,7 @@ class TorchLoader(Loader):
     @property
     def collate_fn(self) -> Callable[[Any], Any]:
         """A function that returns its argument, because the loader has collated the batch."""
-        return whole
+        return return_unchanged
 
     @property
     def prefetch_factor(self) -> None:
@@ -156,7 +156,7 @@ def _check_cuda(device: torch.device) -> None:
         reason = f" PyTorch warns: {str(reasons[0].message).rstrip('.')}." if reasons else ""
         raise OptionError(
             f"device={str(device)!r} needs a GPU, but torch.cuda.is_available() is False.{reason} "
-            "Leave device out, or install a PyTorch for your GPU."
+            "Leave device out, or install a build of PyTorch for your GPU."
         )
     count = torch.cuda.device_count()
     if device.index is not None and device.index >= count:

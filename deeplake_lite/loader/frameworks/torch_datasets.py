@@ -15,7 +15,7 @@ import numpy as np
 
 from deeplake_lite import checks
 from deeplake_lite.dataset.keywords import DatasetOptions, IterableOptions
-from deeplake_lite.dataset.read.positions import many_positions
+from deeplake_lite.dataset.read.positions import resolve_positions
 from deeplake_lite.errors import OptionError
 from deeplake_lite.loader.frameworks.tensors import as_tensors, torch
 from deeplake_lite.loader.frameworks.torch import PyTorch, class_columns
@@ -29,7 +29,7 @@ from deeplake_lite.loader.order.shares import Shares
 from deeplake_lite.loader.order.topology import find_rank
 from deeplake_lite.loader.read.samples import ROW_ID
 from deeplake_lite.loader.state import check_keys, check_state, state_of
-from deeplake_lite.loader.tree import mapped
+from deeplake_lite.loader.tree import map_leaves
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.resources import Resources
 
 WARNED = -(2**62)
-"""Number of rows that `SharedEpoch` stores after its warning, so that it is not repeated."""
+"""Number of rows that `SharedEpoch` stores once it has warned, so that it does not warn again."""
 
 PIECE = 64
 """Number of samples that an iterable dataset makes at a time."""
@@ -62,8 +62,8 @@ def dataset_of(
     wrong = options.keys() - (FOR_ALL if style == "map" else FOR_ITERABLE)
     if wrong & FOR_ITERABLE:
         raise OptionError(
-            f"A dataset of style 'map' has no option {min(wrong)!r}, which is up to its DataLoader "
-            "and sampler. Pass it to them, or use style='iterable'."
+            f"A dataset of style 'map' has no option {min(wrong)!r}, because its DataLoader and "
+            "sampler control it. Pass it to them, or use style='iterable'."
         )
     if wrong:
         raise OptionError(
@@ -72,8 +72,8 @@ def dataset_of(
     collate = options.get("collate")
     if callable(collate):
         raise OptionError(
-            f"collate of a dataset must not be a function, but it is {collate!r}. Pass it as "
-            "DataLoader(collate_fn=)."
+            f"The option collate of a dataset must not be a function, but it is {collate!r}. Pass "
+            "the function as DataLoader(collate_fn=)."
         )
     kind = TorchDataset if style == "map" else TorchIterableDataset
     return kind(view, Options.of(batch_size=1, **options))
@@ -163,7 +163,7 @@ class _Rows:
         self._epoch.set(epoch)
 
     def collate(self, samples: list[Any]) -> Any:
-        """Collate samples to a batch like those of `View.pytorch`, for ``DataLoader(collate_fn=)``.
+        """Collate samples as `View.pytorch` does. Pass it to ``DataLoader(collate_fn=)``.
 
         Numbers of the same shape are stacked. Others are collated according to the option
         ``collate``, or become lists. Strings stay lists. A nullable column adds
@@ -181,7 +181,7 @@ class _Rows:
         (torch.Size([2, 1, 4]), [[True], [False]], ['one', 'none'])
         """
         arrays, columns = (
-            mapped(samples, as_numpy, lists=True),
+            map_leaves(samples, as_numpy, lists=True),
             self._loader.resources.recipe.columns,
         )
         own = [*columns, ROW_ID] if self._options.row_ids else [*columns]
@@ -259,7 +259,7 @@ class TorchDataset(_Rows, torch.utils.data.Dataset[Any]):
 
     def __getitems__(self, indices: Sequence[int]) -> list[Any]:
         """Return the samples of the given rows, which are read together. Raises RowIndexError."""
-        parts, positions = self._loader.resources, many_positions(list(indices), len(self))
+        parts, positions = self._loader.resources, resolve_positions(list(indices), len(self))
         if not len(positions):
             return []
         self._epoch.count(len(positions), parts)
@@ -271,8 +271,8 @@ class TorchDataset(_Rows, torch.utils.data.Dataset[Any]):
 class TorchIterableDataset(_Rows, torch.utils.data.IterableDataset[Any]):
     """The rows of a view as an iterable dataset, created by `View.pytorch_dataset`.
 
-    The ranks and the workers of a DataLoader share the rows, so that each row is used once. The
-    epoch stays the same until `set_epoch` changes it.
+    The rows are divided among the ranks and the workers of a DataLoader, so that each row is used
+    once. The epoch stays the same until `set_epoch` changes it.
 
     Examples
     --------
@@ -292,7 +292,7 @@ class TorchIterableDataset(_Rows, torch.utils.data.IterableDataset[Any]):
         return super().__getstate__() | {"_share": self._share}
 
     def __iter__(self) -> SampleIterator:
-        """Iterate over this worker's share of the epoch, or over the rest of it.
+        """Iterate over this worker's share of the epoch, from the position of a loaded state on.
 
         The epoch starts at the first `next`, so an unused iterator does not use up a loaded state.
         """
@@ -398,7 +398,7 @@ class WorkerShare:
     @property
     def _name(self) -> str:
         s = cast("WorkerShares", self.loader.shares)
-        return f"worker {s.worker} of {s.workers} of rank {s.rank} of {s.world_size}"
+        return f"worker {s.worker} of {s.workers} on rank {s.rank} of {s.world_size}"
 
     @cached_property
     def loader(self) -> Loader:
@@ -446,7 +446,7 @@ class SampleIterator:
         return self._share.state(self._progress or self._share.upcoming())
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
-        """Continue where an iterator stopped. The dataset's next iterator starts at the first row.
+        """Continue where an iterator stopped. The dataset's next iterator begins at the first row.
 
         Raises OptionError for a state that `TorchIterableDataset.load_state_dict` rejects.
         """

@@ -118,6 +118,6 @@ class Batches(torch.utils.data.Dataset[Any]):
         return turn.epoch.batch(turn.skipped)
 
 
-def whole(batch: object) -> Any:
+def return_unchanged(batch: object) -> Any:
     """Return a batch unchanged, because the loader has collated it."""
     return batch

@@ -1,4 +1,4 @@
-"""Functions that join the arrays of several rows: stacked, padded, or concatenated."""
+"""Functions that stack, pad or concatenate the arrays of several rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.errors import OptionError, RowIndexError
-from deeplake_lite.loader.memory import aligned
+from deeplake_lite.htypes.words import counted
+from deeplake_lite.loader.memory import allocate_aligned
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +47,10 @@ class RaggedBatch:
         array([2, 3, 4])
         """
         if not -len(self) <= row < len(self):
-            raise RowIndexError(f"A batch of {len(self)} rows has no row {row}.")
+            raise RowIndexError(
+                f"A batch of {counted(len(self), 'row')} has no row {row}. Rows are numbered from "
+                "0; negative numbers count from the end."
+            )
         start, end = self._ends[row % len(self) : row % len(self) + 2].tolist()
         return self.values[start:end]
 
@@ -56,10 +60,10 @@ class RaggedBatch:
         return np.concatenate([[0], np.cumsum(self.lengths)]).astype(np.int64)
 
 
-def stacked(name: str, values: Any, how: str = "stack") -> NDArray[Any]:
+def stack(name: str, values: Any, how: str = "stack") -> NDArray[Any]:
     """Stack values of the same shape. Raises OptionError if their shapes differ.
 
-    >>> stacked("x", [np.zeros(2), np.ones(2)]).shape
+    >>> stack("x", [np.zeros(2), np.ones(2)]).shape
     (2, 2)
     """
     if isinstance(values, np.ndarray):
@@ -67,19 +71,19 @@ def stacked(name: str, values: Any, how: str = "stack") -> NDArray[Any]:
     arrays = _arrays(name, values, how)
     shapes = {a.shape for a in arrays}
     if len(shapes) > 1:
-        shown = ", ".join(map(str, sorted(shapes)[:3]))
+        examples = ", ".join(map(str, sorted(shapes)[:3]))
         raise OptionError(
             f"collate='stack' needs values of the same shape, but those of {name!r} have the "
-            f"shapes {shown}. Use collate='pad', 'list' or 'ragged', size=(height, width) for "
+            f"shapes {examples}. Use collate='pad', 'list' or 'ragged', size=(height, width) for "
             "images, or a transform that crops."
         )
     if not arrays:
         return np.empty(0)
-    out = aligned((len(arrays), *arrays[0].shape), _dtype(arrays))
+    out = allocate_aligned((len(arrays), *arrays[0].shape), _dtype(arrays))
     return np.stack(arrays, out=out)
 
 
-def padded(
+def pad(
     name: str, values: Sequence[object], varying: int, least: tuple[int, ...] | None = None
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Pad values with zeros, and stack them. Also return a mask that is False at padding.
@@ -97,7 +101,7 @@ def padded(
 
     Examples
     --------
-    >>> padded("boxes", [np.ones((1, 4)), np.ones((2, 4))], 1)[1].tolist()
+    >>> pad("boxes", [np.ones((1, 4)), np.ones((2, 4))], 1)[1].tolist()
     [[True, False], [True, True]]
     """
     arrays = _arrays(name, values, "pad")
@@ -117,7 +121,7 @@ def padded(
             "with mode='RGB' or mode='L', or use collate='list'."
         )
     most = tuple(np.array(shapes).reshape(-1, ndim).max(axis=0).tolist())
-    out = aligned((len(arrays), *most), _dtype(arrays))
+    out = allocate_aligned((len(arrays), *most), _dtype(arrays))
     out[...] = np.zeros((), out.dtype)
     mask = np.zeros((len(arrays), *most[:varying]), bool)
     for row, a in enumerate(arrays):
@@ -126,7 +130,7 @@ def padded(
     return out, mask
 
 
-def ragged(name: str, values: Sequence[object]) -> RaggedBatch:
+def concatenate(name: str, values: Sequence[object]) -> RaggedBatch:
     """Concatenate values along their first axis."""
     arrays = _arrays(name, values, "ragged")
     if any(a.ndim == 0 for a in arrays):

@@ -166,7 +166,7 @@ class BatchBuilder:
             yield {name: values[row] for name, values in columns.items()}
 
     def _values(self, name: str) -> object:
-        """Return a column's values in the rows of the batch, uncopied if the batch has all rows."""
+        """Return a column's values in the batch's rows, without a copy if it has all rows."""
         values = self._columns[name]
         if self._all:
             return values

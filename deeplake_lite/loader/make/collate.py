@@ -1,4 +1,4 @@
-"""Collation of the values of several rows: stacked, padded, listed, or concatenated."""
+"""Functions that collate the values of several rows: stack, pad, list, or concatenate them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from deeplake_lite.dataset.read.values import with_none
 from deeplake_lite.errors import OptionError
 from deeplake_lite.htypes.layouts import Dense, Nested
-from deeplake_lite.loader.make.arrays import NUMBERS, as_array, as_numpy, padded, ragged, stacked
+from deeplake_lite.loader.make.arrays import NUMBERS, as_array, as_numpy, concatenate, pad, stack
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,7 +31,7 @@ _NUMERIC = (bool, int, float, np.number, np.bool_, np.datetime64, np.timedelta64
 
 
 def fits(htype: Htype, how: Collate) -> bool:
-    """Return whether a collation that is chosen for all columns applies to columns of a type.
+    """Return whether a collation that is chosen for all columns applies to columns of this type.
 
     >>> from deeplake_lite.htypes import Boxes, Scalar, Text
     >>> [fits(htype, "pad") for htype in (Boxes(), Text(), Scalar("int32"))]
@@ -196,10 +196,10 @@ def _collate(
     if how == "list":
         return {name: list(values)}
     if how == "ragged":
-        return {name: ragged(name, values)}
+        return {name: concatenate(name, values)}
     if how == "stack" or not varying:
-        return {name: stacked(name, values, how)}
-    value, mask = padded(name, values, varying, least)
+        return {name: stack(name, values, how)}
+    value, mask = pad(name, values, varying, least)
     return {name: value, f"{name}_mask": mask}
 
 
@@ -214,7 +214,7 @@ def _stack_if_equal(values: list[Any]) -> object:
         return np.asarray(values)
     if isinstance(first, np.ndarray) and (first.dtype.kind in NUMBERS or first.dtype.isbuiltin > 1):
         kinds = {(v.shape, v.dtype) if isinstance(v, np.ndarray) else None for v in values}
-        return stacked("", values) if len(kinds) == 1 else values
+        return stack("", values) if len(kinds) == 1 else values
     return values
 
 

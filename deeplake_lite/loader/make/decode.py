@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.codecs.base import MisfitError, put
-from deeplake_lite.dataset.read.values import decode_block, owned
+from deeplake_lite.dataset.read.values import copy_if_shared, decode_block
 from deeplake_lite.dataset.read.values import decode_one as decode_cell
 from deeplake_lite.errors import LakeError
 from deeplake_lite.htypes.cells import DenseCells, NestedCells, RaggedCells, take
-from deeplake_lite.htypes.pixels import resized
+from deeplake_lite.htypes.pixels import resize
 from deeplake_lite.loader.make.sizes import (
+    convert_mode,
     each,
     follow,
-    in_mode,
     innermost,
-    nearest,
+    resize_nearest,
 )
-from deeplake_lite.loader.memory import aligned
+from deeplake_lite.loader.memory import allocate_aligned
 
 if TYPE_CHECKING:
     from collections.abc import Buffer, Callable, Mapping
@@ -65,10 +65,10 @@ def decode_column(
         Roots that linked files may be read from.
     """
     if isinstance(cells, DenseCells):
-        return owned(decode_block(recipe.htype, cells))
+        return copy_if_shared(decode_block(recipe.htype, cells))
     into = None
     if isinstance(cells, RaggedCells) and recipe.shape is not None and recipe.dtype:
-        into = aligned((len(cells), *recipe.shape), np.dtype(recipe.dtype))
+        into = allocate_aligned((len(cells), *recipe.shape), np.dtype(recipe.dtype))
     values = into if into is not None else [None] * len(cells)
     missing = np.flatnonzero(good)
     if cached is not None and into is not None:
@@ -107,7 +107,7 @@ def decode_sized(htype: Htype, data: Buffer, shape: tuple[int, ...], out: NDArra
     side = int(np.ceil(scale * max(old[:2])))
     # JPEG decodes at 1/2, 1/4 or 1/8 of its size in a fraction of the time.
     pixels = htype.decode_small(data, shape, side) if scale < 0.5 else htype.decode(data, shape)
-    put(resized(pixels, height, width), out)
+    put(resize(pixels, height, width), out)
 
 
 def decode_one(recipe: ColumnRecipe, cells: Cells, row: int, allow: tuple[str, ...] = ()) -> Any:
@@ -115,11 +115,11 @@ def decode_one(recipe: ColumnRecipe, cells: Cells, row: int, allow: tuple[str, .
     htype = recipe.htype
     value = decode_cell(htype, take(cells, np.array([row])), allow)
     if recipe.mode is not None:
-        value = each(htype, value, partial(in_mode, mode=recipe.mode))
+        value = each(htype, value, partial(convert_mode, mode=recipe.mode))
     if recipe.size is None:
         return value
     height, width = recipe.size
-    change = nearest if innermost(htype).is_mask else resized
+    change = resize_nearest if innermost(htype).is_mask else resize
     return each(htype, value, lambda image: change(image, height, width))
 
 

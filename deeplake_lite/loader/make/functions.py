@@ -1,8 +1,8 @@
 """Calls of a user's function with seeded random generators and clear errors.
 
-The random numbers of a transform depend only on the seed, the epoch and the row, and if a row
-appears several times in an epoch, on the occurrence. A transform with a parameter `rng` gets its
-own generator. Generators that the transform holds are seeded before each sample, and so are the
+The random numbers of a transform depend only on the seed, the epoch, the row, and the occurrence of
+the row if it appears several times in an epoch. A transform with a parameter `rng` gets its own
+generator. Generators that the transform holds are seeded before each sample, and so are the
 global generators, unless several threads share them.
 """
 
@@ -36,7 +36,7 @@ class FirstRow(NamedTuple):
     source: int | None = None
     """Number of its view in a mix."""
     repeat: int = 0
-    """Number that tells occurrences of the row in an epoch apart."""
+    """Number of this occurrence of the row, if the row appears several times in an epoch."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class Function:
 
     @cached_property
     def _seeded(self) -> OwnGenerators:
-        """The function, which seeds the generators that it holds at each call."""
+        """The function, whose own generators are seeded at each call."""
         return OwnGenerators(self.call)
 
     @property
@@ -163,5 +163,8 @@ def check_returned(option: str, value: object) -> object:
     {'x': 1}
     """
     if value is None:
-        raise LoaderError(f"{option} returned None. End the function by returning its result.")
+        raise LoaderError(
+            f"{option} must return a value, but it returned None. End the function by returning "
+            "its result."
+        )
     return value

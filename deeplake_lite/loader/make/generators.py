@@ -1,7 +1,7 @@
 """Functions that find the random generators in a user's function, and seed them for each sample.
 
-Transforms of many libraries draw all samples' numbers from one generator of their own, so the
-numbers of a sample would depend on the order in which threads run. Therefore, these generators are
+Transforms of many libraries draw the random numbers for all samples from one generator, so the
+numbers for a sample would depend on the order in which threads run. Therefore, these generators are
 seeded before every call. Each thread calls its own copy of the function object. Closures and other
 functions that cannot be copied are called by one thread at a time.
 """
@@ -143,7 +143,7 @@ class OwnGenerators:
     def _copy_of_thread(self, epoch: int) -> tuple[Callable[..., object], list[Source[Any]]]:
         """Return this thread's copy of the function, and the copy's generators.
 
-        Returns the function itself if a copy would share generators with it.
+        Return the function itself if a copy would share generators with it.
         """
         cached = getattr(self._copies, "cached", None)
         if cached is None or cached[0] != epoch:

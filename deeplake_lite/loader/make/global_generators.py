@@ -35,7 +35,7 @@ def seed_globals(number: int) -> None:
 
 
 @contextmanager
-def preserved_globals() -> Iterator[None]:
+def preserve_globals() -> Iterator[None]:
     """Restore the state of the global generators at the end of the block.
 
     Only one thread at a time can be in such a block.

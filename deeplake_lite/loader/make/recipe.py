@@ -17,7 +17,7 @@ from deeplake_lite.errors import message_of
 from deeplake_lite.htypes.layouts import Dense, Nested
 from deeplake_lite.loader.make.builder import BatchBuilder
 from deeplake_lite.loader.make.functions import Function
-from deeplake_lite.loader.make.global_generators import preserved_globals
+from deeplake_lite.loader.make.global_generators import preserve_globals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -126,7 +126,7 @@ class Skipped:
     position: int
     """Position of the row in its view."""
     source: int | None = None
-    """Number of its view in a mix."""
+    """Number of the row's view in a mix; None without a mix."""
 
 
 @dataclass
@@ -191,7 +191,7 @@ class Recipe:
     ) -> tuple[Sequence[BatchResult], Exception | None]:
         """Make batches until one fails. Return the finished batches and the error, if any."""
         results: list[BatchResult] = []
-        with preserved_globals() if self.seeds else nullcontext():
+        with preserve_globals() if self.seeds else nullcontext():
             for job in jobs:
                 try:
                     results.append(self.make(job, epoch))

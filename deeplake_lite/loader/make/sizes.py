@@ -14,6 +14,7 @@ import numpy as np
 from deeplake_lite.errors import OptionError
 from deeplake_lite.htypes.image import CHANNELS
 from deeplake_lite.htypes.pixels import convert_pixels
+from deeplake_lite.htypes.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def followed_image(fields: Iterable[Field], resized: Collection[str]) -> str | None:
-    """Return the image column to which the columns in pixels belong, or None without resizing.
+    """Return the image column to which the columns in pixels belong; None if none is resized.
 
     Parameters
     ----------
@@ -37,7 +38,7 @@ def followed_image(fields: Iterable[Field], resized: Collection[str]) -> str | N
     Raises
     ------
     OptionError
-        When several image columns, or links, make this ambiguous.
+        When several image columns, or links, make the choice ambiguous.
     """
     columns = list(fields)
     pixels = [f for f in columns if counts_pixels(_linked(f.htype))]
@@ -133,9 +134,9 @@ def follow(htype: Htype, value: Any, shapes: Shapes, size: tuple[int, int]) -> o
         if len(value) != len(shapes):
             raise OptionError(
                 "With size=, each item of a sequence must belong to the image with the same "
-                f"index, but there are {len(value)} items and {len(shapes)} images. Choose "
-                "columns= with one image column and the columns that belong to it, or resize in a "
-                "transform."
+                f"index, but there are {counted(len(value), 'item')} and "
+                f"{counted(len(shapes), 'image')}. Choose columns= with one image column and the "
+                "columns that belong to it, or resize in a transform."
             )
         return [follow(htype.item, v, s, size) for v, s in zip(value, shapes, strict=True)]
     different = {*_flat(shapes)}
@@ -146,7 +147,7 @@ def follow(htype: Htype, value: Any, shapes: Shapes, size: tuple[int, int]) -> o
             "per image, or resize in a transform."
         )
     for height, width in different:
-        return scaled(htype, value, size[0] / height, size[1] / width)
+        return scale(htype, value, size[0] / height, size[1] / width)
     return value
 
 
@@ -170,7 +171,7 @@ def counts_pixels(htype: Htype) -> bool:
     return htype.is_mask
 
 
-def scaled(htype: Htype, value: Any, y: float, x: float) -> object:
+def scale(htype: Htype, value: Any, y: float, x: float) -> object:
     """Multiply coordinates by factors.
 
     Parameters
@@ -185,7 +186,7 @@ def scaled(htype: Htype, value: Any, y: float, x: float) -> object:
     Examples
     --------
     >>> from deeplake_lite.htypes import Boxes
-    >>> scaled(Boxes("xywh", dtype="int16"), np.array([[1, 2, 3, 4]], "int16"), 2, 0.5)
+    >>> scale(Boxes("xywh", dtype="int16"), np.array([[1, 2, 3, 4]], "int16"), 2, 0.5)
     array([[0, 4, 2, 8]], dtype=int16)
     """
     assert htype.coordinates is not None, "types of other values are not scaled"
@@ -196,10 +197,10 @@ def scaled(htype: Htype, value: Any, y: float, x: float) -> object:
     return _times(value, factors)
 
 
-def nearest(mask: NDArray[Any], height: int, width: int) -> NDArray[Any]:
+def resize_nearest(mask: NDArray[Any], height: int, width: int) -> NDArray[Any]:
     """Resize a mask (h, w), or masks (n, h, w), with nearest-neighbor interpolation.
 
-    >>> nearest(np.array([[1, 2], [3, 4]], "uint8"), 4, 2)
+    >>> resize_nearest(np.array([[1, 2], [3, 4]], "uint8"), 4, 2)
     array([[1, 2],
            [1, 2],
            [3, 4],
@@ -212,17 +213,19 @@ def nearest(mask: NDArray[Any], height: int, width: int) -> NDArray[Any]:
     return mask[..., rows[:, None], columns]
 
 
-def sized(htype: Htype, axes: tuple[object, ...], size: tuple[int, int]) -> tuple[Any, ...]:
+def resized_shape(htype: Htype, axes: tuple[object, ...], size: tuple[int, int]) -> tuple[Any, ...]:
     """Return the shape of an image or mask, or of a sequence of them, after resizing.
 
     >>> from deeplake_lite.htypes import Image, Mask, Sequence
-    >>> sized(Mask("instance"), (None, 9, 9), (4, 5)), sized(Image(), (None, None, 3), (4, 5))
-    ((None, 4, 5), (4, 5, 3))
-    >>> sized(Sequence(Image()), (None, None, None, 3), (4, 5))
+    >>> resized_shape(Mask("instance"), (None, 9, 9), (4, 5))
+    (None, 4, 5)
+    >>> resized_shape(Image(), (None, None, 3), (4, 5))
+    (4, 5, 3)
+    >>> resized_shape(Sequence(Image()), (None, None, None, 3), (4, 5))
     (None, 4, 5, 3)
     """
     if htype.item is not None:
-        return (*axes[:1], *(sized(htype.item, axes[1:], size) if axes[1:] else ()))
+        return (*axes[:1], *(resized_shape(htype.item, axes[1:], size) if axes[1:] else ()))
     return (*axes[:-2], *size) if htype.is_mask else (*size, *axes[2:])
 
 
@@ -238,11 +241,13 @@ def axes_in_mode(htype: Htype, axes: tuple[object, ...], mode: str) -> tuple[Any
     return (*(axes[:2] or (None, None)), *CHANNELS[mode])
 
 
-def in_mode(pixels: NDArray[Any], mode: str | None) -> NDArray[Any]:
+def convert_mode(pixels: NDArray[Any], mode: str | None) -> NDArray[Any]:
     """Convert an image to a mode by Pillow's rules. None leaves it unchanged.
 
-    >>> in_mode(np.array([[7]], "uint8"), "RGB").tolist(), in_mode(np.zeros((2, 3)), None).shape
-    ([[[7, 7, 7]]], (2, 3))
+    >>> convert_mode(np.array([[7]], "uint8"), "RGB").tolist()
+    [[[7, 7, 7]]]
+    >>> convert_mode(np.zeros((2, 3)), None).shape
+    (2, 3)
     """
     if mode is None or (pixels.shape[2:] == CHANNELS[mode] and pixels.dtype == np.uint8):
         return pixels

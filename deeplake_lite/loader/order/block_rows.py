@@ -17,5 +17,5 @@ def rows_of_block(row_bytes: float) -> int:
     >>> rows_of_block(20_000), rows_of_block(1)
     (128, 65536)
     """
-    wanted = max(1.0, min(MOST_ROWS, BLOCK_BYTES / row_bytes))
-    return 1 << int(math.log2(wanted))
+    rows = max(1.0, min(MOST_ROWS, BLOCK_BYTES / row_bytes))
+    return 1 << int(math.log2(rows))

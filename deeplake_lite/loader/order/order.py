@@ -2,7 +2,8 @@
 
 A permutation is a Feistel network. Its domain is the smallest range of ``high << bits`` numbers
 that contains the rows. If a result is outside the range of the rows, it is permuted again until it
-is back (cycle walking). Nothing is stored, and any part of a permutation can be computed by itself.
+is inside (cycle walking). Nothing is stored, and any part of a permutation can be computed by
+itself.
 ``exact`` permutes all rows. ``block`` permutes blocks of rows, and then the rows within windows of
 blocks.
 
@@ -25,10 +26,10 @@ PART = 65_536
 """Number of positions that are computed at a time."""
 
 ROUNDS = 6
-"""Rounds of the network. With four, statistical tests on 1,003 rows find a pattern."""
+"""Rounds of the network. With four, statistical tests on 1,003 rows detect a pattern."""
 
 SMALL = 1_000
-"""Smaller ranges use four times as many rounds, because each round mixes only a few bits."""
+"""Ranges below this size use four times as many rounds, as each round mixes only a few bits."""
 
 _MASK = 2**64 - 1
 
@@ -81,7 +82,7 @@ class Permutation:
         return out
 
     def _walk(self, x: NDArray[Any]) -> NDArray[Any]:
-        """Apply the network until every number is back in ``range(n)`` (cycle walking)."""
+        """Apply the network until every number is in ``range(n)`` (cycle walking)."""
         x = self._network(x)
         out = np.flatnonzero(x >= self.n)
         while len(out):

@@ -1,4 +1,7 @@
-"""The progress of an epoch, and the rows at given places in its order."""
+"""The progress of an epoch, and the rows at given places in its order.
+
+A place is an index into the order of an epoch. A position is an index into the view.
+"""
 
 from __future__ import annotations
 
@@ -104,10 +107,10 @@ class Rows:
     sources: Positions | None = None
     """Number of the view of each row in a mix; None if there is no mix."""
     repeats: Positions | None = None
-    """Number that tells occurrences of a row in an epoch apart; None if all are 0."""
+    """Number of each row's occurrence in an epoch, if it has several; None if all are 0."""
 
     def repeat(self, row: int) -> int:
-        """Return the number that tells this occurrence of a row in the epoch from others."""
+        """Return the number of this occurrence of a row in the epoch."""
         return 0 if self.repeats is None else int(self.repeats[row])
 
     def source(self, row: int) -> int | None:

@@ -42,7 +42,7 @@ class Shuffling(Protocol):
 
     @property
     def window_rows(self) -> int:
-        """Number of rows in a window, which are not needed after it; 0 without windows."""
+        """Number of rows in a window, after which they are no longer needed; 0 without windows."""
         ...
 
     def order(self, n: int, seed: int, epoch: int) -> Order:
@@ -78,7 +78,7 @@ class Shuffle:
     """Reason for the choice, shown to users."""
 
     @classmethod
-    def choose(cls, wanted: bool | str, samples: Stored) -> Shuffle:
+    def choose(cls, requested: bool | str, samples: Stored) -> Shuffle:
         """Return the requested shuffle, or for True, a shuffle that suits the size of the data.
 
         The choice depends only on the data and on constants, never on the machine. Otherwise, the
@@ -87,34 +87,36 @@ class Shuffle:
         Raises
         ------
         OptionError
-            When `wanted` is neither a bool nor ``"exact"`` or ``"block"``.
+            When `requested` is neither a bool nor ``"exact"`` or ``"block"``.
         """
-        if isinstance(wanted, np.bool_):
-            wanted = bool(wanted)
-        if wanted is False:
+        if isinstance(requested, np.bool_):
+            requested = bool(requested)
+        if requested is False:
             return cls("none", why="in the view's order")
-        if wanted is not True and not (isinstance(wanted, str) and wanted in ("exact", "block")):
+        if requested is not True and not (
+            isinstance(requested, str) and requested in ("exact", "block")
+        ):
             raise OptionError(
-                f"shuffle must be True, False, 'exact' or 'block', but it is {wanted!r}."
+                f"shuffle must be True, False, 'exact' or 'block', but it is {requested!r}."
             )
         total = samples.row_bytes * len(samples)
         size = f"{total / 2**30:.3g} GiB"
-        if wanted == "exact":
+        if requested == "exact":
             return cls("exact", why="as requested")
-        if wanted is True and total <= EXACT_BYTES:
+        if requested is True and total <= EXACT_BYTES:
             return cls("exact", why=f"{size} is not more than {EXACT_BYTES // 2**30} GiB")
         block = rows_of_block(samples.row_bytes)
         window = max(LEAST_WINDOW, int(WINDOW_BYTES / (block * samples.row_bytes)))
         why = (
             "as requested"
-            if wanted == "block"
+            if requested == "block"
             else f"{size} is more than {EXACT_BYTES // 2**30} GiB"
         )
         return cls("block", block, window, why)
 
     @property
     def window_rows(self) -> int:
-        """Number of rows in a window, which are not needed after it; 0 without windows."""
+        """Number of rows in a window, after which they are no longer needed; 0 without windows."""
         return self.window * self.block
 
     def order(self, n: int, seed: int, epoch: int) -> Order:

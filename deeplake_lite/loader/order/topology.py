@@ -21,14 +21,15 @@ def find_rank(
 ) -> Rank:
     """Return the rank and world size: the arguments, or those of torch, JAX, torchrun or SLURM.
 
-    If none of them is set, the result is 0 and 1. Frameworks are not imported to find this out.
+    If none of them is set, the result is (0, 1). No framework is imported for this.
 
     Parameters
     ----------
     rank, world_size : int, optional
         The user's values, which apply if both are set.
     ask : callable
-        Returns the rank that another framework reports, or None. It has precedence over the others.
+        Returns the rank that another framework reports, or None. Its result takes precedence over
+        torch, JAX, torchrun and SLURM.
 
     Raises
     ------

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from deeplake_lite.htypes.cells import Cells, DenseCells, RaggedCells, concat, take
-from deeplake_lite.loader.memory import aligned
+from deeplake_lite.loader.memory import allocate_aligned
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,7 +60,7 @@ type StoredCells = PackedCells | Cells
 type Block = dict[str, StoredCells]
 
 LARGE_CELLS = 4_096
-"""Minimum average size of cells that are held as they were read, without packing."""
+"""Minimum average size, in bytes, of cells that are held without packing."""
 
 
 def are_large(cells: RaggedCells) -> bool:
@@ -117,7 +117,7 @@ def _gather_dense(
     if alone is not None and not blocks:
         return alone
     sample = alone if alone is not None else next(iter(blocks.values()))
-    values = aligned((len(number), *sample.values.shape[1:]), sample.values.dtype)
+    values = allocate_aligned((len(number), *sample.values.shape[1:]), sample.values.dtype)
     valid, elsewhere = np.ones(len(number), bool), np.ones(len(number), bool)
     for block, cells in blocks.items():
         mine = np.flatnonzero(number == block)

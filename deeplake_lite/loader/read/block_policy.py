@@ -65,8 +65,8 @@ class BlockPolicy:
         limit : int
             Maximum number of bytes to hold.
         window : int
-            Number of rows in a window of the order, which are not needed after it; 0 without
-            windows.
+            Number of rows in a window of the order; 0 without windows. After a window, its rows
+            are no longer needed.
         on_disk : bool
             Whether blocks are stored as files.
         """

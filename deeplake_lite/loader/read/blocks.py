@@ -11,7 +11,7 @@ import numpy as np
 
 from deeplake_lite.dataset.read.reading import NOWHERE
 from deeplake_lite.htypes.cells import Cells, DenseCells, RaggedCells
-from deeplake_lite.loader.memory import aligned
+from deeplake_lite.loader.memory import allocate_aligned
 from deeplake_lite.loader.read.block_cells import Block, PackedCells, are_large, gather
 from deeplake_lite.loader.read.block_policy import LARGE_ROW, BlockPolicy
 from deeplake_lite.loader.read.tally import Tally, nbytes_of
@@ -31,10 +31,10 @@ EARLY = 2
 """Number of first batches that do not wait for blocks, because only their own rows are read."""
 
 EARLY_SHARE = 4
-"""The rows of these batches may take at most the memory for blocks, divided by this."""
+"""The rows of these batches may take the memory for blocks divided by this number."""
 
 FEW_BYTES = 16 * 2**20
-"""If a batch needs at most this many bytes of new blocks, waiting for them is nearly as fast."""
+"""A batch that needs at most this many bytes of new blocks waits for them, at little cost."""
 
 MOST_MAPPED = 4_096
 """Maximum number of memory-mapped blocks. Operating systems limit the number of mappings."""
@@ -73,7 +73,8 @@ class Blocks:
     limit : int
         Maximum number of bytes to hold.
     window : int
-        Number of rows in a window of the order, which are not needed after it; 0 without windows.
+        Number of rows in a window of the order; 0 without windows. After a window, its rows are no
+        longer needed.
     disk : Disk, optional
         Cache of blocks as files.
     """
@@ -157,7 +158,7 @@ class Blocks:
         return computed or self._nbytes * missing > FEW_BYTES
 
     def _have_room(self, positions: Positions) -> bool:
-        """Return whether the first batches fit in memory besides the blocks."""
+        """Return whether the first batches fit in memory in addition to the blocks."""
         return self.samples.row_bytes * len(positions) * EARLY <= self._limit // EARLY_SHARE
 
     def _begin_alone(self, positions: Positions) -> Future[Fetched]:
@@ -168,7 +169,7 @@ class Blocks:
         return read
 
     def release(self, request: Request) -> None:
-        """Stop counting rows read without their blocks, whose batch is finished or abandoned."""
+        """Stop counting the rows read without their blocks, as their batch is done or abandoned."""
         if request.alone is not None and self._alone.pop(request.alone, False):
             request.alone.add_done_callback(self._release)
 
@@ -314,7 +315,7 @@ def _rows_of(whole: DenseCells | RaggedCells, positions: Positions) -> Cells:
     if isinstance(whole, RaggedCells):
         buffers = [whole.buffers[p] for p in positions.tolist()]
         return RaggedCells(buffers, whole.shapes[positions], valid)
-    values = aligned((len(positions), *whole.values.shape[1:]), whole.values.dtype)
+    values = allocate_aligned((len(positions), *whole.values.shape[1:]), whole.values.dtype)
     np.take(whole.values, positions, axis=0, out=values, mode="clip")
     return DenseCells(values, valid)
 

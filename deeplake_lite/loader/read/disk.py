@@ -47,7 +47,7 @@ UNFINISHED = "."
 """Prefix of a block's file name while the file is written."""
 
 ABANDONED = 3600.0
-"""Age in seconds from which an unfinished file must be from a process that was killed."""
+"""Age in seconds from which an unfinished file counts as left by a process that was killed."""
 
 
 def cache_folder() -> Path:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.order.order import Positions
 
 SOURCE = "_source"
-"""Name of the column with the number of each row's view, from 0. It must be requested."""
+"""Name of the column with the number of each row's view, from 0. Batches have it on request."""
 
 
 REPEAT_SHIFT = 32
@@ -192,11 +192,11 @@ class MixSamples:
         shapes = {part.axes_of(part.view.schema[f.name]) for part in self.parts}
         return tuple(map(_join_axes, *shapes)) if len(shapes) > 1 else shapes.pop()
 
-    def choose_shuffle(self, wanted: bool | str) -> MixShuffle:
+    def choose_shuffle(self, requested: bool | str) -> MixShuffle:
         """Return the requested shuffle for each view. Raises OptionError."""
         rows = tuple(map(len, self.parts))
         return MixShuffle(
-            rows, self.weights, tuple(part.choose_shuffle(wanted) for part in self.parts)
+            rows, self.weights, tuple(part.choose_shuffle(requested) for part in self.parts)
         )
 
     @cached_property

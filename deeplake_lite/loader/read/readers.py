@@ -96,5 +96,5 @@ def width_for(seconds: float, width: int) -> int:
     >>> width_for(0.002, 2), width_for(0.06, 2), width_for(0.001, 16)
     (2, 24, 12)
     """
-    wanted = LEAST if seconds < LOCAL_SECONDS else min(MOST, int(seconds * 1000 / 2.5))
-    return wanted if wanted > width else max(wanted, width * 3 // 4, LEAST)
+    target = LEAST if seconds < LOCAL_SECONDS else min(MOST, int(seconds * 1000 / 2.5))
+    return target if target > width else max(target, width * 3 // 4, LEAST)

@@ -45,7 +45,8 @@ UNKNOWN = -1
 """Placeholder for a row id that was not read because nothing depends on it."""
 
 PROBES, COMPUTED_PROBES = 65_536, 64
-"""Numbers of rows that are probed to estimate the average size, enough to find rare large rows."""
+"""Numbers of rows, stored and computed, whose sizes are read to estimate the average size. They are
+large enough to include rare large rows."""
 
 SHAPE_ROWS = 2**20
 """Number of rows whose shapes are read at a time."""
@@ -144,7 +145,7 @@ class Samples(Protocol):
         """Return the shape of a column's values, with a size or (least, most) for each axis."""
         ...
 
-    def choose_shuffle(self, wanted: bool | str) -> Shuffling:
+    def choose_shuffle(self, requested: bool | str) -> Shuffling:
         """Return the requested shuffle. Raises OptionError."""
         ...
 
@@ -195,9 +196,9 @@ class ViewSamples:
         """Return the same rows with only some columns. Raises ColumnNotFoundError."""
         return ViewSamples.of(self.view, names)
 
-    def choose_shuffle(self, wanted: bool | str) -> Shuffle:
+    def choose_shuffle(self, requested: bool | str) -> Shuffle:
         """Return the requested shuffle. Raises OptionError."""
-        return Shuffle.choose(wanted, self)
+        return Shuffle.choose(requested, self)
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:
@@ -326,8 +327,8 @@ class ViewSamples:
     def fingerprint(self) -> str:
         """Hash of the original view: its version, rows, columns and query.
 
-        It does not depend on which columns are loaded. If the order does, so does the shuffle's
-        `to_json`, which is another part of a loader's state.
+        It does not depend on which columns are loaded. If the order depends on them, so does the
+        shuffle's `to_json`, which is another part of a loader's state.
 
         Raises
         ------
@@ -397,7 +398,7 @@ def fingerprint(view: View, columns: Sequence[str]) -> str:
         digest.update(json.dumps(words, default=str).encode())
         for source in _read_by(question):
             digest.update(fingerprint(source, source.columns).encode())
-    # The same query may find other rows if it calls user-defined functions.
+    # The same query may return other rows if it calls user-defined functions.
     if isinstance(view.rows.table, VirtualTable):
         for positions in view.rows.table.positions():
             digest.update(np.ascontiguousarray(positions))

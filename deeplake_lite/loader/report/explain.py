@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.options import Options
     from deeplake_lite.loader.read.samples import Samples
 
-READY = 0.1
+MAX_STALL = 0.1
 """A loader is fast enough if users wait for batches for less than this share of the time."""
 
-AGAIN = 0.1
+MAX_REREADS = 0.1
 """The memory budget is too small if more than this share of the rows is read again."""
 
 LEAST_SECONDS = 1.0
@@ -39,7 +39,7 @@ class Situation:
     shuffle: str = "none"
     """Kind of the shuffle."""
     mode: str = "whole"
-    """Mode in which blocks are kept in memory, see `block_policy`."""
+    """Mode in which blocks are kept in memory. See `block_policy`."""
     rows: int = 0
     """Number of rows in the view."""
     stored: float = 0.0
@@ -135,7 +135,7 @@ def _epoch_to_explain(epochs: tuple[Stats, ...]) -> Stats | None:
 
 def _bottleneck(stats: Stats, situation: Situation) -> str:
     """Return the name of the slowest stage, ``"training"`` or ``"memory"``."""
-    if stats.stall < READY * stats.wall:
+    if stats.stall < MAX_STALL * stats.wall:
         return "training"
     slowest = max(STAGES[:-1], key=stats.seconds.__getitem__)
     if slowest == "read" and _rereads(stats, situation):
@@ -147,8 +147,8 @@ def _rereads(stats: Stats, situation: Situation) -> bool:
     """Return whether rows are read again because they did not fit in memory."""
     if situation.mode in ("whole", "disk") or situation.options.cache is None:
         return False
-    later = bool(stats.epoch) and stats.rows_read > AGAIN * stats.samples
-    return later or stats.rows_read > (1 + AGAIN) * max(stats.samples, situation.rows)
+    later = bool(stats.epoch) and stats.rows_read > MAX_REREADS * stats.samples
+    return later or stats.rows_read > (1 + MAX_REREADS) * max(stats.samples, situation.rows)
 
 
 # ---- the sentences
@@ -167,7 +167,7 @@ def _read(share: str, stats: Stats, situation: Situation) -> str:
     if o.cache is None:
         advice.append("cache='encoded' keeps rows in memory for later epochs")
     elif situation.mode == "whole":
-        advice.append("later epochs find the rows in memory")
+        advice.append("later epochs, which get the rows from memory")
     if o.columns is None:
         advice.append("columns= loads only the columns you need")
     if situation.mode == "rows" and situation.shuffle == "exact":

@@ -17,7 +17,7 @@ import numpy as np
 from deeplake_lite.dataset.read.values import decode_block
 from deeplake_lite.htypes.cells import DenseCells, RaggedCells, take
 from deeplake_lite.loader.make.decode import decode_into, decode_one
-from deeplake_lite.loader.memory import aligned
+from deeplake_lite.loader.memory import allocate_aligned
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -97,7 +97,7 @@ def _batches(samples: Samples, recipe: Recipe, size: int) -> list[dict[str, Cell
 def _allocate(recipe: Recipe, size: int) -> dict[str, object]:
     """Allocate arrays for the columns that are decoded straight into the batch."""
     return {
-        name: aligned((size, *column.shape), np.dtype(column.dtype))
+        name: allocate_aligned((size, *column.shape), np.dtype(column.dtype))
         for name, column in recipe.columns.items()
         if column.shape is not None and column.dtype is not None
     }

@@ -2,7 +2,7 @@
 
 A meter is notified when the user gets a batch, when the user asks for the next one, and when a task
 begins and ends. A worker without a task waits for the user while the user is away, and for the
-hand-over while the user waits. The totals of both over all workers follow from the times of the
+hand-over while the user waits. Both totals, over all workers, can be computed from the times of the
 tasks alone, so it does not matter which worker runs which task.
 """
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def bar(progress: Progress, total: int, *, shown: bool) -> Iterator[Callable[[int], None]]:
-    """Show the number of rows of an epoch that all ranks have yielded.
+def bar(progress: Progress, total: int, *, visible: bool) -> Iterator[Callable[[int], None]]:
+    """Show how many of an epoch's rows all ranks together have yielded.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def bar(progress: Progress, total: int, *, shown: bool) -> Iterator[Callable[[in
         Progress of the epoch, which may be resumed in the middle.
     total : int
         Number of rows that the epoch yields.
-    shown : bool
+    visible : bool
         Whether to show a bar.
 
     Yields
@@ -31,7 +31,7 @@ def bar(progress: Progress, total: int, *, shown: bool) -> Iterator[Callable[[in
     callable
         Updates the bar. Its argument is the number of rows left out so far.
     """
-    if not shown:
+    if not visible:
         yield lambda _: None
         return
     with bars.bar(f"epoch {progress.epoch}", total, done=progress.consumed) as drawn:

@@ -73,9 +73,9 @@ class Stats:
     stall: float = 0.0
     """Seconds that the user waited in `next`. This is not a stage, and overlaps with the stages."""
     samples: int = 0
-    """Number of rows that the user got, without padding."""
+    """Number of rows that the user received, without padding."""
     batches: int = 0
-    """Number of batches that the user got."""
+    """Number of batches that the user received."""
     reads: int = 0
     """Number of reads: of blocks, and of single rows for a batch."""
     reading: float = 0.0
@@ -111,7 +111,7 @@ class Stats:
 
     @property
     def samples_per_second(self) -> float:
-        """Number of rows that the user got per second of wall time."""
+        """Number of rows that the user received per second of wall time."""
         return self.samples / self.wall if self.wall else 0.0
 
     @property

@@ -25,7 +25,7 @@ from weakref import WeakSet
 import numpy as np
 
 from deeplake_lite.htypes.cells import FlatCells, RaggedCells
-from deeplake_lite.loader.memory import ALIGNMENT, aligned
+from deeplake_lite.loader.memory import ALIGNMENT, allocate_aligned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,10 +34,10 @@ INLINE_BYTES = 32 * 1024
 """Messages of up to this size are sent through the socket. Arrays of up to this size are copied."""
 
 MOST_MAPS = 128
-"""Maximum number of mapped messages, which take a file descriptor each. Others are copied."""
+"""Maximum number of mapped messages, each of which takes a file descriptor. Others are copied."""
 
 POLL = 1.0
-"""Seconds between checks whether the other process still runs, while nothing arrives."""
+"""Seconds between checks of whether the other process still runs, while nothing arrives."""
 
 _PREFIX = struct.Struct("<QQ?")
 """Number of buffers, size of the message in bytes, and whether a descriptor is attached."""
@@ -99,7 +99,7 @@ class Channel:
                 count, total, _ = _PREFIX.unpack(prefix)
                 lengths = np.frombuffer(self._read(memoryview(bytearray(8 * count))), np.int64)
                 if memory is None:
-                    whole = self._read(memoryview(aligned((total,), np.dtype(np.uint8))))
+                    whole = self._read(memoryview(allocate_aligned((total,), np.dtype(np.uint8))))
                 else:
                     whole = _map_memory(memory, total)
         except OSError as error:
@@ -263,7 +263,7 @@ def _detach_small(frame: memoryview) -> memoryview:
     """Return a copy of a small buffer, so that it does not keep the memory of the whole message."""
     if frame.nbytes > INLINE_BYTES:
         return frame
-    copy = memoryview(aligned((frame.nbytes,), np.dtype(np.uint8)))
+    copy = memoryview(allocate_aligned((frame.nbytes,), np.dtype(np.uint8)))
     copy[:] = frame
     return copy
 
@@ -288,7 +288,7 @@ def _map_memory(memory: int, size: int) -> memoryview:
             mapping = mmap.mmap(memory, size)
             _maps.add(mapping)
             return memoryview(mapping)
-    copy = memoryview(aligned((size,), np.dtype(np.uint8)))
+    copy = memoryview(allocate_aligned((size,), np.dtype(np.uint8)))
     done = 0
     while done < size:
         done += os.preadv(memory, [copy[done:]], done)

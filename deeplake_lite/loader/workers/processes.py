@@ -23,10 +23,11 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from deeplake_lite.errors import LoaderError
+from deeplake_lite.htypes.words import counted
 from deeplake_lite.loader.read.readers import CLOSED
 from deeplake_lite.loader.workers.channel import Channel
 from deeplake_lite.loader.workers.worker import Assignment
-from deeplake_lite.pickling import pickled
+from deeplake_lite.pickling import pickle_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -95,7 +96,7 @@ class WorkerPool:
             reply: Reply = channel.request((jobs, epoch))
         except EOFError:
             worker.ended = True
-            # Another request may have received the reason and ended the worker.
+            # Another request may have received the reason and stopped the worker.
             if worker.start_failure is not None:
                 raise _start_error(worker.start_failure)  # noqa: B904 - it has its cause
             raise LoaderError(self._explain_end(worker, jobs)) from None
@@ -125,10 +126,10 @@ class WorkerPool:
             return CLOSED
         rows = sum(job.rows for job in jobs)
         return (
-            f"A worker process {worker.how_it_ended()} while it made a batch of {rows} rows. If it "
-            "ran out of memory, set a smaller num_workers or batch_size. If a transform, or a "
-            "library that it calls, ends the process, set num_workers=0 to make batches in this "
-            "process."
+            f"A worker process {worker.how_it_ended()} while it made a batch of "
+            f"{counted(rows, 'row')}. If it ran out of memory, set a smaller num_workers or "
+            "batch_size. If a transform, or a library that it calls, ends the process, set "
+            "num_workers=0 to make batches in this process."
         )
 
 
@@ -253,7 +254,7 @@ def check_functions(options: Options) -> None:
     for name in ("transform", "batch_transform", "collate"):
         value = getattr(options, name)
         try:
-            pickled(value)
+            pickle_value(value)
         except Exception as error:
             reason = str(error).rstrip(".")
             raise LoaderError(
@@ -272,7 +273,7 @@ def assignment_for(recipe: Recipe) -> Assignment:
         In a worker that is importing a main module without a guard.
     """
     preparation = multiprocessing.spawn.get_preparation_data("deeplake-lite-load")
-    data = pickled(recipe)
+    data = pickle_value(recipe)
     if b"__main__" not in data:
         preparation = {k: v for k, v in preparation.items() if not k.startswith("init_main")}
     preparation.pop("authkey", None)  # a secret that is not needed

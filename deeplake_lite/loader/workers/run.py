@@ -72,7 +72,7 @@ class Pipeline:
     threads: int
     """Number of threads or processes that make batches; 0 for the calling thread."""
     room: int
-    """Maximum size of rows that are read ahead, and of batches that are made ahead, in bytes."""
+    """Maximum size in bytes of rows that are read ahead, and of batches that are made ahead."""
     copies: int
     """Copies of a batch in memory while it is made: two if it is sent between processes."""
     convert: Callable[[object], object]
@@ -195,7 +195,7 @@ class Run:
             # Only the rows of this task are requested at first, so that a thread can begin with the
             # task as early as possible.
             self._read_ahead(count if self._pipeline.threads else self._ahead)
-            # Once all rows are in memory, nothing is read ahead, and the task gets them itself.
+            # Once all rows are in memory, nothing is read ahead, and the task looks up its rows.
             if self._read > self._next:
                 requests = [
                     self._requests.popleft() for _ in range(min(count, len(self._requests)))

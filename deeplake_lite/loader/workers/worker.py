@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.make.recipe import BatchResult, Job, Recipe
 
 PARENT_POLL = 1.0
-"""Seconds between checks whether the loader's process is still running."""
+"""Seconds between checks of whether the loader's process is still running."""
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ PER_CHARACTER = 2_000
 """Additional nodes for each of the first `LONG` characters of the query."""
 
 LONG = 5_000
-"""Number of characters assumed to be nested calls; the rest are long lists or chains."""
+"""Number of characters assumed to be nested calls; further ones are long lists or chains."""
 
 PER_CHARACTER_OF_LISTS = 200
 """Additional nodes for each character after those."""
@@ -70,7 +70,7 @@ class Effort:
         self._left += PER_VALUE * count
 
     def allow_columns(self, source: Source) -> None:
-        """Allow more SQL nodes for the columns of a source, only once if it is used repeatedly."""
+        """Allow more SQL nodes for the columns of a source, the first time that it is used."""
         if id(source) not in self._sources:
             self._sources.add(id(source))
             self._left += PER_COLUMN * len(source.fields)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from deeplake_lite.errors import NotFoundError, Place, QueryError, QuerySyntaxError
-from deeplake_lite.query.database.duckdb_errors import shortened
+from deeplake_lite.query.database.duckdb_errors import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,7 @@ def start_of(e: exp.Expr) -> int | None:
 
 
 @contextmanager
-def placed(text: str, e: exp.Expr | None) -> Iterator[None]:
+def locate_errors(text: str, e: exp.Expr | None) -> Iterator[None]:
     """Add the position of `e` in the query `text` to errors that are raised within the block."""
     try:
         yield
@@ -37,7 +37,7 @@ def placed(text: str, e: exp.Expr | None) -> Iterator[None]:
 def add_place(error: QueryError | NotFoundError, text: str, e: exp.Expr | None) -> None:
     """Add a position to an error without one, and shorten a message that repeats the query."""
     if error.args:
-        error.args = (shortened(str(error.args[0])), *error.args[1:])
+        error.args = (shorten(str(error.args[0])), *error.args[1:])
     if error.place is not None or isinstance(error, QuerySyntaxError) or e is None:
         return
     start = start_of(e)

@@ -39,7 +39,7 @@ class Relation:
     source: exp.Expr | None = None
     """The subquery in FROM, so that a column of row positions can be added to it."""
     tested: bool = False
-    """Whether this is the right side of a SEMI or ANTI join, which contributes no rows."""
+    """Whether this is the right side of a SEMI or ANTI join, which only filters rows."""
     hidden: set[str] = field(default_factory=set)
     """Columns that ``*`` leaves out, since the columns of USING come from the left side."""
 
@@ -66,7 +66,7 @@ class Aggregates:
 class Scope:
     """The meaning of names in a part of a SELECT.
 
-    The SELECT's own names (relations, merged, aliases, keys) become known clause by clause and are
+    The SELECT's own names (relations, merged, aliases, keys) are added clause by clause and are
     shared by all parts of the SELECT. The other fields are specific to one part: an expression
     within an aggregate or a lambda is lowered in a copy, made by `dataclasses.replace`.
     """
@@ -105,7 +105,7 @@ class Scope:
         """Whether an aggregate has been lowered."""
         return self.aggregates.count > 0
 
-    def note_aggregate(self) -> None:
+    def count_aggregate(self) -> None:
         """Count an aggregate."""
         self.aggregates.count += 1
 
@@ -141,7 +141,7 @@ class Scope:
             return self.merged[name]
         if table in SELF and table not in self.tables():
             table = OWN
-        name = self._spelled(name, table)
+        name = self._correct_case(name, table)
         matches = [
             relation.columns[name]
             for relation in self.relations
@@ -157,16 +157,16 @@ class Scope:
             return matches[0]
         return self.parent.find(name, table) if self.parent else None
 
-    def _spelled(self, name: str, table: str | None) -> str:
+    def _correct_case(self, name: str, table: str | None) -> str:
         """Return the spelling of the single column that `name` matches regardless of case.
 
-        A name that is a column or an alias, or that matches several columns, stays as it is.
+        A name that is a column or an alias, or that matches several columns, is returned unchanged.
         """
-        known = [n for r in self.relations if table in (None, r.alias) for n in r.columns]
-        if name in known or self.alias(name) is not None:
+        columns = [n for r in self.relations if table in (None, r.alias) for n in r.columns]
+        if name in columns or self.alias(name) is not None:
             return name
-        alike = {n for n in known if n.casefold() == name.casefold()}
-        return alike.pop() if len(alike) == 1 else name
+        matches = {n for n in columns if n.casefold() == name.casefold()}
+        return matches.pop() if len(matches) == 1 else name
 
     def names(self, table: str | None = None) -> list[str]:
         """Return the names of all visible columns, or of the columns of one relation."""
@@ -181,13 +181,13 @@ class Scope:
                 "A query that is not run on a dataset must have a FROM clause, but this query uses "
                 f"{name!r} without FROM. Write SELECT … FROM 'url'."
             )
-        if table is not None and table not in (known := self.tables()):
-            near = get_close_matches(table, known, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            shown = ", ".join(map(repr, known)) or "none"
-            return QueryError(f"There is no source {table!r} in FROM.{hint} Known: {shown}.")
+        if table is not None and table not in (tables := self.tables()):
+            matches = get_close_matches(table, tables, n=1)
+            hint = f" Did you mean {matches[0]!r}?" if matches else ""
+            listing = ", ".join(map(repr, tables)) or "none"
+            return QueryError(f"There is no source {table!r} in FROM.{hint} Known: {listing}.")
         prefix = "" if table is None else f"{table}."
-        names = [f"{prefix}{known}" for known in self.names(table)]
+        names = [f"{prefix}{column}" for column in self.names(table)]
         error = ColumnNotFoundError.named("column", f"{prefix}{name}", names)
         assert isinstance(error, ColumnNotFoundError)
         return error
@@ -202,7 +202,7 @@ class Scope:
         meaning : str
             Explanation of the keyword, for the message.
         column, other : str
-            How to refer to the column, and how to get the effect of the keyword without it.
+            How to write the column, and how to get the effect of the keyword without writing it.
 
         Raises
         ------

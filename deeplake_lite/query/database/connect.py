@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def connect(**config: Any) -> duckdb.DuckDBPyConnection:
-    """Return a new database with our functions registered and without access to files.
+    """Return a new database with this package's functions and without access to files.
 
     Parameters
     ----------

@@ -116,7 +116,7 @@ def from_arrow(column: pa.Array | pa.ChunkedArray) -> Any:
                  mask=[False,  True],
            fill_value=...)
     """
-    array = in_one(column)
+    array = concat_chunks(column)
     check_result(array)
     if pa.types.is_decimal(array.type):
         array = as_floats(array)
@@ -131,7 +131,7 @@ def from_arrow(column: pa.Array | pa.ChunkedArray) -> Any:
         out[:] = _lists_of_times(array) if _lists_times(array.type) else array.to_pylist()
         return out
     if array.null_count:
-        return masked(array)
+        return to_masked(array)
     if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
         return numbers_in(array)
     return array.to_numpy(zero_copy_only=False)
@@ -203,13 +203,13 @@ def _digest(parts: Sequence[Any]) -> int:
     return digest.intdigest()
 
 
-def in_one(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """Return a column as one array."""
+def concat_chunks(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """Return a column as a single array."""
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     return pa.concat_arrays(whole.chunks) if isinstance(whole, pa.ChunkedArray) else whole
 
 
-def masked(array: pa.Array) -> np.ma.MaskedArray[Any, Any]:
+def to_masked(array: pa.Array) -> np.ma.MaskedArray[Any, Any]:
     """Return numbers or booleans as a NumPy array, masked where they are null."""
     null = array.is_null().to_numpy(zero_copy_only=False)
     filler = pa.scalar(False if pa.types.is_boolean(array.type) else 0, array.type)

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 LONGEST = 2_000
 """Maximum length of a message, in characters; the middle of longer messages is left out."""
 
-_DATE = "A date must be 'YYYY-MM-DD', and a time 'YYYY-MM-DD HH:MM:SS', but it is '{0}'."
+_DATE = (
+    "A date must have the form 'YYYY-MM-DD', and a time the form 'YYYY-MM-DD HH:MM:SS', but the "
+    "string is '{0}'."
+)
 
 _RULES: tuple[tuple[str, str], ...] = (
     (r"(?:timestamp|date|time) field value out of range: \"(.*?)\"", _DATE),
@@ -81,8 +84,8 @@ _RULES: tuple[tuple[str, str], ...] = (
         ),
         (
             "Timestamps in nanoseconds cover the years 1677 to 2262, but a timestamp that is "
-            "combined with them or converted to them is outside. CAST the nanoseconds AS "
-            "TIMESTAMP, which has microseconds."
+            "combined with them or converted to them is outside this range. CAST the nanoseconds "
+            "AS TIMESTAMP, which has microseconds."
         ),
     ),
     (
@@ -264,15 +267,15 @@ def explain_error(error: BaseException) -> str:
     >>> explain_error(RuntimeError("Conversion Error: something new"))[:28]
     'A value cannot be converted.'
     """
-    text = bare(error)
+    text = reason_of(error)
     if text.startswith(OUR_ERROR):
-        return shortened(text.removeprefix(OUR_ERROR))
+        return shorten(text.removeprefix(OUR_ERROR))
     for pattern, meaning in _RULES:
         if match := re.search(pattern, text, re.DOTALL):
             groups = _with_usual_types(match.groups() or [match[0]])
             if meaning.startswith("{0} does not take"):
                 groups[0] = _FUNCTIONS.get(match[1], match[1].upper())
-            return shortened(meaning.format(*groups))
+            return shorten(meaning.format(*groups))
     kind = str(error).split(" Error: ")[0]
     return _OTHERWISE.get(kind, _OTHERWISE["Invalid Input"])
 
@@ -286,7 +289,7 @@ def explain_call(error: BaseException, node: exp.Expr) -> str | None:
     >>> explain_call(RuntimeError("Invalid Input Error: Invalid input for hex digit: z"), node)
     'UNHEX rejects its arguments: Invalid input for hex digit: z. Write other arguments.'
     """
-    text, kind = bare(error), str(error).split(" Error: ")[0]
+    text, kind = reason_of(error), str(error).split(" Error: ")[0]
     call = node.this if isinstance(node, exp.Window | exp.Filter) else node
     while isinstance(call, exp.Paren | exp.Not):
         call = call.this
@@ -299,7 +302,7 @@ def explain_call(error: BaseException, node: exp.Expr) -> str | None:
     way = "Write other arguments."
     if any(column.table for column in call.find_all(exp.Column)):  # not parameters of lambdas
         way = "If values of some rows cause this, exclude these rows with a condition."
-    reason = shortened(text).rstrip(".! ")
+    reason = shorten(text).rstrip(".! ")
     return f"{_FUNCTIONS.get(name.lower(), name.upper())} rejects its arguments: {reason}. {way}"
 
 
@@ -310,18 +313,18 @@ _CALLS = {"escape": "LIKE … ESCAPE", "attimezone": "AT TIME ZONE"}
 """Names of expressions in messages, if their syntax is not that of a call."""
 
 
-def shortened(message: str) -> str:
+def shorten(message: str) -> str:
     """Remove the middle of a long message, which may quote a query or a value.
 
-    >>> len(shortened("x" * 100_000)) < 3_000
+    >>> len(shorten("x" * 100_000)) < 3_000
     True
     """
     half = LONGEST // 2
     return message if len(message) <= LONGEST else f"{message[:half]} … {message[-half:]}"
 
 
-def bare(error: BaseException) -> str:
-    """Return the message of an error without the kind, the advice, and the place in our SQL."""
+def reason_of(error: BaseException) -> str:
+    """Return the message of an error without its kind, DuckDB's advice and the generated SQL."""
     text = re.split(r"\n+LINE|\n\t?Candidate|\n+Possible solutions|\n\* SET", str(error))[0]
     text = " ".join(text.split()).split(' Use "SET ')[0].split(" You might need to add")[0]
     for kind in _KINDS:

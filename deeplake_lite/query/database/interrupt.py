@@ -56,7 +56,7 @@ class Interrupt:
                 self._parts.remove(part)
 
     @contextmanager
-    def checked(self) -> Iterator[None]:
+    def activate(self) -> Iterator[None]:
         """Within this block, the function `check` refers to this interrupt."""
         token = _CURRENT.set(self)
         try:

@@ -37,9 +37,9 @@ def keys_of(texts: pa.Array) -> pa.Array:
     """
     if isinstance(texts, pa.ChunkedArray):
         texts = texts.combine_chunks()
-    known = texts.dictionary_encode()
-    keys = pa.array([_key(text) for text in known.dictionary.to_pylist()], pa.string())
-    return keys.take(known.indices)
+    encoded = texts.dictionary_encode()
+    keys = pa.array([_key(text) for text in encoded.dictionary.to_pylist()], pa.string())
+    return keys.take(encoded.indices)
 
 
 def _key(text: str) -> str | None:
@@ -48,7 +48,7 @@ def _key(text: str) -> str | None:
     try:
         value = parse_json(text)
         return None if value is None else canonical_json(value)
-    except (DamagedError, ValueError, RecursionError):  # not valid JSON: compare it as it is
+    except (DamagedError, ValueError, RecursionError):  # not valid JSON: compare the text
         return text
 
 

@@ -1,7 +1,7 @@
 """A thread that calls DuckDB for one query, so that Ctrl-C never interrupts DuckDB itself.
 
 Python delivers signals only to the main thread. If DuckDB ran there, a KeyboardInterrupt could be
-raised while DuckDB calls one of our functions, and DuckDB would report a different error.
+raised while DuckDB calls a Python function, and DuckDB would report a different error.
 """
 
 from __future__ import annotations

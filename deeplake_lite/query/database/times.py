@@ -18,8 +18,9 @@ from sqlglot import exp
 from deeplake_lite.brief import brief
 from deeplake_lite.dataset.arrow.types import is_list
 from deeplake_lite.errors import QueryTypeError
+from deeplake_lite.htypes.words import counted
 from deeplake_lite.query.database.calculator import calculator
-from deeplake_lite.query.parse.duckdb_nodes import func, raises
+from deeplake_lite.query.parse.duckdb_nodes import build_error, func
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -37,7 +38,7 @@ _TIMESTAMP = re.compile(
     r"(?P<zone>Z|(?P<sign>[+-])(?P<hours>\d\d):?(?P<minutes>\d\d))?",
     re.ASCII,
 )
-"""Matches timestamps that DuckDB and NumPy read alike, except for the offset from UTC."""
+"""Matches timestamps that DuckDB and NumPy parse identically, except for the offset from UTC."""
 
 _IN_ZONE = re.compile(_TIMESTAMP.pattern + r"\s*(?P<rest>[+-]\d.*|(?!T\d)[A-Za-z].*)", re.ASCII)
 """Matches timestamps with a time zone that is not such an offset."""
@@ -293,7 +294,7 @@ def check_times(array: pa.Array, name: str) -> None:
     if wrong.any():
         raise QueryTypeError(
             "SQL computes with durations in whole microseconds, up to 292,271 years, but "
-            f"{name} has {values[wrong][0]!r}. Round it, or store a count in an int64 column."
+            f"{name} contains {values[wrong][0]!r}. Round it, or store a count in an int64 column."
         )
 
 
@@ -372,7 +373,7 @@ def durations_of(array: pa.Array) -> pa.Array:
 
 def _microseconds(interval: Any) -> int:
     if interval.months:
-        raise QueryTypeError(f"{_MONTHS}{interval.months} months{_WAY_OUT}")
+        raise QueryTypeError(f"{_MONTHS}{counted(interval.months, 'month')}{_WAY_OUT}")
     return int(interval.days * 86_400_000_000 + interval.nanoseconds // _PER_MICROSECOND)
 
 
@@ -391,7 +392,7 @@ def microseconds_of(span: exp.Expr) -> exp.Expr:
     return _without_months(span, func("epoch_us", span.copy()))
 
 
-def spelled(span: exp.Expr) -> exp.Expr:
+def duration_text(span: exp.Expr) -> exp.Expr:
     """Return a duration as a string; DuckDB raises an error if it has months."""
     return _without_months(span, exp.cast(span.copy(), "VARCHAR"))
 
@@ -401,7 +402,7 @@ def _without_months(span: exp.Expr, result: exp.Expr) -> exp.Expr:
     counts = (func("datepart", exp.Literal.string(u), span.copy()) for u in ("year", "month"))
     zero, text = exp.convert(0), exp.cast(span.copy(), "VARCHAR")
     has_months = exp.or_(*(exp.NEQ(this=count, expression=zero.copy()) for count in counts))
-    error = raises(_MONTHS, text, exp.Literal.string(_WAY_OUT))
+    error = build_error(_MONTHS, text, exp.Literal.string(_WAY_OUT))
     return exp.Case(ifs=[exp.If(this=has_months, true=error)], default=result)
 
 
@@ -474,7 +475,7 @@ def _exchange(
         return node
     if type_.id == "interval":
         span = exp.Var(this=node)
-        return (spelled if spells and is_inside else microseconds_of)(span).sql("duckdb")
+        return (duration_text if spells and is_inside else microseconds_of)(span).sql("duckdb")
     is_inside |= type_.id in _STRUCTS
     parts, item = _parts(type_), f"lake_item{depth}"
 
@@ -494,8 +495,8 @@ def _exchange(
             exchanged = f"struct_pack({', '.join(fields)})"
         case "tuple":
             fields = (
-                exchange(f"struct_extract({node}, {place})", part)
-                for place, (_, part) in enumerate(parts, 1)
+                exchange(f"struct_extract({node}, {position})", part)
+                for position, (_, part) in enumerate(parts, 1)
             )
             exchanged = f"row({', '.join(fields)})"
         case "map":

@@ -39,7 +39,7 @@ __all__ = ["REGISTRY", "Arg", "Bound", "Compute", "Function", "Type", "Unknown",
 
 
 class Unknown:
-    """Stands for the value of an argument that differs from row to row."""
+    """Placeholder for the value of an argument that differs from row to row."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class Function:
         """Bind the function to positional and named arguments.
 
         Each argument is an `Arg` or the value of a constant. The bound function takes a value for
-        each `Arg`, in order. It ignores the values passed for constants, which it already knows.
+        each `Arg`, in order. It ignores the values passed for constants, which are already bound.
 
         Raises
         ------
@@ -147,8 +147,8 @@ class Function:
             raise refusal(text, error, [str(a.type) for a in inputs]) from error
         is_arg = [isinstance(a, Arg) for a in (*args, *named.values())]
         values = [a for a, has_value in zip(arguments, is_arg, strict=True) if has_value]
-        places = tuple(next((i for i, t in enumerate(values) if t is a), -1) for a in inputs)
-        guarded = (text, bound.type, bound.compute, tuple(inputs), places)
+        positions = tuple(next((i for i, t in enumerate(values) if t is a), -1) for a in inputs)
+        guarded = (text, bound.type, bound.compute, tuple(inputs), positions)
         compute = Guarded(
             *guarded,
             sees_null=bound.sees_null,
@@ -223,8 +223,8 @@ def function(
         key = name or signature.split("(")[0]
         summary = (binder.__doc__ or "").strip().splitlines()[0]
         entry = Function(key, group, signature, summary, binder, aliases)
-        for known in (key, *aliases):
-            REGISTRY[known] = entry
+        for alias in (key, *aliases):
+            REGISTRY[alias] = entry
         return binder
 
     return register

@@ -81,7 +81,8 @@ def axes(ndim: int, axis: Axis, lead: int) -> tuple[int, ...]:
         if type(a) is not int:
             raise ValueError(f"an axis must be an integer, but it is {brief(a)}")
         if not -inner <= a < inner:
-            raise ValueError(f"axis {a} is out of range for {inner} axes")
+            noun = "axis" if inner == 1 else "axes"
+            raise ValueError(f"axis {a} is out of range for {inner} {noun}")
     shifted = tuple(sorted(lead + a % inner for a in chosen))
     if len(set(shifted)) < len(shifted):
         raise ValueError(f"an axis occurs twice in {list(chosen)}")
@@ -105,7 +106,7 @@ def align(values: Sequence[Any], args: Sequence[Arg], lead: int) -> list[Any]:
     (5, 1, 1)
     """
     if not lead:
-        return _checked(values, lead)
+        return _check_size(values, lead)
     inner = [np.ndim(v) - (not a.is_constant) for v, a in zip(values, args, strict=True)]
     most = max(inner)
     aligned = [
@@ -114,11 +115,11 @@ def align(values: Sequence[Any], args: Sequence[Arg], lead: int) -> list[Any]:
         else v.reshape(v.shape[:1] + (1,) * (most - n) + v.shape[1:])
         for v, arg, n in zip(values, args, inner, strict=True)
     ]
-    return _checked(aligned, lead)
+    return _check_size(aligned, lead)
 
 
-def _checked(values: Sequence[Any], lead: int) -> list[Any]:
-    """Check the size of the shape that values broadcast to, and return the values."""
+def _check_size(values: Sequence[Any], lead: int) -> list[Any]:
+    """Check the size of the shape to which values are broadcast, and return the values."""
     itemsize = max(np.asarray(v).itemsize for v in values)
     if math.prod(max(1, np.size(v)) for v in values) * itemsize > STACK_BYTES:
         try:
@@ -141,7 +142,7 @@ _NO_LESS: dict[np.ufunc, np.ufunc] = {np.less: np.less_equal, np.greater: np.gre
 """For each strict comparison, the one that includes equality."""
 
 
-def beside_floats(
+def adapt_to_floats(
     compare: np.ufunc, number: object, dtype: str, *, is_first: bool
 ) -> tuple[np.ufunc, object]:
     """Return a comparison and a number that give exact results for floats on the other side.
@@ -163,7 +164,7 @@ def beside_floats(
 
     Examples
     --------
-    >>> compare, number = beside_floats(np.less, 2**24 + 1, "float32", is_first=False)
+    >>> compare, number = adapt_to_floats(np.less, 2**24 + 1, "float32", is_first=False)
     >>> compare.__name__, float(number)
     ('less_equal', 16777216.0)
     """
@@ -182,21 +183,21 @@ def beside_floats(
     return compare, near if is_beyond else np.nextafter(near, real(np.inf if goes_up else -np.inf))
 
 
-def beside_whole(item: object, number: object) -> object:
+def keep_exact(item: object, number: object) -> object:
     """Convert an item to a Python number if it is compared with an integer, to keep it exact.
 
-    >>> beside_whole(np.float32(2**24), 2**24 + 1) == 2**24 + 1
+    >>> keep_exact(np.float32(2**24), 2**24 + 1) == 2**24 + 1
     False
     """
     return float(item) if isinstance(item, np.floating) and type(number) is int else item
 
 
-def widened(value: object) -> Any:
+def widen(value: object) -> Any:
     """Return integers and booleans as int64, so that arithmetic does not wrap around.
 
     uint64 and Python numbers are returned unchanged.
 
-    >>> widened(np.array([250], "uint8")) + 10
+    >>> widen(np.array([250], "uint8")) + 10
     array([260])
     """
     if isinstance(value, bool):
@@ -210,7 +211,7 @@ def widened(value: object) -> Any:
 
 
 def without_rounding(values: Sequence[object], args: Sequence[Arg]) -> list[Any]:
-    """Convert integers to one dtype if NumPy would convert a mixture of uint64 and int64 to floats.
+    """Convert integers to the same dtype if NumPy would convert uint64 and int64 to floats.
 
     If there are signed integers, uint64 is converted to int64. Otherwise all are converted to
     uint64: booleans, unsigned integers, and constants without negative integers. Python numbers are
@@ -258,26 +259,26 @@ def as_int64(array: NDArray[Any], text: str) -> NDArray[np.int64]:
     if array.size and array.max() > most:
         raise QueryTypeError(
             f"uint64 values that are combined with signed integers must be at most {most}, but "
-            f"{text} has {array.max()}. Cast both sides to DOUBLE, which may round them."
+            f"{text} contains {array.max()}. Cast both sides to DOUBLE, which may round them."
         )
     return array.astype(np.int64)
 
 
-def with_room(values: Sequence[object]) -> list[object]:
+def fit_numbers(values: Sequence[object]) -> list[object]:
     """Convert Python numbers that are out of range for an array's dtype to NumPy numbers.
 
     NumPy then widens the arrays, instead of raising an error or turning the number into infinity.
 
-    >>> np.maximum(*with_room([np.array([7], "uint8"), 300]))
+    >>> np.maximum(*fit_numbers([np.array([7], "uint8"), 300]))
     array([300])
-    >>> np.maximum(*with_room([np.array([7], "float16"), 1e5]))
+    >>> np.maximum(*fit_numbers([np.array([7], "float16"), 1e5]))
     array([100000.], dtype=float32)
     """
     dtypes = [np.asarray(v).dtype for v in values if not isinstance(v, int | float)]
-    return [_fitted(v, dtypes) if isinstance(v, int | float) else v for v in values]
+    return [_fit(v, dtypes) if isinstance(v, int | float) else v for v in values]
 
 
-def _fitted(number: float, dtypes: Sequence[np.dtype[Any]]) -> object:
+def _fit(number: float, dtypes: Sequence[np.dtype[Any]]) -> object:
     """Return a number, converted to a larger dtype if one of the given dtypes is too small."""
     size = abs(number)
     if isinstance(number, int):
@@ -377,7 +378,7 @@ def _run(compute: Compute, args: Sequence[Arg], shapes: Sequence[Shape | None]) 
 
 def _merge(shapes: set[Shape | None]) -> Shape | None:
     """Return a shape that covers several, with None for axes that differ."""
-    known = [shape for shape in shapes if shape is not None]
-    if len({len(shape) for shape in known}) > 1:
+    given = [shape for shape in shapes if shape is not None]
+    if len({len(shape) for shape in given}) > 1:
         return None
-    return tuple(sizes[0] if len(set(sizes)) == 1 else None for sizes in zip(*known, strict=True))
+    return tuple(sizes[0] if len(set(sizes)) == 1 else None for sizes in zip(*given, strict=True))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.brief import brief
+from deeplake_lite.brief import alternatives, brief
 from deeplake_lite.htypes.boxes import FORMATS, Boxes, convert_boxes
 from deeplake_lite.query.functions.base import Arg, Bound, function
 from deeplake_lite.query.functions.binding import numbers, result_of
@@ -157,7 +157,7 @@ def _box_convert(boxes: Arg, format: str) -> Bound:
     """Boxes in another format: 'xyxy', 'xywh' or 'cxcywh'."""
     box_type("BOX_CONVERT", boxes)
     if format not in FORMATS:
-        raise ValueError(f"format must be one of {', '.join(FORMATS)}, but it is {brief(format)}")
+        raise ValueError(f"format must be {alternatives(FORMATS)}, but it is {brief(format)}")
     source = format_of(boxes)
 
     def compute(value: object, *, lead: int) -> NDArray[Any]:  # noqa: ARG001
@@ -205,11 +205,11 @@ def _bounding_boxes(masks: NDArray[Any]) -> NDArray[np.float32]:
     boxes = np.zeros((*masks.shape[:-2], 4), np.float32)
     if not masks.size:
         return boxes
-    for axis, place in ((-2, 0), (-1, 1)):  # columns give x, rows give y
+    for axis, corner in ((-2, 0), (-1, 1)):  # columns give x, rows give y
         lines = masks.any(axis=axis)
         has_pixels = lines.any(axis=-1)
-        boxes[..., place] = np.where(has_pixels, lines.argmax(axis=-1), 0)
-        boxes[..., place + 2] = np.where(
+        boxes[..., corner] = np.where(has_pixels, lines.argmax(axis=-1), 0)
+        boxes[..., corner + 2] = np.where(
             has_pixels, lines.shape[-1] - lines[..., ::-1].argmax(axis=-1), 0
         )
     return boxes

@@ -9,10 +9,10 @@ import numpy as np
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.functions.base import Arg, Bound, function
 from deeplake_lite.query.functions.binding import (
+    adapt_to_floats,
     align,
-    beside_floats,
-    beside_whole,
     class_number,
+    keep_exact,
     numbers,
     weak,
 )
@@ -33,7 +33,8 @@ def _contains(x: Arg, value: Arg) -> Bound:
     if x.type.dtype == "str":
         if value.type.dtype != "str":
             raise QueryTypeError(
-                f"CONTAINS searches a string for a string, but {value.text} is {value.type}."
+                f"CONTAINS searches a string for a string, but {value.text} is {value.type}. Write "
+                "it in quotes, or CAST it AS TEXT."
             )
         return Bound(Type("bool"), _in_string, stacks=False)
     if x.type.items is not None:
@@ -68,7 +69,7 @@ def _contains(x: Arg, value: Arg) -> Bound:
     def compute(values: object, single: Any, *, lead: int) -> object:
         if value.is_constant:  # exact among floats, and without a dtype that would widen the array
             single = weak(value.value if wanted is None else wanted)
-            _, single = beside_floats(np.equal, single, x.type.dtype, is_first=False)
+            _, single = adapt_to_floats(np.equal, single, x.type.dtype, is_first=False)
         if np.ndim(single) > (0 if value.is_constant else lead):
             raise ValueError(f"value must be one number, but {value.text} has axes")
         array, single = align([np.asarray(values), single], (x, value), lead)
@@ -115,7 +116,7 @@ def _in_string(text: Any, part: Any, *, lead: int) -> object:  # noqa: ARG001
 
 def _in_list(items: Any, wanted: object, *, lead: int) -> object:  # noqa: ARG001
     whole = weak(wanted) if isinstance(wanted, int | float) else wanted
-    present = (beside_whole(item, whole) for item in items if item is not None)
+    present = (keep_exact(item, whole) for item in items if item is not None)
     return np.bool_(any(item == wanted for item in present))
 
 

@@ -27,21 +27,22 @@ def hash_(x: Arg) -> Bound:
     def compute(value: Any, *, lead: int) -> object:  # noqa: ARG001 one row at a time
         if x.type.is_number and not np.ndim(value) and not np.iscomplexobj(value):
             return np.uint64(_hash_number(np.asarray(value).item()))
-        return np.uint64(_digest(np.asarray(value) if x.type.is_number else _typed(value, x.type)))
+        plain = np.asarray(value) if x.type.is_number else _convert_booleans(value, x.type)
+        return np.uint64(_digest(plain))
 
     return Bound(Type("uint64"), compute, stacks=False, null_items=True)
 
 
-def _typed(value: object, type_: Type) -> object:
+def _convert_booleans(value: object, type_: Type) -> object:
     """Convert Python booleans in (nested) lists from DuckDB to NumPy's, except those in JSON.
 
     >>> from deeplake_lite.query.functions.value_type import Items
-    >>> _typed([True, None], Type("object", (None,), Items(Type("bool"))))
+    >>> _convert_booleans([True, None], Type("object", (None,), Items(Type("bool"))))
     [np.True_, None]
     """
     if _is_list(value):
         item = type_ if type_.items is None else type_.items.of
-        return [_typed(part, item) for part in value]
+        return [_convert_booleans(part, item) for part in value]
     return np.bool_(value) if isinstance(value, bool) and type_.dtype == "bool" else value
 
 
@@ -77,7 +78,7 @@ def _digest(value: object) -> int:
         parts = np.array([_digest(item) for item in value], np.uint64)
         return xxhash.xxh3_64_intdigest(parts.tobytes(), len(parts))
     if isinstance(value, np.ndarray | np.generic):
-        array = _by_value(np.asarray(value))
+        array = _canonical(np.asarray(value))
         seed = xxhash.xxh3_64_intdigest(f"{array.dtype}:{array.shape}".encode())
         data = row_digests(array.reshape(1, -1)).tobytes() if array.size else b""
         return xxhash.xxh3_64_intdigest(data, seed)
@@ -86,12 +87,12 @@ def _digest(value: object) -> int:
     return xxhash.xxh3_64_intdigest(repr(value).encode())
 
 
-def _by_value(array: NDArray[Any]) -> NDArray[Any]:
+def _canonical(array: NDArray[Any]) -> NDArray[Any]:
     """Convert numbers or times to a dtype that depends only on their values.
 
-    >>> [_by_value(np.array([2, 0], dtype)).dtype.name for dtype in ("uint8", "float16", "bool")]
+    >>> [_canonical(np.array([2, 0], dtype)).dtype.name for dtype in ("uint8", "float16", "bool")]
     ['int64', 'int64', 'int64']
-    >>> _by_value(np.array([-0.0, 0.5], "float32"))
+    >>> _canonical(np.array([-0.0, 0.5], "float32"))
     array([0. , 0.5])
     """
     if array.dtype.kind in "mM":
@@ -99,7 +100,7 @@ def _by_value(array: NDArray[Any]) -> NDArray[Any]:
     if array.dtype.kind == "c":
         # Equal values must have equal bits: `+ 0` turns -0.0 into 0.0, and all NaNs become equal.
         array = np.where(np.isnan(array), np.nan, array.astype(np.complex128) + 0)
-        return array if array.imag.any() else _by_value(array.real)
+        return array if array.imag.any() else _canonical(array.real)
     if array.dtype.kind == "f":
         wide = np.where(np.isnan(array), np.nan, array.astype(np.float64) + 0.0)
         low, high = _INT64 if not (wide >= 2.0**63).any() else (0, 2.0**64)
@@ -180,7 +181,7 @@ def _stack(items: Sequence[Any] | NDArray[Any]) -> NDArray[Any] | None:
     if len({v.shape for v in values}) > 1:
         return None
     if len({v.dtype for v in values}) > 1:
-        values = [_by_value(np.asarray(v)) for v in values]
+        values = [_canonical(np.asarray(v)) for v in values]
     dtypes = {v.dtype for v in values}
     if len(dtypes) > 1 and any(dtype.kind == "V" for dtype in dtypes):  # times and other values
         return None

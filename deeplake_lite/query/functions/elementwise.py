@@ -13,10 +13,10 @@ from deeplake_lite.query.functions.base import Arg, Bound, function
 from deeplake_lite.query.functions.binding import (
     align,
     bare,
+    fit_numbers,
     numbers,
     result_of,
-    widened,
-    with_room,
+    widen,
     without_rounding,
 )
 from deeplake_lite.query.functions.boxes import box_type, format_of, in_window
@@ -33,7 +33,7 @@ def _unary(name: str, summary: str, apply: np.ufunc) -> None:
         numbers(name, x)
 
         def compute(value: object, *, lead: int) -> object:  # noqa: ARG001
-            return apply(np.asarray(widened(value)))
+            return apply(np.asarray(widen(value)))
 
         return Bound(result_of(compute, x), compute)
 
@@ -60,7 +60,7 @@ def _extreme(name: str, summary: str, apply: np.ufunc) -> None:
         numbers(name, x, y)
 
         def compute(*values: object, lead: int) -> object:
-            sides = with_room(without_rounding([bare(v) for v in values], (x, y)))
+            sides = fit_numbers(without_rounding([bare(v) for v in values], (x, y)))
             return apply(*align(sides, (x, y), lead))
 
         return Bound(result_of(compute, x, y), compute)
@@ -94,7 +94,7 @@ def _round(x: Arg, decimals: int = 0) -> Bound:
         raise ValueError(f"decimals must be an integer, but it is {brief(decimals)}")
 
     def compute(value: object, *, lead: int) -> object:  # noqa: ARG001
-        return np.round(widened(np.asarray(value)), decimals)
+        return np.round(widen(np.asarray(value)), decimals)
 
     return Bound(result_of(compute, x), compute)
 
@@ -106,9 +106,9 @@ def _clip(x: Arg, low: Arg, high: Arg) -> Bound:
     numbers("CLIP", *args)
 
     def compute(*values: object, lead: int) -> object:
-        limits = with_room(without_rounding([bare(v) for v in values], args))
+        limits = fit_numbers(without_rounding([bare(v) for v in values], args))
         value, least, most = align(limits, args, lead)
-        return np.minimum(np.maximum(widened(value), least), most)
+        return np.minimum(np.maximum(widen(value), least), most)
 
     return Bound(result_of(compute, *args), compute)
 

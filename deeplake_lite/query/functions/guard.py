@@ -40,8 +40,8 @@ class Guarded:
     compute: Compute
     """The wrapped function, which receives no nulls unless `sees_null` is set."""
     args: tuple[Arg, ...]
-    """The arguments that the function is bound to."""
-    places: tuple[int, ...]
+    """The arguments to which the function is bound."""
+    positions: tuple[int, ...]
     """Position of each argument in the call; constants are taken from `args` instead."""
     sees_null: bool
     """Whether nulls are passed to the function."""
@@ -58,8 +58,8 @@ class Guarded:
         if lead and all(arg.is_constant for arg in self.args):
             return self._compute_constants(*inputs)
         values = tuple(
-            arg.value if arg.is_constant else inputs[place]
-            for arg, place in zip(self.args, self.places, strict=True)
+            arg.value if arg.is_constant else inputs[position]
+            for arg, position in zip(self.args, self.positions, strict=True)
         )
         if self.sees_null:
             return self._run(values, lead)
@@ -88,7 +88,7 @@ class Guarded:
         return np.asarray(result)[None] if self.type.is_number else [result]
 
     def _count(self, values: tuple[Any, ...]) -> int:
-        """Return the number of rows, which constants do not have an axis for."""
+        """Return the number of rows, which is the length of any argument that is not constant."""
         pairs = zip(values, self.args, strict=True)
         return next(len(value) for value, arg in pairs if not arg.is_constant)
 
@@ -162,11 +162,11 @@ def _drop_rows(values: Block, nulls: NDArray[np.bool_]) -> Block:
 def _as_declared(value: object, arg: Arg) -> object:
     """Convert a number or list to the dtype of its argument; return other values unchanged."""
     if arg.type.dtype == "bool" and has_null_items(value):
-        known, nulls = split(value)  # an index may have removed all nulls
-        return value if np.any(nulls) else known
+        truths, nulls = split(value)  # an index may have removed all nulls
+        return value if np.any(nulls) else truths
     if arg.is_constant or value is None or not arg.type.is_number or hasattr(value, "dtype"):
         return value
-    return listed(value, arg.type)
+    return list_to_array(value, arg.type)
 
 
 def _check_items(text: str, values: Sequence[object], args: Sequence[Arg]) -> None:
@@ -175,11 +175,11 @@ def _check_items(text: str, values: Sequence[object], args: Sequence[Arg]) -> No
         if arg.type.dtype == "bool" and has_null_items(value):
             raise QueryTypeError(
                 f"{text} takes booleans, but {arg.text} contains nulls, because an item is null. "
-                f"Leave them out with an index: c[c OR NOT c] for {arg.text} as c."
+                f"Remove the nulls with an index: c[c OR NOT c], where c is {arg.text}."
             )
 
 
-def listed(value: object, type_: Type) -> NDArray[Any] | None:
+def list_to_array(value: object, type_: Type) -> NDArray[Any] | None:
     """Convert a list from DuckDB to an array of numbers; return None for null.
 
     Raises

@@ -65,10 +65,10 @@ def _crop(image: Arg, window: Arg) -> Bound:
 
 def _cropped_size(image: Arg, window: Arg, compute: Compute) -> tuple[int | None, int | None]:
     """Return the height and width of the cropped image, or None if they vary."""
-    known = image.type.shape
-    if not window.is_constant or known is None or known[0] is None or known[1] is None:
+    shape = image.type.shape
+    if not window.is_constant or shape is None or shape[0] is None or shape[1] is None:
         return None, None
-    height, width = compute(np.empty((known[0], known[1]), bool), window.value, lead=0).shape
+    height, width = compute(np.empty((shape[0], shape[1]), bool), window.value, lead=0).shape
     return height, width
 
 

@@ -16,16 +16,16 @@ from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.htypes.json_values import canonical_json
 from deeplake_lite.query.functions.base import Arg, Bound, function
 from deeplake_lite.query.functions.binding import (
+    adapt_to_floats,
     align,
     bare,
-    beside_floats,
-    beside_whole,
     box_numbers,
     class_number,
+    keep_exact,
     numbers,
     result_of,
     weak,
-    widened,
+    widen,
     without_rounding,
 )
 from deeplake_lite.query.functions.guard import null_rows
@@ -38,9 +38,9 @@ from deeplake_lite.query.functions.times import as_times, check_times, compare_t
 from deeplake_lite.query.functions.truths import (
     has_null_items,
     join,
+    make_three_valued,
     may_hold_null,
     split,
-    three_valued,
     with_truths,
 )
 from deeplake_lite.query.functions.value_type import Truths, Type
@@ -63,7 +63,7 @@ def _arithmetic(sign: str, summary: str, apply: np.ufunc) -> None:
         def compute(*values: object, lead: int) -> object:
             sides = [bare(v) for v in values]
             sides = sides if apply is np.true_divide else without_rounding(sides, (x, y))
-            return apply(*align([widened(v) for v in sides], (x, y), lead))
+            return apply(*align([widen(v) for v in sides], (x, y), lead))
 
         try:
             return Bound(result_of(compute, x, y), compute)
@@ -97,7 +97,7 @@ def _power(x: Arg, y: Arg) -> Bound:
     def compute(*values: object, lead: int) -> object:
         sides = [bare(v) for v in values]
         sides = sides if fraction else without_rounding(sides, (x, y))
-        a, b = align([widened(v) for v in sides], (x, y), lead)
+        a, b = align([widen(v) for v in sides], (x, y), lead)
         if fraction and np.asarray(a).dtype.kind in "iu":
             a = np.asarray(a, np.float64)
         return np.power(a, b)
@@ -111,7 +111,7 @@ def _negative(x: Arg) -> Bound:
     numbers("NEG", x)
 
     def compute(value: object, *, lead: int) -> object:  # noqa: ARG001
-        return np.negative(widened(value))
+        return np.negative(widen(value))
 
     return Bound(result_of(compute, x), compute)
 
@@ -139,14 +139,14 @@ def _comparison(sign: str, summary: str, apply: np.ufunc, compare: Comparison) -
         if numeric == 1:
             raise QueryTypeError(
                 f"{sign} compares numbers with numbers and strings with strings, but {x.text} is "
-                f"{x.type} and {y.text} is {y.type}."
+                f"{x.type} and {y.text} is {y.type}. CAST one of them."
             )
         if numeric == 0:
             return Bound(Type("bool"), _compare_strings(compare), stacks=False)
         fixed = [weak(arg.value) if arg.is_constant else None for arg in (x, y)]
         box_numbers("float32", (4,), x, y)  # raises an error for boxes in two formats
-        exact, fixed[0] = beside_floats(apply, fixed[0], y.type.dtype, is_first=True)
-        exact, fixed[1] = beside_floats(exact, fixed[1], x.type.dtype, is_first=False)
+        exact, fixed[0] = adapt_to_floats(apply, fixed[0], y.type.dtype, is_first=True)
+        exact, fixed[1] = adapt_to_floats(exact, fixed[1], x.type.dtype, is_first=False)
 
         def compute(*values: object, lead: int) -> object:
             pairs = zip(values, fixed, strict=True)
@@ -154,7 +154,7 @@ def _comparison(sign: str, summary: str, apply: np.ufunc, compare: Comparison) -
             return exact(a, b)
 
         type_ = with_truths(result_of(compute, x, y), x, y)
-        return Bound(type_, three_valued(compute), null_items=True)
+        return Bound(type_, make_three_valued(compute), null_items=True)
 
     bind.__doc__ = summary
     function(f"x {sign} y", group=GROUP, name=sign)(bind)
@@ -202,9 +202,9 @@ def _compare_items(sign: str, x: Arg, y: Arg, compare: Comparison) -> Bound | No
             a, b = (a, single) if one is x else (single, b)
         whole = weak(b if one is x else a) if other.type.is_number else None
         pairs = (
-            [(beside_whole(item, whole), b) for item in a]
+            [(keep_exact(item, whole), b) for item in a]
             if one is x
-            else [(a, beside_whole(item, whole)) for item in b]
+            else [(a, keep_exact(item, whole)) for item in b]
         )
         nulls = [item is None for item in (a if one is x else b)]
         return join(np.array([_holds(compare, *pair) for pair in pairs], bool), nulls)
@@ -220,7 +220,7 @@ def _check_kinds(sign: str, list_: Arg, item: Type, other: Arg) -> None:
     elif not item.is_like(other.type):
         raise QueryTypeError(
             f"{sign} compares numbers with numbers and strings with strings, but {list_.text} is "
-            f"{list_.type} and {other.text} is {other.type}."
+            f"{list_.type} and {other.text} is {other.type}. CAST one of them."
         )
 
 
@@ -329,9 +329,9 @@ _comparison(">=", "Whether elements are greater than or equal.", np.greater_equa
 
 
 def _logic(word: str, summary: str, apply: np.ufunc, decisive: bool) -> None:
-    """Register AND or OR. A `decisive` value determines the result even if the other is null.
+    """Register AND or OR. A `decisive` value determines the result even if the other side is null.
 
-    This is true for scalars and for the items of lists. If a value has axes and either side is null
+    This applies to scalars and to the items of lists. If a value has axes and either side is null
     in a row, the result of that row is null, since the other side may have a different shape.
     """
 
@@ -339,8 +339,8 @@ def _logic(word: str, summary: str, apply: np.ufunc, decisive: bool) -> None:
         numbers(word, *(a for a in (x, y) if a.value is not None))
 
         def compute(*values: object, lead: int) -> object:
-            known, items = zip(*map(_known_items, values), strict=True)
-            filled, nulls = zip(*(_filled(value, not decisive) for value in known), strict=True)
+            sides, items = zip(*map(_fill_null_items, values), strict=True)
+            filled, nulls = zip(*(_fill_nulls(side, not decisive) for side in sides), strict=True)
             result = np.asarray(apply(*align(filled, (x, y), lead)))
             if not any(np.any(null) for null in nulls):
                 return join(result, np.logical_or(*items) & (result != decisive))
@@ -356,18 +356,18 @@ def _logic(word: str, summary: str, apply: np.ufunc, decisive: bool) -> None:
         are_scalars = x.type.ndim == 0 == y.type.ndim
         return Bound(type_, compute, sees_null=are_scalars, null_items=True)
 
-    def _known_items(value: object) -> tuple[Any, Any]:
+    def _fill_null_items(value: object) -> tuple[Any, Any]:
         """Replace null items with the neutral value; return the value and a mask of the nulls."""
         if not has_null_items(value):
             return value, False
-        known, nulls = split(value)
-        return np.where(nulls, not decisive, known), nulls
+        truths, nulls = split(value)
+        return np.where(nulls, not decisive, truths), nulls
 
     bind.__doc__ = summary
     function(f"x {word} y", group=GROUP, name=word)(bind)
 
 
-def _filled(value: object, neutral: bool) -> tuple[NDArray[Any], NDArray[np.bool_] | bool]:
+def _fill_nulls(value: object, neutral: bool) -> tuple[NDArray[Any], NDArray[np.bool_] | bool]:
     """Return a value with nulls replaced with `neutral`, and a mask of the null rows."""
     if value is None or value is np.ma.masked:
         return np.asarray(neutral), True
@@ -392,4 +392,4 @@ def _not(x: Arg) -> Bound:
         return np.logical_not(value)
 
     type_ = with_truths(result_of(compute, x), x)
-    return Bound(type_, three_valued(compute), null_items=True)
+    return Bound(type_, make_three_valued(compute), null_items=True)

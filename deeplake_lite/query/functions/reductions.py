@@ -17,7 +17,7 @@ from deeplake_lite.brief import brief
 from deeplake_lite.query.functions.base import Arg, Bound, function
 from deeplake_lite.query.functions.binding import Axis, axes, numbers, numbers_or_times, result_of
 from deeplake_lite.query.functions.guard import all_null
-from deeplake_lite.query.functions.sums import in_float32, is_small, reduced_widely, total
+from deeplake_lite.query.functions.sums import in_float32, is_small, reduce_widely, total
 from deeplake_lite.query.functions.truths import has_null_items, split
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ type Reduce = Callable[[NDArray[Any], tuple[int, ...]], object]
 
 
 def _sum(x: NDArray[Any], axis: tuple[int, ...]) -> object:
-    return total(x, axis) if is_small(x) else reduced_widely(np.sum, x, axis)
+    return total(x, axis) if is_small(x) else reduce_widely(np.sum, x, axis)
 
 
 def _mean(x: NDArray[Any], axis: tuple[int, ...]) -> object:
@@ -85,7 +85,7 @@ def _reduction(
 ) -> None:
     """Register a reduction with the option ``axis``; `check` validates its argument.
 
-    `of_nothing` says whether the reduction of no elements has a value. A `decisive` boolean
+    `of_nothing` says whether the reduction of zero elements has a value. A `decisive` boolean
     determines the result even if other elements are null; if it is None, nulls are left out.
     """
 
@@ -166,7 +166,7 @@ def _plain(reduce: Callable[..., object]) -> Reduce:
 
 
 _reduction("SUM", "Sum of the elements.", _sum, "ASUM", of_nothing=True)
-_reduction("PROD", "Product of the elements.", partial(reduced_widely, np.prod), of_nothing=True)
+_reduction("PROD", "Product of the elements.", partial(reduce_widely, np.prod), of_nothing=True)
 _reduction("MEAN", "Mean of the elements.", _mean, "AVG", "AMEAN")
 _reduction("MEDIAN", "Middle of the sorted elements.", _median)
 _reduction("STD", "Standard deviation of the elements.", _std, "STDDEV", "ASTD")

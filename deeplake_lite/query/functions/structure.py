@@ -73,7 +73,7 @@ def _transpose(x: Arg, axes: list[int] | None = None) -> Bound:
         order = range(inner)[::-1] if axes is None else axes
         if sorted(a % inner if -inner <= a < inner else -1 for a in order) != list(range(inner)):
             raise ValueError(
-                f"axes must list each of the {inner} axes once, but it is {list(order)}"
+                f"axes must list every axis from 0 to {inner - 1} once, but it is {list(order)}"
             )
         return np.transpose(value, (*range(lead), *(lead + a % inner for a in order)))
 
@@ -97,11 +97,11 @@ def _reshape(x: Arg, shape: list[int] | int) -> Bound:
             return value.reshape(*value.shape[:1], *(rest if n < 0 else n for n in sizes))
         return value.reshape(*value.shape[:lead], *sizes)
 
-    known = x.type.shape
-    if known is not None and None not in known:
+    original = x.type.shape
+    if original is not None and None not in original:
         return Bound(result_of(compute, x), compute)
     whole = tuple(None if n < 0 else n for n in sizes)
-    is_boxes = known is not None and known[-1:] == (4,)
+    is_boxes = original is not None and original[-1:] == (4,)
     meaning = box_numbers(x.type.dtype, whole, x) if is_boxes else None
     return Bound(Type(x.type.dtype, whole, meaning), compute)
 

@@ -56,7 +56,7 @@ def accumulator(dtype: np.dtype[Any], *, floats: bool = False) -> np.dtype[Any]:
     return np.result_type(dtype, np.float64)
 
 
-def reduced_widely(
+def reduce_widely(
     reduce: Callable[..., Any], x: NDArray[Any], axis: int | tuple[int, ...]
 ) -> object:
     """Apply NumPy's sum or product in a wide dtype, so that results can be subtracted."""

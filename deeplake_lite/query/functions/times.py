@@ -31,16 +31,16 @@ def as_times(arg: Arg, other: Arg) -> Arg:
     QueryTypeError
         For strings that are not timestamps, and for times that do not fit in one unit.
     """
-    beside = other.type if other.type.items is None else other.type.items.of
-    if not beside.is_time or not arg.is_constant or arg.value is None:
+    other_type = other.type if other.type.items is None else other.type.items.of
+    if not other_type.is_time or not arg.is_constant or arg.value is None:
         return arg
     values = np.asarray(arg.value)
     if values.dtype.kind not in "UO" or not values.size:
         return arg
-    parts = [_part(value, arg, beside) for value in values.flat]
+    parts = [_part(value, arg, other_type) for value in values.flat]
     if {getattr(part, "dtype", np.dtype("O")).kind for part in parts} not in ({"M"}, {"m"}):
         return arg  # the comparison rejects it
-    times = _in_one_unit(parts, arg).reshape(values.shape)
+    times = _to_common_unit(parts, arg).reshape(values.shape)
     return Arg(arg.text, Type(times.dtype.name, times.shape), times)
 
 
@@ -72,19 +72,19 @@ def as_numpy_time(value: Any) -> Any:
     return value
 
 
-def _part(value: Any, arg: Arg, beside: Type) -> Any:
+def _part(value: Any, arg: Arg, other_type: Type) -> Any:
     """Convert one value to a NumPy time; return other values unchanged."""
     match value:
         case None:
-            return np.array("NaT", beside.dtype)[()]
+            return np.array("NaT", other_type.dtype)[()]
         case str():
-            return _read(str(value), arg, beside)
+            return _read(str(value), arg, other_type)
     return as_numpy_time(value)
 
 
-def _read(text: str, arg: Arg, beside: Type) -> np.datetime64:
+def _read(text: str, arg: Arg, other_type: Type) -> np.datetime64:
     """Parse a timestamp. Raises QueryTypeError if the string is not one."""
-    if beside.dtype.startswith("timedelta"):
+    if other_type.dtype.startswith("timedelta"):
         raise QueryTypeError(
             f"Durations can only be compared with durations, but {arg.text} is a string. Write "
             "INTERVAL 2 HOUR, or pass a timedelta as a parameter."
@@ -100,7 +100,7 @@ def _read(text: str, arg: Arg, beside: Type) -> np.datetime64:
     return timestamp
 
 
-def _in_one_unit(parts: list[Any], arg: Arg) -> NDArray[Any]:
+def _to_common_unit(parts: list[Any], arg: Arg) -> NDArray[Any]:
     """Return times as one array. Raises QueryTypeError if they do not fit in one unit."""
     times = np.array(parts)
     if not all(map(_is_same, parts, times)):

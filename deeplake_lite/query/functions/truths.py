@@ -51,14 +51,14 @@ def join(truths: object, nulls: Any) -> NDArray[Any]:
     return out.reshape(array.shape)
 
 
-def three_valued(compute: Compute) -> Compute:
+def make_three_valued(compute: Compute) -> Compute:
     """Wrap an elementwise function of booleans so that it returns null if an argument is null."""
 
     def of_items(*values: object, lead: int) -> object:
         if not any(map(has_null_items, values)):
             return compute(*values, lead=lead)
-        known, nulls = zip(*map(split, values), strict=True)
-        result = compute(*known, lead=lead)
+        truths, nulls = zip(*map(split, values), strict=True)
+        result = compute(*truths, lead=lead)
         masks = [np.broadcast_to(mask, np.shape(result)) for mask in nulls]
         return join(result, np.logical_or.reduce(masks))
 

@@ -39,8 +39,8 @@ _CASTS = {"b": "b", "i": "biu", "u": "biu", "f": "biuf", "c": "biufc", "M": "M",
 
 
 OWN: dict[str, Function] = {}
-"""Users' functions by name, in capitals. They are kept apart from `REGISTRY`, because they may
-override its functions."""
+"""Users' functions by name, in capitals. They are stored separately from `REGISTRY`, because they
+may override its functions."""
 
 
 def entry(name: str, function: Callable[..., Any], type_: Type, per: str) -> Function:
@@ -79,7 +79,8 @@ def declared_type(returns: Returns) -> Type:
         return Type(canonical, tuple(shape))
     except (TypeError, ValueError):
         raise QueryTypeError(
-            f"returns must be a dtype, (dtype, shape) or an htype, but it is {brief(returns)}."
+            f"returns must be a dtype, (dtype, shape) or an htype, but it is {brief(returns)}. "
+            "Write, for example, 'float32' or ('float32', (3,))."
         ) from None
 
 
@@ -87,22 +88,22 @@ def _as_block(value: object, arg: Arg) -> object:
     """Return the value of one row as a block, which is an array if rows have a fixed shape."""
     if arg.is_constant:
         return value
-    if arg.type.ndim != 0 and not arg.type.is_of_one_shape:
+    if arg.type.ndim != 0 and not arg.type.has_fixed_shape:
         return [value]
     return value[None] if isinstance(value, np.ndarray | np.generic) else objects([value])
 
 
-def _copied(value: object) -> object:
+def _copy(value: object) -> object:
     """Return a copy of an argument that a function may modify."""
     match value:
         case np.ndarray():
             return deepcopy(value) if value.dtype.hasobject else np.array(value, subok=True)
         case list():
-            return [_copied(item) for item in value]
+            return [_copy(item) for item in value]
         case tuple():
-            return tuple(map(_copied, value))
+            return tuple(map(_copy, value))
         case dict():
-            return {name: _copied(item) for name, item in value.items()}
+            return {name: _copy(item) for name, item in value.items()}
     return value
 
 
@@ -141,13 +142,13 @@ class _Call:
             results = self._call(values, None)
             if not hasattr(results, "__len__") or isinstance(results, _NO_SEQUENCES):
                 raise QueryTypeError(
-                    f"{self.name} must return a result for each of {count} rows, but it returned "
-                    f"{type(results).__name__}."
+                    f"{self.name} must return a list or an array with one result per row, {count} "
+                    f"in total, but it returned {type(results).__name__}."
                 )
             if len(results) != count:
                 raise QueryTypeError(
-                    f"{self.name} must return a result for each of {count} rows, but it returned "
-                    f"{len(results)} results."
+                    f"{self.name} must return one result per row, {count} in total, but it "
+                    f"returned {len(results)}."
                 )
             return [self._check(result, row) for row, result in enumerate(results)]
         return [self._row_result(values, row) for row in range(count)]
@@ -162,14 +163,14 @@ class _Call:
 
     def _call(self, values: Sequence[object], row: int | None) -> Any:
         """Call the function with copies of its arguments. Raises QueryError if it fails."""
-        copies = [_copied(value) for value in values]
+        copies = [_copy(value) for value in values]
         named = dict(zip(self.names, copies[self.positional :], strict=True))
         try:
             return self.function(*copies[: self.positional], **named)
         except Exception as error:
-            place = "" if row is None else f" in row {row} of its block"
+            position = "" if row is None else f" in row {row} of its block"
             raise QueryError(
-                f"{self.name} failed{place}: {type(error).__name__}: {message_of(error)}"
+                f"{self.name} failed{position}: {type(error).__name__}: {message_of(error)}"
             ) from error
 
     def _check(self, value: object, row: int | None) -> Any:
@@ -203,10 +204,10 @@ class _Call:
 
     def _text(self, value: str, row: int | None) -> str:
         """Return a string. Raises InvalidValueError if UTF-8 cannot encode it."""
-        if (half := checks.find_lone_surrogate(value)) is not None:
+        if (position := checks.find_lone_surrogate(value)) is not None:
             raise self._invalid(
-                f"the string has a lone surrogate at position {half}, which UTF-8 cannot encode. "
-                "Replace it: value.encode(errors='replace').decode().",
+                f"the string has a lone surrogate at position {position}, which UTF-8 cannot "
+                "encode. Replace it: value.encode(errors='replace').decode().",
                 row,
             )
         return str(value)
@@ -272,21 +273,21 @@ class _Call:
         return array.astype(f"{kind}8") if kind in "Mm" and array.dtype == object else array
 
     def _invalid(self, reason: str, row: int | None) -> InvalidValueError:
-        place = "" if row is None else f" for row {row} of its block"
+        position = "" if row is None else f" for row {row} of its block"
         expected = self.type.htype or self.type
-        return InvalidValueError(f"{self.name} must return {expected}{place}: {reason}")
+        return InvalidValueError(f"{self.name} must return {expected}{position}: {reason}")
 
     def _unexpected(self, actual: str, row: int | None) -> QueryTypeError:
-        place = "" if row is None else f" for row {row} of its block"
+        position = "" if row is None else f" for row {row} of its block"
         is_json = self.type.dtype == "object" and self.type.items is None
         expected = "JSON" if is_json else self.type
         return QueryTypeError(
-            f"{self.name} must return {expected}, but it returned {actual}{place}."
+            f"{self.name} must return {expected}, but it returned {actual}{position}."
         )
 
     def _stack(self, results: list[Any]) -> object:
         """Stack results of a fixed shape, masked where null; return other results as a list."""
-        if not self.type.is_of_one_shape:
+        if not self.type.has_fixed_shape:
             return results
         null = np.array([result is None for result in results], bool)
         shape = (len(results), *(n or 0 for n in self.type.shape or ()))

@@ -48,7 +48,7 @@ class Items:
     of: Type
     """Type of each item."""
     htype: Htype | None = None
-    """Type of the column that the list, or a slice of it, was read from unchanged."""
+    """Type of the column from which the list, or a slice of it, was read unchanged."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Type:
 
     @property
     def classes(self) -> ClassLabel | None:
-        """The class labels that the numbers stand for; None for other numbers."""
+        """The class labels of numbers that represent classes; None for other numbers."""
         return None if self.htype is None else self.htype.classes
 
     @property
@@ -145,8 +145,9 @@ class Type:
     @property
     def boxes(self) -> Coordinates | None:
         """Properties of boxes; None for anything else, including numbers computed from boxes."""
-        places = self.coordinates
-        return places if places is not None and places.marks == "boxes" else None
+        coordinates = self.coordinates
+        is_boxes = coordinates is not None and coordinates.marks == "boxes"
+        return coordinates if is_boxes else None
 
     @property
     def box_format(self) -> str | None:
@@ -165,30 +166,30 @@ class Type:
         """
         layout = htype.layout
         if isinstance(layout, Nested):
-            return cls.of(layout.item).listed(htype)
+            return cls.of(layout.item).as_list(htype)
         if layout.dtype in ("utf8", "json"):
             return cls("str" if layout.dtype == "utf8" else "object", (), htype)
         if htype.sql == "bytes":
             return cls("bytes", (), htype)
         return cls(htype.value_dtype or "uint8", _shape_of(htype), htype)
 
-    def listed(self, htype: Htype | None = None) -> Type:
-        """Return the type of a list of such values, which is an array if they have one shape.
+    def as_list(self, htype: Htype | None = None) -> Type:
+        """Return the type of a list of these values, which is an array if their shape is fixed.
 
-        >>> str(Type("int32").listed()), str(Type("uint8", (None, None)).listed())
+        >>> str(Type("int32").as_list()), str(Type("uint8", (None, None)).as_list())
         ('int32 (?,)', 'list of uint8 (?, ?)')
         """
         is_nullable = self.htype is not None and self.htype.nullable
         has_more = htype is not None and (is_nullable or self.names is not None)
-        if self.is_of_one_shape and not has_more:  # arrays have neither nulls nor class names
+        if self.has_fixed_shape and not has_more:  # arrays have neither nulls nor class names
             return Type(self.dtype, (None, *(self.shape or ())), htype or self.meaning)
         return Type("object", (None,), Items(self, htype))
 
     @property
-    def is_of_one_shape(self) -> bool:
+    def has_fixed_shape(self) -> bool:
         """Whether values are numbers, or arrays of numbers of a fixed shape.
 
-        >>> Type("float32", (3,)).is_of_one_shape, Type("float32", (None,)).is_of_one_shape
+        >>> Type("float32", (3,)).has_fixed_shape, Type("float32", (None,)).has_fixed_shape
         (True, False)
         """
         return self.is_number and self.shape is not None and None not in self.shape
@@ -236,7 +237,7 @@ def _shape_of(htype: Htype) -> Shape | None:
     """
     if htype.is_image:
         return None
-    places, axes = htype.coordinates, htype.axes
-    if places is not None and places.marks == "keypoints" and axes is not None:
+    coordinates, axes = htype.coordinates, htype.axes
+    if coordinates is not None and coordinates.marks == "keypoints" and axes is not None:
         return (None,) * len(axes)
     return axes

@@ -1,7 +1,7 @@
 """Functions of vectors along the last axis: products, norms and distances.
 
 Products call BLAS without temporary arrays. Computations use 32 bits for 16-bit floats, and 64 bits
-for integers. A constant vector is converted to the dtype of the column that it is compared with.
+for integers. A constant vector is converted to the dtype of the column with which it is compared.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from deeplake_lite.query.functions.binding import (
     axes,
     numbers,
     result_of,
-    widened,
+    widen,
 )
 from deeplake_lite.query.functions.room import check_room
 from deeplake_lite.query.functions.value_type import Type
@@ -61,12 +61,12 @@ def _pair_shape(name: str, x: Arg, y: Arg) -> Shape | None:
         raise ValueError("the arguments must be vectors, not single numbers")
     a, b = shapes[0][-1], shapes[1][-1]
     if a is not None and b is not None and a != b:
-        raise ValueError(f"vectors must have the same length, but they have {a} and {b} elements")
+        raise ValueError(f"vectors must have the same length, but their lengths are {a} and {b}")
     zeros = Arg(x.text, Type("bool", shapes[0][:-1])), Arg(y.text, Type("bool", shapes[1][:-1]))
     return result_of(lambda v, w, lead: np.logical_or(v, w), *zeros).shape  # noqa: ARG005
 
 
-def _of_two(
+def _register_symmetric(
     name: str,
     summary: str,
     apply: Callable[[NDArray[Any], NDArray[Any], NDArray[Any] | None], Any],
@@ -182,14 +182,14 @@ def _distance(a: NDArray[Any], b: NDArray[Any], auxiliary: NDArray[Any] | None) 
     return np.sqrt(squares).reshape(a.shape[:-1])
 
 
-_of_two("DOT", "Inner product of vectors.", _products, whole=True)
-_of_two(
+_register_symmetric("DOT", "Inner product of vectors.", _products, whole=True)
+_register_symmetric(
     "COSINE_SIMILARITY",
     "Cosine of the angle between vectors, 0 if either vector is zero.",
     _cosine,
     squares=True,
 )
-_of_two("L2_DISTANCE", "Euclidean distance between vectors.", _distance, squares=True)
+_register_symmetric("L2_DISTANCE", "Euclidean distance between vectors.", _distance, squares=True)
 
 
 @function("HAMMING_DISTANCE(x, y)", group=GROUP)
@@ -208,7 +208,7 @@ def _hamming(x: Arg, y: Arg) -> Bound:
 
 @function("MAXSIM(x, query)", group=GROUP)
 def _maxsim(x: Arg, query: Arg) -> Bound:
-    """Late interaction (ColBERT): for each query vector, the largest product with x; summed."""
+    """Late interaction (ColBERT): the sum of each query vector's largest product with x."""
     numbers("MAXSIM", x, query)
     if {x.type.ndim, query.type.ndim} - {2, None}:
         raise ValueError("x must have shape (n, d), and query (m, d)")
@@ -239,7 +239,7 @@ def _norm(name: str, summary: str, of: Callable[[NDArray[Any], tuple[int, ...]],
         numbers(name, x)
 
         def compute(value: object, *, lead: int) -> object:
-            array = widened(np.asarray(value))
+            array = widen(np.asarray(value))
             array = np.abs(array) if array.dtype.kind == "c" else array
             array = array.astype(_working_dtype(array.dtype.name), copy=False)
             return of(array, axes(array.ndim, axis, lead))

@@ -17,7 +17,7 @@ _CLAUSES = ("WHERE", "ORDER_BY", "LIMIT")
 
 
 def whole(text: str) -> str:
-    """Put ``SELECT *`` in front of a condition or a clause; return a query as it is.
+    """Put ``SELECT *`` in front of a condition or a clause; return a query unchanged.
 
     >>> whole("x > 1 ORDER BY x"), whole("WHERE x > 1"), whole("(x > 1) OR y")
     ('SELECT * WHERE x > 1 ORDER BY x', 'SELECT * WHERE x > 1', 'SELECT * WHERE (x > 1) OR y')

@@ -32,13 +32,13 @@ NAMED = {"limit", "offset", "locks", "sample", "group"}
 """Clauses that errors may refer to as a whole, by pointing to the first word."""
 
 
-def note_start(e: object, first: Token) -> None:
+def record_start(e: object, first: Token) -> None:
     """Record the position of an expression in the text, unless the parser has recorded it."""
     if isinstance(e, exp.Expression):
         e.meta.setdefault("start", first.start)
 
 
-def in_order(token: TokenType, parse: ParseClause) -> ParseClause:
+def check_order(token: TokenType, parse: ParseClause) -> ParseClause:
     """Wrap the parser of a clause so that it rejects a following clause that must come earlier."""
     turn = next((at for at, tokens in enumerate(_CLAUSE_ORDER) if token in tokens), 0)
     earlier = {token for tokens in _CLAUSE_ORDER[:turn] for token in tokens}
@@ -49,7 +49,7 @@ def in_order(token: TokenType, parse: ParseClause) -> ParseClause:
         name, clause = first.text.upper(), parse(parser)
         parts = clause[1] if isinstance(clause[1], list) else [clause[1]]
         for part in parts if clause[0] in NAMED else ():
-            note_start(part, first)
+            record_start(part, first)
         if parser._match_set(earlier, advance=False):  # noqa: SLF001
             word = parser._curr.text.upper()  # noqa: SLF001
             parser.raise_error(f"{word} must come before {name}")

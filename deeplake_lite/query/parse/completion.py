@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal
 
-from deeplake_lite.query.bind.calls.known import AGGREGATES
+from deeplake_lite.query.bind.calls.function_names import AGGREGATES
 from deeplake_lite.query.bind.calls.special import SPECIAL
 from deeplake_lite.query.functions import REGISTRY
 from deeplake_lite.query.functions.user import OWN
@@ -83,11 +83,11 @@ def complete(text: str, cursor: int, view: View) -> list[tuple[str, CompletionKi
 
 
 def _matching(
-    word: str, known: Iterable[tuple[str, CompletionKind]]
+    word: str, options: Iterable[tuple[str, CompletionKind]]
 ) -> list[tuple[str, CompletionKind]]:
-    """Return the completions that start with a word, regardless of case and quotes."""
+    """Return the options that start with a word, regardless of case and quotes."""
     start = word.casefold().lstrip("'\"")
-    return [(t, kind) for t, kind in known if t.casefold().lstrip("'\"").startswith(start)]
+    return [(t, kind) for t, kind in options if t.casefold().lstrip("'\"").startswith(start)]
 
 
 def _classes(view: View, column: str) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ from deeplake_lite.query.parse.added_nodes import (
     Expand,
     Sample,
 )
-from deeplake_lite.query.parse.clause_order import ParseClause, in_order, note_start
+from deeplake_lite.query.parse.clause_order import ParseClause, check_order, record_start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 else:  # sqlglot has moved these classes between releases
     _Parser, _Generator = DuckDB.parser_class, DuckDB.generator_class
 
-_PARSED_APART = ("CAST", "TRY_CAST", "EXTRACT", "POSITION", "SUBSTRING", "TRIM")
+_WITH_KEYWORDS = ("CAST", "TRY_CAST", "EXTRACT", "POSITION", "SUBSTRING", "TRIM")
 """Functions with keywords between their arguments."""
 
 WEIGHTS = ("MAX_WEIGHT", "SUM_WEIGHT")
-"""Functions of ``condition: weight`` pairs."""
+"""Functions that take ``condition: weight`` pairs."""
 
 _BORROWED = (
     TokenType.SORT_BY, TokenType.CLUSTER_BY, TokenType.DISTRIBUTE_BY, TokenType.ORDER_SIBLINGS_BY,
@@ -66,7 +66,7 @@ _AMBIGUOUS = {"<=>"}
 
 
 class Lakes(DuckDB):
-    """The dialect for queries of lakes."""
+    """The dialect for queries on lakes."""
 
     INDEX_OFFSET = 0
 
@@ -118,7 +118,7 @@ class Lakes(DuckDB):
         }
         FUNCTIONS: ClassVar[dict[str, Callable[..., exp.Expr]]] = {}
         FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., exp.Expr | None]]] = {
-            **{name: _Parser.FUNCTION_PARSERS[name] for name in _PARSED_APART},
+            **{name: _Parser.FUNCTION_PARSERS[name] for name in _WITH_KEYWORDS},
             "MAX_WEIGHT": lambda self: self._weights("MAX_WEIGHT"),
             "SUM_WEIGHT": lambda self: self._weights("SUM_WEIGHT"),
         }
@@ -137,7 +137,7 @@ class Lakes(DuckDB):
             if token == TokenType.DOT
         }
         QUERY_MODIFIER_PARSERS: ClassVar[dict[TokenType, ParseClause]] = {
-            token: in_order(token, parser)
+            token: check_order(token, parser)
             for token, parser in {
                 **_Parser.QUERY_MODIFIER_PARSERS,
                 TokenType.ORDER_SIBLINGS_BY: lambda self: (UNGROUP, self._ungroup()),
@@ -319,7 +319,7 @@ class Lakes(DuckDB):
         def _parse_field(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
             first = self._curr
             field = super()._parse_field(*args, **kwargs)
-            note_start(field, first)
+            record_start(field, first)
             return field
 
         def _parse_type(self, *args: Any, **kwargs: Any) -> exp.Expr | None:

@@ -16,13 +16,13 @@ def func(name: str, *args: exp.Expr) -> exp.Expr:
 
 
 OUR_ERROR = "deeplake_lite: "
-"""Prefix of messages that our SQL makes DuckDB raise; it is removed before users see them."""
+"""Prefix of the messages that the generated SQL makes DuckDB raise. Users do not see it."""
 
 
-def raises(message: str, *more: exp.Expr) -> exp.Expr:
+def build_error(message: str, *more: exp.Expr) -> exp.Expr:
     """Return a call that makes DuckDB raise an error; the message joins a string and SQL values.
 
-    >>> raises("There is no ", exp.column("x")).sql("duckdb")
+    >>> build_error("There is no ", exp.column("x")).sql("duckdb")
     "ERROR(CONCAT('deeplake_lite: There is no ', x))"
     """
     start = exp.Literal.string(OUR_ERROR + message)
@@ -44,18 +44,19 @@ ITEM = exp.column("lake_item")
 
 def each(node: exp.Expr, body: exp.Expr) -> exp.Expr:
     """Return a list comprehension: `body` for each `ITEM` of the list `node`; NULL for NULL."""
-    listed = exp.Comprehension(
+    comprehension = exp.Comprehension(
         this=body, expression=exp.to_identifier(ITEM.name), iterator=node.copy()
     )
-    is_there = exp.not_(exp.Is(this=node.copy(), expression=exp.null()))
-    return exp.Case(ifs=[exp.If(this=is_there, true=exp.Array(expressions=[listed]))])
+    is_present = exp.not_(exp.Is(this=node.copy(), expression=exp.null()))
+    items = exp.Array(expressions=[comprehension])
+    return exp.Case(ifs=[exp.If(this=is_present, true=items)])
 
 
-def paired(kind: type[exp.Connector], terms: Sequence[exp.Expr]) -> exp.Expr:
+def combine_balanced(kind: type[exp.Connector], terms: Sequence[exp.Expr]) -> exp.Expr:
     """Combine terms with AND or OR as a balanced tree, whose depth is logarithmic.
 
     >>> terms = [exp.column("a") for _ in range(1024)]
-    >>> max(node.depth for node in paired(exp.Or, terms).walk())
+    >>> max(node.depth for node in combine_balanced(exp.Or, terms).walk())
     11
     """
     while len(terms) > 1:

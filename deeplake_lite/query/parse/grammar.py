@@ -9,7 +9,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryError
-from deeplake_lite.query.bind.places import placed
+from deeplake_lite.query.bind.places import locate_errors
 from deeplake_lite.query.parse.added_nodes import CLAUSES, UNGROUP
 from deeplake_lite.query.parse.dialect import text_of
 
@@ -95,16 +95,16 @@ def check_parts(tree: exp.Query, text: str) -> None:
         For such syntax, with its position in the text.
     """
     for node in tree.walk():
-        known = PARTS.get(node.key, _OPERANDS)
+        allowed = PARTS.get(node.key, _OPERANDS)
         for name, part in node.args.items():
-            if part and name not in known:
+            if part and name not in allowed:
                 first = part[0] if isinstance(part, list) else part
                 with (
-                    placed(text, node),
-                    placed(text, first if isinstance(first, exp.Expr) else None),
+                    locate_errors(text, node),
+                    locate_errors(text, first if isinstance(first, exp.Expr) else None),
                 ):
-                    raise _unknown(name, node)
-        with placed(text, node):
+                    raise _unsupported(name, node)
+        with locate_errors(text, node):
             if isinstance(node, exp.Join):
                 _check_join(node)
 
@@ -112,18 +112,18 @@ def check_parts(tree: exp.Query, text: str) -> None:
 def _check_join(join: exp.Join) -> None:
     method, kind, side = (str(join.args.get(k) or "").upper() for k in ("method", "kind", "side"))
     if method not in ("", "NATURAL"):
-        raise _unknown(f"{method} JOIN", join)
+        raise _unsupported(f"{method} JOIN", join)
     if kind not in ("", "INNER", "OUTER", "CROSS", "SEMI", "ANTI"):
-        raise _unknown(f"{kind} JOIN", join)
+        raise _unsupported(f"{kind} JOIN", join)
     is_tested = any(join.args.get(name) for name in ("on", "using")) or method == "NATURAL"
     if not is_tested and (side or kind in ("INNER", "OUTER", "SEMI", "ANTI")):
         raise QueryError(
-            "A join must have a condition, ON … or USING (…), but the query has "
+            "A join must have a condition, ON … or USING (…), but the query contains "
             f"{text_of(join).strip()}. Use CROSS JOIN for all pairs of rows."
         )
 
 
-def _unknown(name: str, node: exp.Expr) -> QueryError:
+def _unsupported(name: str, node: exp.Expr) -> QueryError:
     if name == "sample":
         return QueryError(
             "USING SAMPLE and TABLESAMPLE are not part of the language. Write SAMPLE BY 1 LIMIT "

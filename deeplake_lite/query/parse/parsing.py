@@ -14,7 +14,7 @@ from deeplake_lite.brief import brief
 from deeplake_lite.checks import find_lone_surrogate
 from deeplake_lite.errors import Place, QuerySyntaxError, QueryTypeError
 from deeplake_lite.query.parse.dialect import Lakes
-from deeplake_lite.query.parse.duckdb_nodes import paired
+from deeplake_lite.query.parse.duckdb_nodes import combine_balanced
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -94,13 +94,13 @@ def _balance(tree: exp.Expr) -> None:
         terms = list(chain.flatten(unnest=False))
         if len(terms) < LONG:
             continue
-        whole = exp.Null()  # stands in for the chain, since `paired` moves the terms out of it
+        whole = exp.Null()  # replaces the chain, because `combine_balanced` moves its terms
         chain.replace(whole)
-        whole.replace(paired(kind, terms))
+        whole.replace(combine_balanced(kind, terms))
 
 
 def _parts(term: exp.Expr) -> list[exp.Expr]:
-    """Split ``(a, b) DESC`` in ORDER BY into ``a DESC, b DESC``; return other terms as they are."""
+    """Split ``(a, b) DESC`` in ORDER BY into ``a DESC, b DESC``; return other terms unchanged."""
     if not isinstance(term, exp.Ordered) or not isinstance(term.this, exp.Tuple):
         return [term]
     return [exp.Ordered(**{**term.args, "this": part}) for part in term.this.expressions]
@@ -108,10 +108,10 @@ def _parts(term: exp.Expr) -> list[exp.Expr]:
 
 def _surrogate_error(text: str, position: int) -> QuerySyntaxError:
     """Return the error for a lone surrogate, which is replaced in the text that the error shows."""
-    shown = re.sub("[\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", text)
-    place = Place.at(shown, position)
-    wanted = f"Expected Unicode text, got a lone surrogate, {text[position]!a}"
-    return QuerySyntaxError.at(shown, place.line, place.column, wanted)
+    printable = re.sub("[\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", text)
+    place = Place.at(printable, position)
+    reason = f"Expected Unicode text, got a lone surrogate, {text[position]!a}"
+    return QuerySyntaxError.at(printable, place.line, place.column, reason)
 
 
 def _check_start(text: str) -> None:
@@ -128,7 +128,7 @@ def _check_start(text: str) -> None:
 
 
 def _parser_error(text: str, error: Mapping[str, Any]) -> QuerySyntaxError:
-    """Convert a parser error to ours."""
+    """Convert an error of the parser to a QuerySyntaxError."""
     line, end, word = error["line"] or 1, error["col"] or 1, error["highlight"] or ""
     column = end - len(word) + 1
     if text.splitlines()[line - 1][column - 1 :].startswith("::"):

@@ -25,7 +25,7 @@ from deeplake_lite.errors import (
 from deeplake_lite.htypes.arrow_scalars import python_values
 from deeplake_lite.htypes.cells import DenseCells, NestedCells, RaggedCells
 from deeplake_lite.htypes.layouts import Ragged
-from deeplake_lite.query.database.convert import GroupRows, in_one, masked
+from deeplake_lite.query.database.convert import GroupRows, concat_chunks, to_masked
 from deeplake_lite.query.database.json_keys import read_json
 from deeplake_lite.query.database.times import check_result, durations_of
 from deeplake_lite.query.result.json_parts import parse_within
@@ -70,9 +70,9 @@ class SqlColumn:
     ) -> Self:
         """Return the result column for a DuckDB column."""
         try:
-            whole = in_one(column)
+            whole = concat_chunks(column)
             check_result(whole)
-            array = storable(whole)
+            array = to_storable(whole)
         except QueryTypeError as error:
             locate(error)
             raise
@@ -130,9 +130,9 @@ class ComputedColumn:
         try:
             return htype_of_tree(self.tensor.tree)
         except SchemaError as error:
-            ours = QueryTypeError(*error.args)
-            self.locate(ours, self.tensor.text)
-            raise ours from error
+            query_error = QueryTypeError(*error.args)
+            self.locate(query_error, self.tensor.text)
+            raise query_error from error
 
     def read(self, rows: Rows) -> Cells:
         """Compute the cells of rows."""
@@ -206,21 +206,21 @@ def _for_htype(values: Any) -> Block:
 # ---- values from DuckDB
 
 
-def storable(array: pa.Array) -> pa.Array:
+def to_storable(array: pa.Array) -> pa.Array:
     """Convert values, including items of lists, to types that columns support.
 
     Wide integers and decimals become int64, uint64 or float64, INTERVALs become durations in
     microseconds, and times of day become strings.
 
     >>> import datetime as dt
-    >>> storable(pa.array([[decimal.Decimal(3)], None])).to_pylist()
+    >>> to_storable(pa.array([[decimal.Decimal(3)], None])).to_pylist()
     [[3], None]
-    >>> storable(pa.array([dt.time(9, 30)])).to_pylist()
+    >>> to_storable(pa.array([dt.time(9, 30)])).to_pylist()
     ['09:30:00']
     """
     kind = array.type
     if is_list(kind):
-        items = storable(array.flatten())
+        items = to_storable(array.flatten())
         return array if items.type == kind.value_type else _with_items(array, items)
     if pa.types.is_decimal(kind):
         return _from_decimals(array)
@@ -298,7 +298,7 @@ def _scalars(array: pa.Array, dtype: str) -> Any:
     if pa.types.is_null(array.type):
         return [None] * len(array)
     if array.null_count and not dtype.endswith("]"):  # null times become NaT
-        return masked(array)
+        return to_masked(array)
     if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
         return numbers_in(array).astype(dtype, copy=False)  # `to_numpy` would import pandas
     return array.to_numpy(zero_copy_only=False).astype(dtype, copy=False)

@@ -30,7 +30,7 @@ def mark_json(table: pa.Table, types: list[DuckDBPyType]) -> pa.Table:
     """
     if not any("JSON" in str(type_) for type_ in types):
         return table
-    fields = [_marked(f, type_) for f, type_ in zip(table.schema, types, strict=True)]
+    fields = [_mark(f, type_) for f, type_ in zip(table.schema, types, strict=True)]
     columns = [c.cast(f.type) for c, f in zip(table.columns, fields, strict=True)]
     return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
@@ -40,20 +40,20 @@ def is_json(field: pa.Field) -> bool:
     return field.metadata is not None and next(iter(_METADATA)) in field.metadata
 
 
-def _marked(field: pa.Field, type_: Any) -> pa.Field:
+def _mark(field: pa.Field, type_: Any) -> pa.Field:
     """Return a field with JSON marked, at any depth of its type."""
     if str(type_) == "JSON":
         return field.with_metadata(_METADATA)
     kind = field.type
     if type_.id in ("struct", "tuple"):
         parts = zip(kind, type_.children, strict=True)
-        return field.with_type(pa.struct([_marked(f, part) for f, (_, part) in parts]))
+        return field.with_type(pa.struct([_mark(f, part) for f, (_, part) in parts]))
     if type_.id == "map":
         (_, key), (_, value) = type_.children
-        items = _marked(kind.key_field, key), _marked(kind.item_field, value)
+        items = _mark(kind.key_field, key), _mark(kind.item_field, value)
         return field.with_type(pa.map_(*items))
     if type_.id == "list":
-        return field.with_type(pa.list_(_marked(kind.value_field, type_.children[0][1])))
+        return field.with_type(pa.list_(_mark(kind.value_field, type_.children[0][1])))
     return field
 
 

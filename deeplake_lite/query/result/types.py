@@ -99,7 +99,7 @@ def htype_of_arrow(array: pa.Array, kind: Kind) -> Htype:
         if is_json(array.type.value_field):
             return Sequence(Json(nullable=True), nullable=True)
         if is_list(item):
-            nested = htype_of_arrow(pa.array([], item), kind.of_item)
+            nested = htype_of_arrow(pa.array([], item), kind.item_kind)
             return Sequence(nested, nullable=True)
         inner = _item(item, kind)
         return Sequence(ClassLabel(names, nullable=True) if names else inner, nullable=True)
@@ -113,7 +113,7 @@ def _item(type_: pa.DataType, kind: Kind) -> Htype:
     unchanged = None if kind.item is None else _unchanged(type_, kind.item)
     if unchanged is not None:
         return Scalar(unchanged, nullable=True)
-    return _scalar(type_, kind.of_item, nullable=True)
+    return _scalar(type_, kind.item_kind, nullable=True)
 
 
 def _unchanged(type_: pa.DataType, kind: Kind) -> str | None:

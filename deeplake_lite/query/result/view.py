@@ -15,11 +15,11 @@ from sqlglot import exp
 
 from deeplake_lite.codecs.limits import DEFAULT_LIMITS, Limits
 from deeplake_lite.dataset.arrow.cells import numbers_in, numbers_of
-from deeplake_lite.dataset.read.virtual import TakenColumn, VirtualTable
+from deeplake_lite.dataset.read.virtual import ViewColumn, VirtualTable
 from deeplake_lite.dataset.selection import Lake, RowSelection
 from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import QueryTypeError
-from deeplake_lite.query.bind.calls.known import AGGREGATES
+from deeplake_lite.query.bind.calls.function_names import AGGREGATES
 from deeplake_lite.query.database.convert import from_arrow
 from deeplake_lite.query.result.columns import ComputedColumn, SqlColumn
 from deeplake_lite.query.result.json_parts import is_json
@@ -38,7 +38,7 @@ type Rows = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Nowhere:
-    """Stands in for the repository in a result without a source, such as ``SELECT 1``."""
+    """Placeholder for the repository of a result without a source, such as ``SELECT 1``."""
 
     url: str = "memory://query"
     checks_reads: bool = False
@@ -129,7 +129,7 @@ def _positions(column: pa.ChunkedArray) -> Rows:
 def _column(plan: Plan, output: Output, table: pa.Table) -> VirtualColumn:
     if output.plain is not None:
         rows = _positions(table[output.plain.row.name])
-        return TakenColumn(output.plain.source.view, output.plain.field, rows)
+        return ViewColumn(output.plain.source.view, output.plain.field, rows)
     if output.tensor is not None:
         try:
             env = {key: from_arrow(table[node.name]) for key, node in output.tensor.env.items()}

@@ -102,15 +102,15 @@ def sample(
             f"{round(wanted):,}. Lower its LIMIT."
         )
     draw = _draw_with_replacement if replace else _draw_without_replacement
-    return likely[draw(_scaled(weights[likely]), round(wanted), rng)] if len(likely) else likely
+    return likely[draw(_scale_down(weights[likely]), round(wanted), rng)] if len(likely) else likely
 
 
-def _scaled(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def _scale_down(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Divide weights by a power of 2, so that their sum is finite.
 
     This is exact, except for weights that are too small to be drawn compared with the largest one.
 
-    >>> _scaled(np.array([1e308, 5e307])) / _scaled(np.array([1e308]))
+    >>> _scale_down(np.array([1e308, 5e307])) / _scale_down(np.array([1e308]))
     array([1. , 0.5])
     """
     _, exponent = np.frexp(weights.max(initial=0.0))
@@ -135,7 +135,7 @@ def _draw_without_replacement(
     -----
     Efraimidis and Spirakis, Weighted random sampling with a reservoir, IPL 97 (2006).
     """
-    with np.errstate(divide="ignore"):  # `_scaled` turns tiny weights into 0, which rank last
+    with np.errstate(divide="ignore"):  # `_scale_down` turns tiny weights into 0, which rank last
         ranks = np.log(rng.random(len(weights))) / weights
     return np.argsort(-ranks, kind="stable")[:count]
 

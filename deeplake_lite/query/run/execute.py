@@ -28,7 +28,7 @@ from deeplake_lite.query.bind import unknown_function
 from deeplake_lite.query.database import interrupt
 from deeplake_lite.query.database.connect import connect
 from deeplake_lite.query.database.convert import as_arrow, from_arrow, sql_type
-from deeplake_lite.query.database.duckdb_errors import bare, explain_call, explain_error, gist
+from deeplake_lite.query.database.duckdb_errors import explain_call, explain_error, gist, reason_of
 from deeplake_lite.query.database.thread import CallThread, await_all
 from deeplake_lite.query.database.times import with_durations, without_intervals
 from deeplake_lite.query.result.json_parts import mark_json
@@ -73,7 +73,7 @@ BATCH_ROWS = 1 << 13
 
 
 def _spill_folder() -> str:
-    """Return the folder that DuckDB spills to. DuckDB creates and removes it.
+    """Return the folder to which DuckDB spills. DuckDB creates and removes it.
 
     By default, DuckDB would spill to ``.tmp`` in the current folder.
     """
@@ -256,10 +256,10 @@ class _Query:
 
     def _run_text(self, text: str, *, grows: bool) -> pa.Table:
         relation = self.connection.sql(text)
-        counted = without_intervals(relation, self._results)
-        if counted is None:
+        converted = without_intervals(relation, self._results)
+        if converted is None:
             return mark_json(self._fetch(relation, grows=grows), relation.types)
-        table = with_durations(self._fetch(counted, grows=grows), relation.types, self._results)
+        table = with_durations(self._fetch(converted, grows=grows), relation.types, self._results)
         return mark_json(table, relation.types)
 
     def _fetch(self, relation: duckdb.DuckDBPyRelation, *, grows: bool) -> pa.Table:
@@ -270,13 +270,13 @@ class _Query:
         """
         if not grows or not hasattr(relation, "to_arrow_reader"):
             return relation.to_arrow_table()
-        batches, held, rows = [], 0, 0
+        batches, nbytes, rows = [], 0, 0
         try:
             with relation.to_arrow_reader(BATCH_ROWS) as reader:
                 for batch in reader:
                     batches.append(batch)
-                    held, rows = held + batch.nbytes, rows + batch.num_rows
-                    if held > MOST_BYTES:
+                    nbytes, rows = nbytes + batch.nbytes, rows + batch.num_rows
+                    if nbytes > MOST_BYTES:
                         raise _too_large()
                     if self._most_rows is not None and rows > self._most_rows:
                         break
@@ -292,10 +292,10 @@ class _Query:
         If there is no better explanation, the message also names the function.
 
         DuckDB does not say which expression failed, so expressions are run one by one over the
-        sources. If there is a table `staged`, it is used in place of the source that it was
-        filtered from.
+        sources. If there is a table `staged`, it is used in place of the source from which its rows
+        were filtered.
         """
-        complaint = gist(bare(error))
+        complaint = gist(reason_of(error))
         tables = {instance.table for instance in self._plan.instances}
         for start, node in self._plan.traces:
             inner = {source.alias_or_name for source in node.find_all(exp.Table, exp.Subquery)}
@@ -330,7 +330,7 @@ class _Query:
         except UnicodeDecodeError as error:
             return gist(error.object.decode(errors="replace"))
         except (duckdb.Error, RuntimeError) as error:
-            return gist(bare(error))
+            return gist(reason_of(error))
         return None
 
     def _call[T](self, work: Callable[[], T]) -> T:
@@ -346,13 +346,13 @@ class _Query:
             self._connection.close()
 
     def _translate(self, error: BaseException) -> BaseException:
-        """Return the error of our function that caused a DuckDB error, or translate the error."""
+        """Return the error of a Python function that caused a DuckDB error, or translate it."""
         if self._raised is not None:
             return self._raised
         if isinstance(error, KeyboardInterrupt | duckdb.InterruptException):
             return KeyboardInterrupt()
         if isinstance(error, duckdb.CatalogException):
-            return _translate_unknown(error)
+            return _translate_catalog_error(error)
         return QueryTypeError(explain_error(error))
 
     def _create(self, udf: Udf) -> None:
@@ -363,7 +363,7 @@ class _Query:
                 keyed = zip(udf.keys, columns, strict=True)
                 env = {key: from_arrow(column) for key, column in keyed}
                 count = len(columns[0]) if columns else 1
-                with self.interrupt.checked():  # DuckDB's threads have no context
+                with self.interrupt.activate():  # DuckDB's threads have no context
                     values = evaluate.evaluate(udf.tree, env, count)
                 return as_arrow(values, udf.tree.type.dtype)
             except BaseException as error:
@@ -401,7 +401,7 @@ def _may_outgrow_sources(sql: exp.Expr) -> bool:
     return sql.find(exp.Join) is not None or any(calls)
 
 
-def _translate_unknown(error: Exception) -> QueryError | NotFoundError:
+def _translate_catalog_error(error: Exception) -> QueryError | NotFoundError:
     """Return the error for a name that DuckDB does not know."""
     text = str(error)
     if "Function with name" in text:

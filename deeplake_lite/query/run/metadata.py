@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.query.run import text_search
-from deeplake_lite.query.tensors.trees import masked, objects, rows_of
+from deeplake_lite.query.tensors.trees import mask_rows, objects, rows_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def metadata(leaf: Meta, positions: NDArray[Any]) -> NDArray[Any]:
     """Return the value of a leaf for each position, masked where the position is null."""
     rows, null = rows_of(positions)
-    return masked(_evaluate(leaf, rows), null)
+    return mask_rows(_evaluate(leaf, rows), null)
 
 
 def _evaluate(leaf: Meta, rows: Rows) -> NDArray[Any]:
@@ -37,7 +37,7 @@ def _evaluate(leaf: Meta, rows: Rows) -> NDArray[Any]:
         case "hash":
             digests = source.digests(leaf.field, rows)
             present = source.present(leaf.field, rows) if option == "present" else None
-            return digests if present is None else masked(digests, ~present)
+            return digests if present is None else mask_rows(digests, ~present)
         case "nbytes":
             return source.sizes(leaf.field, rows)
         case "present":
@@ -76,17 +76,20 @@ def _from_shapes(source: Source, f: Field, rows: Rows, what: str, option: str) -
         case "axis":
             return _axis(shapes, int(option))
         case "ndim":
-            return masked((shapes >= 0).sum(axis=1), _nulls(source, f, rows, shapes))
+            return mask_rows((shapes >= 0).sum(axis=1), _nulls(source, f, rows, shapes))
         case "size":
             count = np.where(shapes < 0, 1, shapes).prod(axis=1)
-            return masked(count, _nulls(source, f, rows, shapes))
+            return mask_rows(count, _nulls(source, f, rows, shapes))
     raise AssertionError(what)
 
 
 def _nulls(
     source: Source, f: Field, rows: Rows, shapes: NDArray[np.int64]
 ) -> NDArray[np.bool_] | None:
-    """Return a mask of the null rows, or None if there are none; arrays without axes are not."""
+    """Return a mask of the null rows, or None if there are none.
+
+    Arrays without axes have no lengths either, but they are not null.
+    """
     null = (shapes < 0).all(axis=1)
     if not f.htype.nullable or not null.any():
         return None

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Sources:
-    """Open each source in FROM once, and keep it in the state that it had then.
+    """Open each source in FROM once, and pin it to the state that it has then.
 
     Parameters
     ----------
@@ -61,13 +61,13 @@ class Sources:
         default = self.default if name in SELF and name not in self._views else None
         if default is not None and version is None:
             return default
-        known = self._views.get(name) if default is None else default.view
+        given = self._views.get(name) if default is None else default.view
         if version is None:
-            view = self._find(name) if known is None else known
-        elif known is None:
+            view = self._find(name) if given is None else given
+        elif given is None:
             view = self._open(name, version)
         else:
-            view = open_for(known.rows.lake, known.url, version)
+            view = open_for(given.rows.lake, given.url, version)
         self._opened[key] = Source(view.pin(), name)
         return self._opened[key]
 

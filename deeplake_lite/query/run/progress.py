@@ -47,5 +47,5 @@ class Bar:
         if self._bar is None or self._text != text:
             self._close()
             is_visible = "ipykernel" in sys.modules or sys.stderr.isatty()
-            self._bar, self._text = bars.bar(text, total, shown=is_visible, delay=0), text
+            self._bar, self._text = bars.bar(text, total, visible=is_visible, delay=0), text
         self._bar.update(done - self._bar.n)

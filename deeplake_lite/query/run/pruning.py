@@ -43,7 +43,7 @@ def remaining_rows(instance: Instance) -> NDArray[np.int64] | None:
     wanted = _all_of(_may_pass(condition, instance) for condition in instance.cheap)
     if wanted is None:
         return None
-    rows = source.in_chunks(wanted, INDEX_ROWS)
+    rows = source.rows_in_chunks(wanted, INDEX_ROWS)
     return rows if len(rows) * WORTH <= len(source) else None
 
 
@@ -63,8 +63,8 @@ class _Statistics:
 
 
 def _all_of(parts: Iterator[Chunks | None]) -> Chunks | None:
-    known = [part for part in parts if part is not None]
-    return np.asarray(np.logical_and.reduce(known)) if known else None
+    masks = [part for part in parts if part is not None]
+    return np.asarray(np.logical_and.reduce(masks)) if masks else None
 
 
 def _may_pass(e: exp.Expr, instance: Instance) -> Chunks | None:
@@ -152,7 +152,7 @@ def _statistics(e: exp.Expr, instance: Instance) -> _Statistics | None:
 
 
 def _rounding_range(e: exp.Expr, column: _Statistics) -> tuple[Any, Any] | None:
-    """Return the smallest and the largest value that DuckDB may round a constant to.
+    """Return the smallest and the largest value to which DuckDB may round a constant.
 
     Return None if the expression is not a constant, or cannot be compared with the bounds.
     """

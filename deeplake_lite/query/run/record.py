@@ -19,7 +19,7 @@ class Step:
     name: str
     """``"read"``, ``"where"``, the name of a precomputed column, or ``"sql"``."""
     table: str
-    """Table of the source that the step belongs to; empty for the query itself."""
+    """Table of the source to which the step belongs; empty for the query itself."""
     rows_in: int
     rows_out: int
     seconds: float

@@ -91,40 +91,40 @@ class Source:
     """Results that are computed once per query."""
 
     @cached_property
-    def _located(self) -> tuple[ReadTable, Rows]:
+    def _location(self) -> tuple[ReadTable, Rows]:
         """The version to read, and the slots of all rows; fixed for the whole query."""
         return self.view.rows.locate()
 
     @property
     def table(self) -> ReadTable:
         """The version to read."""
-        return self._located[0]
+        return self._location[0]
 
     @cached_property
     def positions(self) -> Rows:
         """The positions of all rows, (rows,)."""
-        return self._located[1] if self._is_all else chunks.count_up(len(self))
+        return self._location[1] if self._is_all else chunks.count_up(len(self))
 
     @cached_property
     def _is_all(self) -> bool:
         """Whether the rows are all slots of the version, in order."""
-        slots = self._located[1]
+        slots = self._location[1]
         return len(slots) == self.table.slots and chunks.counts_up(slots)
 
     def at(self, rows: Rows) -> Rows:
         """Return the slots of the given rows."""
-        return rows if self._is_all else self._located[1][rows]
+        return rows if self._is_all else self._location[1][rows]
 
-    def in_chunks(self, wanted: NDArray[np.bool_], size: int) -> Rows:
+    def rows_in_chunks(self, wanted: NDArray[np.bool_], size: int) -> Rows:
         """Return the rows whose slots are in a wanted chunk; each chunk has `size` slots.
 
         Rows in chunks beyond the end of `wanted` are included.
         """
         padded = np.append(wanted, True)
-        return np.flatnonzero(padded[np.minimum(self._located[1] // size, len(wanted))])
+        return np.flatnonzero(padded[np.minimum(self._location[1] // size, len(wanted))])
 
     def __len__(self) -> int:
-        return len(self._located[1])
+        return len(self._location[1])
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -136,7 +136,7 @@ class Source:
 
         If most rows are needed, the column of the whole version is read and cached.
         """
-        slots = self._located[1] if rows is None else self.at(rows)
+        slots = self._location[1] if rows is None else self.at(rows)
         few = rows is not None or len(slots) * 8 <= self.table.slots
         if few and not self.is_cached(f):
             return self._read_scalar(f, slots)
@@ -154,7 +154,7 @@ class Source:
         """
         if not f.htype.stores_shapes:
             decode = self.decoder(f, rows)
-            return _padded([np.shape(decode(i)) for i in range(len(rows))])
+            return _pad_shapes([np.shape(decode(i)) for i in range(len(rows))])
 
         def read() -> NDArray[np.int32]:
             return self.tally.add_array(self.table.shapes(f.id, self._all_slots()))
@@ -308,7 +308,7 @@ class Source:
             index = int(at[row])
             if index < 0:
                 return None
-            return self._checked(f, decode_one(f.htype, one(cells, index), allow))
+            return self._check_dtype(f, decode_one(f.htype, select_cell(cells, index), allow))
 
         if isinstance(cells, RaggedCells):
             return decode
@@ -317,11 +317,11 @@ class Source:
 
         def item(row: int) -> object:
             index = int(at[row])
-            return None if index < 0 else _as_items(self._checked(f, values[index]), kind)
+            return None if index < 0 else _as_items(self._check_dtype(f, values[index]), kind)
 
         return item
 
-    def _checked(self, f: Field, value: object) -> object:
+    def _check_dtype(self, f: Field, value: object) -> object:
         """Return a value. Raises QueryTypeError if an image does not fit the column's dtype."""
         if _has_files(f.htype):
             dtype = self._pixels(f)
@@ -341,7 +341,7 @@ class Source:
         values = with_none(self.values(f, rows[present]))
         kind, out = type_of(f.htype), [None] * len(rows)
         for row, value in zip(present.tolist(), values, strict=True):
-            out[row] = None if value is None else _as_items(self._checked(f, value), kind)
+            out[row] = None if value is None else _as_items(self._check_dtype(f, value), kind)
         return out
 
     def digests(self, f: Field, rows: Rows) -> NDArray[np.uint64]:
@@ -365,10 +365,10 @@ class Source:
         def make() -> TextIndex:
             return TextIndex.build(self._read_scalar(f, self._all_slots()))
 
-        return self._cached(f, "words", make), None if self._is_all else self._located[1]
+        return self._cached(f, "words", make), None if self._is_all else self._location[1]
 
     def _all_slots(self) -> Rows:
-        return self._located[1] if self._is_all else chunks.count_up(self.table.slots)
+        return self._location[1] if self._is_all else chunks.count_up(self.table.slots)
 
     def _key(self, f: Field, what: object) -> tuple[Any, ...]:
         # A lake that checks its reads must not use data that was cached without a check.
@@ -431,15 +431,15 @@ def type_of(htype: Htype, pixels: str = "uint8") -> Type:
     if htype.target is not None:
         return type_of(htype.target, pixels)
     if isinstance(layout, Nested):
-        return type_of(layout.item, pixels).listed(htype)
+        return type_of(layout.item, pixels).as_list(htype)
     whole = Type.of(htype)
     return replace(whole, dtype=pixels) if _has_files(htype) else whole
 
 
-def _padded(shapes: Sequence[tuple[int, ...]]) -> NDArray[np.int32]:
+def _pad_shapes(shapes: Sequence[tuple[int, ...]]) -> NDArray[np.int32]:
     """Return shapes as the rows of an array, padded with -1.
 
-    >>> _padded([(4, 5), (), (2, 3, 3)]).tolist()
+    >>> _pad_shapes([(4, 5), (), (2, 3, 3)]).tolist()
     [[4, 5, -1], [-1, -1, -1], [2, 3, 3]]
     """
     padded = np.full((len(shapes), max(map(len, shapes), default=0)), -1, np.int32)
@@ -463,7 +463,7 @@ def _as_items(value: object, kind: Type) -> Any:
     return np.asarray(value, kind.dtype).reshape(len(value), *inner)
 
 
-def one(cells: RaggedCells, row: int) -> RaggedCells:
+def select_cell(cells: RaggedCells, row: int) -> RaggedCells:
     """Return one cell of a block, without a copy."""
     valid = None if cells.valid is None else cells.valid[row : row + 1]
     return RaggedCells([cells.buffers[row]], cells.shapes[row : row + 1], valid)

@@ -117,15 +117,19 @@ class Staging:
         if not instance.staged:
             return table
         filtered: list[pa.Table] = []
-        for part in _parts(table, instance.enough):
+        for part in _parts(table, instance.rows_needed):
             for at, (condition, columns) in enumerate(instance.staged):
                 for name in columns:
                     part = self._with_column(part, instance, name)
                 is_complete = set(part.column_names) >= instance.precomputed.keys()
-                if instance.enough is not None or not is_complete or at + 1 < len(instance.staged):
+                if (
+                    instance.rows_needed is not None
+                    or not is_complete
+                    or at + 1 < len(instance.staged)
+                ):
                     part = self._filter(instance, part, [condition])
             filtered.append(part)
-            if instance.enough is not None and sum(map(len, filtered)) >= instance.enough:
+            if instance.rows_needed is not None and sum(map(len, filtered)) >= instance.rows_needed:
                 break
         return pa.concat_tables(filtered)
 
@@ -147,9 +151,9 @@ class Staging:
         return table.append_column(name, as_arrow(values, tree.type.dtype))
 
 
-def _parts(table: pa.Table, enough: int | None) -> Iterator[pa.Table]:
+def _parts(table: pa.Table, rows_needed: int | None) -> Iterator[pa.Table]:
     """Cut a table into parts of growing size, or yield it as a whole if all rows are needed."""
-    size, start = len(table) if enough is None else STAGED_ROWS, 0
+    size, start = len(table) if rows_needed is None else STAGED_ROWS, 0
     yield table.slice(0, size)
     while (start := start + size) < len(table):
         size = min(size * 2, MOST_ROWS)

@@ -44,10 +44,10 @@ def words(text: str) -> list[str]:
     import pyarrow.compute as pc  # takes 0.1 s, and only text search needs it
 
     parts = pc.split_pattern_regex(pa.array([text]), NO_WORD).flatten().to_pylist()
-    return [_folded(part) for part in parts if part]
+    return [_fold(part) for part in parts if part]
 
 
-def _folded(word: str) -> str:
+def _fold(word: str) -> str:
     return unicodedata.normalize("NFKC", word.casefold())
 
 
@@ -105,7 +105,7 @@ class TextIndex:
         )
 
     def scores(self, query: str, rows: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
-        """Return the scores of strings for the words in a query; 0 for strings without any of them.
+        """Return the scores of strings for the words in a query; 0 for strings that contain none.
 
         Parameters
         ----------
@@ -160,7 +160,7 @@ def _split_words(
         block = texts.slice(start, BLOCK_TEXTS).cast(pa.string()).fill_null("")
         parts = pc.split_pattern_regex(block, NO_WORD)
         encoded = parts.flatten().dictionary_encode()
-        at = [numbers.setdefault(_folded(w), len(numbers)) if w else -1
+        at = [numbers.setdefault(_fold(w), len(numbers)) if w else -1
               for w in encoded.dictionary.to_pylist()]  # fmt: skip
         occurrences = np.asarray(at, np.int64)[encoded.indices.to_numpy()]
         owner = np.repeat(np.arange(len(block)), pc.list_value_length(parts).to_numpy())

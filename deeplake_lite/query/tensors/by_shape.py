@@ -17,7 +17,7 @@ import numpy as np
 
 from deeplake_lite.errors import LakeError, QueryError
 from deeplake_lite.query.database import interrupt
-from deeplake_lite.query.functions.guard import listed, null_rows
+from deeplake_lite.query.functions.guard import list_to_array, null_rows
 from deeplake_lite.query.functions.room import STACK_BYTES, TooMany
 from deeplake_lite.query.run.metadata import metadata
 from deeplake_lite.query.tensors.indexing import apply_index, index_of, lies_beyond, take_items
@@ -26,12 +26,12 @@ from deeplake_lite.query.tensors.trees import (
     from_sql,
     is_dense,
     keys,
-    masked,
+    mask_rows,
     out_of_range,
     rows_of,
     run_starts,
     tags_of,
-    trimmed,
+    trim_padding,
 )
 from deeplake_lite.query.values import (
     Call,
@@ -85,7 +85,7 @@ class ByShape:
         return cls(tuple(rows[at] for at in indices.values()), stacks)
 
     @classmethod
-    def joined(cls, parts: Sequence[ByShape]) -> ByShape:
+    def join(cls, parts: Sequence[ByShape]) -> ByShape:
         """Join the values of disjoint sets of rows."""
         rows = tuple(r for part in parts for r in part.rows)
         return cls(rows, tuple(v for part in parts for v in part.values))
@@ -100,7 +100,7 @@ class ByShape:
         )
 
     def number(self) -> NDArray[np.int64]:
-        """Return the number of the part that each row belongs to, (rows,)."""
+        """Return the number of the part to which each row belongs, (rows,)."""
         out = np.empty(sum(map(len, self.rows)), np.int64)
         for number, part in enumerate(self.rows):
             out[part] = number
@@ -166,7 +166,9 @@ class _Walk:
         match tree:
             case Call(bound=bound, args=args):
                 values = [self(arg) for arg in args]
-                return self._each(_common(values, self._whole), values, partial(_call, bound))
+                return self._each(
+                    _intersect_parts(values, self._whole), values, partial(_call, bound)
+                )
             case Index():
                 return self._index(tree)
             case Literal_(value) if tree.type.is_number:
@@ -180,13 +182,14 @@ class _Walk:
                 return self._choose(self._env[key], options)
             case Cell(key, source, field) if is_dense(tree):
                 rows, null = rows_of(self._env[key])
-                return self._split(masked(source.dense(field, rows), null))
+                return self._split(mask_rows(source.dense(field, rows), null))
             case Cell(key, source, field):
                 return ByShape.of(source.each(field, self._env[key]), self._every)
             case Given(key):
                 return self._from_sql(self._env[key], tree.type)
             case Meta(key) if tree.type.ndim:
-                return ByShape.of([trimmed(v) for v in metadata(tree, self._env[key])], self._every)
+                shapes = metadata(tree, self._env[key])
+                return ByShape.of([trim_padding(v) for v in shapes], self._every)
             case Meta(key):
                 return self._split(metadata(tree, self._env[key]))
         raise AssertionError(tree)
@@ -196,7 +199,7 @@ class _Walk:
             return self._split(from_sql(values, type_))
         if not type_.is_number:
             return ByShape.of(from_sql(values, type_), self._every)
-        return ByShape.of([listed(value, type_) for value in values], self._every)
+        return ByShape.of([list_to_array(value, type_) for value in values], self._every)
 
     def _split(self, values: NDArray[Any]) -> ByShape:
         parts = _divide(values, self._every)
@@ -212,7 +215,7 @@ class _Walk:
                 env = {key: values[rows] for key, values in self._env.items()}
                 values = _Walk(env, len(rows))(option)
                 parts.append(ByShape(tuple(rows[part] for part in values.rows), values.values))
-        return ByShape.joined(parts)
+        return ByShape.join(parts)
 
     def _index(self, tree: Index) -> ByShape:
         index = constant_index(tree)
@@ -235,10 +238,15 @@ class _Walk:
             return apply_index(values[0], index_of(tree, row.__getitem__), tree.text)
 
         inputs = [base, *items.values()]
-        return self._each(_common(inputs, self._whole), inputs, partial(_one_by_one, index_row))
+        return self._each(
+            _intersect_parts(inputs, self._whole), inputs, partial(_one_by_one, index_row)
+        )
 
     def _runs(self, tree: Index) -> NDArray[np.int64] | None:
-        """Return where the base changes in an index by one position; None if it always does."""
+        """Return the rows at which the base of an index changes.
+
+        Return None if it changes in every row, or if the index is not a single position.
+        """
         [first, *others] = tree.items
         if others or first is ... or first is None or isinstance(first, tuple):
             return None
@@ -279,7 +287,7 @@ class _Walk:
         """Apply a function to the values and the row numbers of each part.
 
         If no part is divided further, the result has the same `rows` object as the input, so that
-        `over` and `_common` can compare these objects by identity.
+        `over` and `_intersect_parts` can compare these objects by identity.
         """
         parts, is_same = [], True
         values = [by_shape.over(rows) for by_shape in inputs]
@@ -288,11 +296,11 @@ class _Walk:
             self._add_size(result)
             parts.append(_divide(result, part))
             is_same = is_same and parts[-1].rows[0] is part
-        out = ByShape.joined(parts)
+        out = ByShape.join(parts)
         return ByShape(rows, out.values) if is_same and len(out.rows) == len(rows) else out
 
     def _add_size(self, result: object) -> None:
-        """Count the memory of results, which are kept until the block ends. Raises `TooMany`."""
+        """Count the memory of results, which are held until the block ends. Raises `TooMany`."""
         items = result if isinstance(result, list) else [result]
         self._held += sum(item.nbytes for item in items if isinstance(item, np.ndarray))
         if self._held > STACK_BYTES and len(self._every) > 1:
@@ -342,7 +350,7 @@ def _index(index: tuple[object, ...], text: str, values: tuple[Any, ...], rows: 
 # ---- parts
 
 
-def _common(inputs: Sequence[ByShape], whole: Parts) -> Parts:
+def _intersect_parts(inputs: Sequence[ByShape], whole: Parts) -> Parts:
     """Return the coarsest parts that are each contained in a single part of every input."""
     different = {id(one.rows): one for one in inputs if len(one.rows) > 1}
     if not different:

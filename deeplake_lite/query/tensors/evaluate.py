@@ -86,7 +86,7 @@ def _blocks_of_varying_shape(tree: Tree, env: Env, count: int) -> Iterator[Block
         compute = rowwise.read(tree, part, rows, blocks)
         return lambda: [compute()]
 
-    for compute in _ahead(read, block_spans(tree, env, count)):
+    for compute in _compute_ahead(read, block_spans(tree, env, count)):
         yield from compute()
 
 
@@ -100,7 +100,7 @@ def _compute_by_shape(tree: Tree, env: Env, count: int) -> Iterator[Block]:
             yield from _compute_by_shape(tree, part, len(range(count)[half]))
 
 
-def _ahead[T, R](make: Callable[[T], R], items: Iterator[T]) -> Iterator[R]:
+def _compute_ahead[T, R](make: Callable[[T], R], items: Iterator[T]) -> Iterator[R]:
     """Yield the results of `make`, computing the next one in a thread while one is in use."""
     head = list(islice(items, 2))
     if len(head) < 2:

@@ -65,8 +65,8 @@ def group_value(leaf: Grouped, rows: GroupRows | None, inner: Blocks) -> object:
 def _compute(leaf: Grouped, rows: GroupRows, inner: Blocks) -> object:
     blocks = inner(leaf.inner, rows.env, len(rows))
     if leaf.aggregate == "LIST":
-        return [_unmasked(v) if _is_present(v) else None for part in blocks for v in part]
-    parts = ([_unmasked(v) for v in part if _is_present(v)] for part in blocks)
+        return [_remove_mask(v) if _is_present(v) else None for part in blocks for v in part]
+    parts = ([_remove_mask(v) for v in part if _is_present(v)] for part in blocks)
     if leaf.aggregate in _STREAMED:
         return _reduce_blocks(leaf, parts)
     values = [value for part in parts for value in part]
@@ -109,9 +109,9 @@ def _stack(leaf: Grouped, values: list[Any]) -> NDArray[Any]:
     shapes = {np.shape(v) for v in values}
     if len(shapes) > 1:
         raise QueryError(
-            f"{leaf.aggregate} over a group needs tensors of equal shape, but {_columns(leaf)} has "
-            f"shapes {' and '.join(map(str, sorted(shapes)[:3]))}. CROP or RESIZE them first, or "
-            f"reduce each of them: {leaf.aggregate}(AMEAN(x))."
+            f"{leaf.aggregate} over a group needs tensors of equal shape, but the shapes of "
+            f"{_columns(leaf)} include {' and '.join(map(str, sorted(shapes)[:3]))}. CROP or "
+            f"RESIZE them first, or reduce each of them: {leaf.aggregate}(AMEAN(x))."
         )
     stack = np.stack(values)
     if stack.dtype == object:
@@ -132,7 +132,7 @@ def _is_present(value: object) -> bool:
     return value is not None and value is not np.ma.masked and not _is_masked(value)
 
 
-def _unmasked(value: object) -> object:
+def _remove_mask(value: object) -> object:
     """Return a plain array, because NumPy masks non-finite results in masked arrays."""
     return np.ma.getdata(value) if np.ma.isMaskedArray(value) else value
 

@@ -86,10 +86,13 @@ def _whole(value: Any, text: str) -> int:
     if np.ndim(value):
         raise QueryTypeError(
             f"{text}: an end of a slice must be an integer, but it is an array of shape "
-            f"{np.shape(value)}."
+            f"{np.shape(value)}. Select one element of it."
         )
     if not float(value).is_integer():
-        raise QueryTypeError(f"{text}: an index must be an integer, but it is {value}.")
+        raise QueryTypeError(
+            f"{text}: an index must be an integer, but it is {value}. Convert it with CAST(… AS "
+            "BIGINT)."
+        )
     return int(value)
 
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from deeplake_lite.dataset.read.values import decode_pool
 from deeplake_lite.errors import LakeError, QueryError
+from deeplake_lite.htypes.words import counted
 from deeplake_lite.query.database import interrupt
-from deeplake_lite.query.functions.guard import listed
+from deeplake_lite.query.functions.guard import list_to_array
 from deeplake_lite.query.run.metadata import metadata
 from deeplake_lite.query.tensors import groups
 from deeplake_lite.query.tensors.indexing import apply_index, index_of
@@ -19,11 +20,11 @@ from deeplake_lite.query.tensors.trees import (
     as_array,
     from_sql,
     is_dense,
-    masked,
+    mask_rows,
     rows_of,
     run_starts,
     tags_of,
-    trimmed,
+    trim_padding,
 )
 from deeplake_lite.query.values import (
     Call,
@@ -107,12 +108,12 @@ class _Reader:
 
     def __init__(self, tree: Tree, env: Env, inner: Blocks) -> None:
         self.env, self._inner = env, inner
-        opened: dict[Tree, Callable[[int], object]] = {}
+        readers: dict[Tree, Callable[[int], object]] = {}
         self._read: dict[int, Callable[[int], object]] = {}  # by id, since hashing takes 10 µs/row
         for leaf in leaves(tree):
-            if leaf not in opened:
-                opened[leaf] = self._open(leaf)
-            self._read[id(leaf)] = opened[leaf]
+            if leaf not in readers:
+                readers[leaf] = self._open(leaf)
+            self._read[id(leaf)] = readers[leaf]
 
     def __call__(self, leaf: Tree, row: int) -> object:
         return self._read[id(leaf)](row)
@@ -124,10 +125,10 @@ class _Reader:
                 return lambda _: array
             case Given(key, type_):
                 scalars = from_sql(self.env[key], type_)
-                return lambda row: _unmasked(scalars[row])
+                return lambda row: _remove_mask(scalars[row])
             case Meta():
                 entries = metadata(leaf, self.env[leaf.key])
-                return lambda row: trimmed(entries[row])
+                return lambda row: trim_padding(entries[row])
             case Choice(key, options):
                 return self._choice(self.env[key], options)
             case Grouped():
@@ -140,8 +141,8 @@ class _Reader:
                 if not is_dense(leaf):
                     return source.decoder(field, self.env[key])
                 rows, null = rows_of(self.env[key])
-                values = masked(source.dense(field, rows), null)
-                return lambda row: _unmasked(values[row])
+                values = mask_rows(source.dense(field, rows), null)
+                return lambda row: _remove_mask(values[row])
         raise AssertionError(leaf)
 
     def _choice(self, tags: NDArray[Any], options: tuple[Tree, ...]) -> Callable[[int], object]:
@@ -173,7 +174,7 @@ class _Shared:
             return self._last[1]
 
 
-def _unmasked(value: object) -> object:
+def _remove_mask(value: object) -> object:
     """Return a row's value without a mask; None if any part is masked, which means null."""
     if not np.ma.isMaskedArray(value):
         return value
@@ -218,11 +219,12 @@ def _as_array(tree: Tree, value: object, *, typed: bool = True) -> object:
     if not isinstance(value, list) or not tree.type.is_number or not value:
         return value
     if typed and isinstance(tree, Given):
-        return listed(value, tree.type)
+        return list_to_array(value, tree.type)
     if nulls := sum(item is None for item in value):
         raise QueryError(
-            f"A list of arrays with nulls cannot be used as an array, but {nulls} of {len(value)} "
-            "are null. Exclude them: LIST(x) FILTER (WHERE x IS NOT NULL)."
+            f"A list can be used as an array only if no item is null, but {nulls:,} of "
+            f"{counted(len(value), 'item')} {'is' if nulls == 1 else 'are'} null. Exclude the "
+            "nulls: LIST(x) FILTER (WHERE x IS NOT NULL)."
         )
     array = as_array(value)
     return value if array.dtype == object else array

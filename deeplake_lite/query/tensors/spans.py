@@ -47,11 +47,11 @@ def block_spans(tree: Tree, env: Env, count: int) -> Iterator[slice]:
     for window in chunks.spans(count, WINDOW_ROWS):
         part = {key: values[window] for key, values in env.items()}
         ends = np.cumsum(_sizes(tree, part, window.stop - window.start))
-        start, held = 0, 0
+        start, total = 0, 0
         while start < len(ends):
-            stop = max(start + 1, int(np.searchsorted(ends, held + BLOCK_BYTES, "right")))
+            stop = max(start + 1, int(np.searchsorted(ends, total + BLOCK_BYTES, "right")))
             yield slice(window.start + start, window.start + stop)
-            start, held = stop, int(ends[stop - 1])
+            start, total = stop, int(ends[stop - 1])
 
 
 def _sizes(tree: Tree, env: Env, count: int) -> NDArray[np.int64]:

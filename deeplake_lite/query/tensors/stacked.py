@@ -15,7 +15,7 @@ from deeplake_lite.query.tensors.trees import (
     constant_index,
     from_sql,
     is_dense,
-    masked,
+    mask_rows,
     objects,
     out_of_range,
     row_bytes,
@@ -91,12 +91,12 @@ def stacks(tree: Tree) -> bool:
         case Grouped():
             return False
         case Choice(options=options, type=type_):
-            is_same = type_.is_of_one_shape and all(o.type.shape == type_.shape for o in options)
+            is_same = type_.has_fixed_shape and all(o.type.shape == type_.shape for o in options)
             return is_same and all(map(stacks, options))
         case Meta(type=type_):
             return None not in (type_.shape or ())
         case Call(bound=bound, args=args) if bound.lists:
-            return bound.type.is_of_one_shape and all(map(stacks, args))
+            return bound.type.has_fixed_shape and all(map(stacks, args))
         case Call(bound=bound, args=args):
             return bound.stacks and all(map(stacks, args))
         case Index(base):
@@ -112,7 +112,7 @@ def _stack(tree: Tree, env: Env) -> Any:
     match tree:
         case Cell(key, source, field):
             rows, null = rows_of(env[key])
-            return masked(source.dense(field, rows), null)
+            return mask_rows(source.dense(field, rows), null)
         case Meta():
             return metadata(tree, env[tree.key])
         case Given(key, type_):
@@ -147,7 +147,7 @@ def _choose(tree: Choice, env: Env) -> NDArray[Any]:
 def _argument(tree: Tree, env: Env) -> object:
     """Return the values of an argument, broadcast to all rows in the block unless it is constant.
 
-    Functions already know the values of constants.
+    Functions are already bound to the values of constants.
     """
     values = _stack(tree, env)
     rows = max(map(len, env.values()), default=1)
@@ -182,7 +182,7 @@ def _index(tree: Index, env: Env) -> object:
         rows, null = rows_of(env[tree.base.key])
         part = tree.base.source.part(tree.base.field, rows, index)
         if part is not None:
-            return masked(part, null)
+            return mask_rows(part, null)
     values = _stack(tree.base, env)
     try:
         return values[(slice(None), *index)]

@@ -81,8 +81,8 @@ def tags_of(values: NDArray[Any]) -> NDArray[np.int64]:
     return tags if null is None else np.where(null, -1, tags)
 
 
-def masked(values: NDArray[Any], null: NDArray[np.bool_] | None) -> NDArray[Any]:
-    """Return values, (rows, *shape), with null rows masked in addition."""
+def mask_rows(values: NDArray[Any], null: NDArray[np.bool_] | None) -> NDArray[Any]:
+    """Return values, (rows, *shape), in which the null rows are masked as well."""
     if null is None:
         return values
     mask = np.broadcast_to(null.reshape(-1, *[1] * (values.ndim - 1)), values.shape)
@@ -134,7 +134,7 @@ def _parse_json(value: Any, type_: Type) -> object:
     return objects([_parse_json(item, type_.items.of) for item in value])
 
 
-def trimmed(value: object) -> object:
+def trim_padding(value: object) -> object:
     """Remove masked padding from a shape; return None if all axes are masked, which means null."""
     if not np.ma.isMaskedArray(value):
         return value

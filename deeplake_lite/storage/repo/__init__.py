@@ -10,11 +10,16 @@ import atexit
 import time
 
 from deeplake_lite.storage.repo.commits import TRANSACTION, Commit
-from deeplake_lite.storage.repo.failures import LostChunksError, translated_files
+from deeplake_lite.storage.repo.failures import LostChunksError, translate_file_errors
 from deeplake_lite.storage.repo.forks import engine_is_lost, use_engine
 from deeplake_lite.storage.repo.histories import damaged_versions
 from deeplake_lite.storage.repo.lake_refs import ANNOUNCED_AGE, branch_ref, tag_ref
-from deeplake_lite.storage.repo.places import MEMORY, local_folder, settled, welcome
+from deeplake_lite.storage.repo.places import (
+    MEMORY,
+    absolute_url,
+    local_folder,
+    register_foreign_memory,
+)
 from deeplake_lite.storage.repo.repository import Repository
 from deeplake_lite.storage.repo.session import Session
 from deeplake_lite.storage.repo.staging import remove_unmade
@@ -29,21 +34,21 @@ __all__ = [
     "Repository",
     "Running",
     "Session",
+    "absolute_url",
     "branch_ref",
     "damaged_versions",
     "engine_is_lost",
     "gather",
     "in_thread",
     "local_folder",
+    "register_foreign_memory",
     "remove_unmade",
     "run",
-    "settled",
     "start",
     "stream",
     "tag_ref",
-    "translated_files",
+    "translate_file_errors",
     "use_engine",
-    "welcome",
 ]
 
 # The engine's threads release their last Python objects shortly after a call returns. If the

@@ -1,4 +1,4 @@
-"""Compare branches and tags with the notes of their writers.
+"""Compare branches and tags with the notes in which their writers recorded the versions.
 
 The module `witnesses` describes the notes. A note is written after its branch has moved, and the
 two are read without a lock, so a note may be older than its branch, but never newer. Therefore, the
@@ -12,8 +12,14 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from deeplake_lite.errors import DamagedError, LakeError, VersionNotFoundError
-from deeplake_lite.storage.repo.failures import translated_files
-from deeplake_lite.storage.repo.lake_refs import branch_ref, in_words, is_pin, link_ends, tag_ref
+from deeplake_lite.storage.repo.failures import translate_file_errors
+from deeplake_lite.storage.repo.lake_refs import (
+    branch_ref,
+    describe_ref,
+    is_pin,
+    link_ends,
+    tag_ref,
+)
 from deeplake_lite.storage.repo.places import local_folder
 from deeplake_lite.storage.repo.witnesses import Note, Witnesses, new_identity
 
@@ -21,8 +27,9 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo.repository import Repository
 
 WAY_OUT = (
-    "Restore its file in the lake's refs/ from a backup. If this is intended, delete the files "
-    "*.ref in the lake's .writers/, in which writers note where they left the branches and tags."
+    "Restore its file in the lake's folder refs/ from a backup. If the change is intended, "
+    "delete the files *.ref in the lake's folder .writers/, in which writers record the versions "
+    "of branches and tags."
 )
 """Advice for a branch or tag that refers to the wrong version."""
 
@@ -45,7 +52,7 @@ class CheckedRefs:
         """Return the reasons to doubt branches and tags, by kind and name.
 
         In a local folder, they are compared with the notes of their writers; a ref without a note
-        is assumed to be correct. On an object store, only unreadable refs and links can be doubted.
+        is assumed to be correct. On an object store, only unreadable refs and links are doubted.
         """
         notes = self._witnesses.all() if self._witnesses else {}  # before the refs
         doubts, tips = dict[str, str](), self._read_refs()
@@ -60,7 +67,7 @@ class CheckedRefs:
         for ref in notes.keys() - tips.keys():
             if self._witnesses and self._witnesses.of(ref) is not None:  # not just deleted
                 doubts[ref] = _lost(notes[ref])
-        return {in_words(ref): reason for ref, reason in doubts.items()}
+        return {describe_ref(ref): reason for ref, reason in doubts.items()}
 
     def _read_refs(self) -> dict[str, str | LakeError]:
         """Return the version of each branch and tag except pins, or the error of reading it."""
@@ -80,7 +87,7 @@ class CheckedRefs:
         return tips
 
     def of_users(self, kind: str) -> dict[str, str]:
-        """Return the versions of the user's branches or of the user's tags.
+        """Return the versions of the user's branches or tags, by name.
 
         Raises
         ------
@@ -131,7 +138,7 @@ class CheckedRefs:
                 return tip
             # If the note has changed, the ref was deleted or recreated in between, so try again.
             if self._note_on(ref) == note:
-                raise DamagedError(f"The {in_words(ref)} {reason}. {WAY_OUT}")
+                raise DamagedError(f"The {describe_ref(ref)} {reason}. {WAY_OUT}")
 
     def check(self, ref: str) -> None:
         """Reject a branch or tag that is lost, or whose version differs from its writer's note.
@@ -215,10 +222,10 @@ class CheckedRefs:
             return None
         if kind == "branch" and not ends and self._follows(tip, note, name):
             return None  # it has just advanced, or a writer was killed before it wrote the note
-        return f"names version {tip}, but its writer left it at {note.version}"
+        return f"refers to version {tip}, but its last writer recorded version {note.version}"
 
     def _follows(self, tip: str, note: Note, branch: str) -> bool:
-        """Return whether all commits between the noted version and `tip` belong to this branch.
+        """Return whether all commits between the version in `note` and `tip` belong to the branch.
 
         Commits that do not record a branch or an identity are assumed to belong to it.
         """
@@ -245,9 +252,9 @@ class CheckedRefs:
     def forget(self, ref: str) -> None:
         """Delete the note on a ref that is about to be deleted."""
         if self._witnesses is not None:
-            with translated_files():
+            with translate_file_errors():
                 self._witnesses.forget(ref)
 
 
 def _lost(note: Note) -> str:
-    return f"is not there; it named version {note.version}"
+    return f"is missing; it referred to version {note.version}"

@@ -1,7 +1,8 @@
 """Import the engine in two parts: its compiled module, and the Python package around it.
 
 The compiled module is enough to open repositories and read from them. The package is only needed
-for writing. It imports Zarr, which takes longer than all the rest of opening a lake.
+for writing. It imports Zarr, which alone takes longer than everything else that opening a lake
+involves.
 """
 
 from __future__ import annotations

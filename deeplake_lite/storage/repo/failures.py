@@ -60,7 +60,7 @@ class LostChunksError(StorageError):
 
 
 @contextlib.contextmanager
-def translated() -> Iterator[None]:
+def translate_errors() -> Iterator[None]:
     """Raise errors of the engine as errors of this library.
 
     Raises
@@ -78,7 +78,7 @@ def translated() -> Iterator[None]:
     """
     use_engine()
     try:
-        with translated_files():
+        with translate_file_errors():
             yield
     except compiled.IcechunkError as error:
         raise _translate(_missing_key(str(error)) or _reason_with_reply(error)) from error
@@ -93,7 +93,7 @@ def translated() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def translated_files(*, creates: bool = False) -> Iterator[None]:
+def translate_file_errors(*, creates: bool = False) -> Iterator[None]:
     """Raise errors of the operating system as StorageError, with the same `errno`.
 
     Parameters
@@ -177,10 +177,14 @@ def _missing_key(text: str) -> str | None:
 
 
 def _translate(reason: str) -> LakeError:
-    """Return our error for a reason. It depends on the text, as the engine has one error class."""
+    """Return our error for the engine's reason.
+
+    The reason's text decides on the class, because the engine has only one error class.
+    """
     if reason.startswith(("ref not found", "invalid snapshot id")):
         return VersionNotFoundError(
-            f"There is no such branch, tag or commit: {reason}. See ds.branches, ds.tags, ds.log()."
+            f"There is no such branch, tag or commit: {reason}. See ds.branches, ds.tags or "
+            "ds.log()."
         )
     if "already exists" in reason or reason.startswith("branch update conflict"):
         return ExistsError(

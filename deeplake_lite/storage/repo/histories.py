@@ -2,7 +2,7 @@
 
 For each version, the snapshot, the commit's metadata and the transaction log are read. In a local
 folder, the manifests are read as well, and the chunk files that they list must exist. The contents
-of chunk files are not read here, but when the version is verified.
+of chunk files are not read; verifying the cells of a version does that.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _Walk:
 
     def __init__(self, repository: Repository) -> None:
         self.damaged: dict[str, str] = {}
-        self._repository, self._sound = repository.reopened(), set[str]()  # past the cache
+        self._repository, self._sound = repository.reopened(), set[str]()  # bypasses the cache
         folder = local_folder(repository.url)
         self._files = None if folder is None else _Files(folder)
 
@@ -94,7 +94,7 @@ class _Walk:
         try:
             self._repository.chunks_of(commit)
             if self._files is not None:
-                self._files.look_for(self._repository.inspect(commit.id))
+                self._files.check(self._repository.inspect(commit.id))
         except LakeError as error:
             return error.finding
         return None
@@ -106,7 +106,7 @@ class _Files:
     def __init__(self, folder: Path) -> None:
         self._folder, self._sound = folder, set[str]()  # names of undamaged manifests
 
-    def look_for(self, snapshot: dict[str, object]) -> None:
+    def check(self, snapshot: dict[str, object]) -> None:
         """Read the manifests of a snapshot, and check that the chunk files that they list exist.
 
         Raises

@@ -42,10 +42,10 @@ def is_pin(name: str) -> bool:
     return name.startswith((PIN, VACUUM))
 
 
-def in_words(ref: str) -> str:
+def describe_ref(ref: str) -> str:
     """Describe a ref for an error message.
 
-    >>> in_words("tag.v1.0")
+    >>> describe_ref("tag.v1.0")
     "tag 'v1.0'"
     """
     kind, _, name = ref.partition(".")

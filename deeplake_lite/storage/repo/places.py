@@ -28,7 +28,7 @@ SCHEMES = ("s3", "gs", "gcs", "az", "azure")
 _memory: dict[str, tempfile.TemporaryDirectory[str]] = {}
 """Folders of this process's ``memory://`` lakes. They are deleted when it ends."""
 
-_guests: dict[str, str] = {}
+_foreign: dict[str, str] = {}
 """Folders of ``memory://`` lakes that belong to another process, by URL."""
 
 
@@ -42,8 +42,8 @@ def local_folder(url: str) -> Path | None:
     """
     if url in _memory:
         return Path(_memory[url].name)
-    if url in _guests:
-        return Path(_guests[url])
+    if url in _foreign:
+        return Path(_foreign[url])
     if url.startswith("file://"):
         return Path(urlsplit(url).path)
     if "://" in url:
@@ -51,18 +51,18 @@ def local_folder(url: str) -> Path | None:
     return Path(url).expanduser()
 
 
-def settled(url: str) -> str:
+def absolute_url(url: str) -> str:
     """Return a URL that does not depend on the working directory: local paths become absolute.
 
-    >>> settled("s3://bucket/flowers")
+    >>> absolute_url("s3://bucket/flowers")
     's3://bucket/flowers'
-    >>> settled("flowers.lake") == str(Path.cwd() / "flowers.lake")
+    >>> absolute_url("flowers.lake") == str(Path.cwd() / "flowers.lake")
     True
     """
     return url if "://" in url else os.path.abspath(Path(url).expanduser())
 
 
-def welcome(url: str, folder: str) -> None:
+def register_foreign_memory(url: str, folder: str) -> None:
     """Make another process's ``memory://`` lake available under its URL.
 
     Raises
@@ -82,11 +82,11 @@ def welcome(url: str, folder: str) -> None:
             "Use a folder for a lake that several processes share."
         )
     if url not in _memory:
-        _guests[url] = folder
+        _foreign[url] = folder
 
 
 def forget(url: str) -> None:
-    """Delete a ``memory://`` lake of this process. Any other lake stays."""
+    """Delete a ``memory://`` lake of this process. Other lakes are not deleted."""
     if url in _memory:
         _memory.pop(url).cleanup()
 
@@ -111,8 +111,8 @@ def storage_at(url: str, options: Mapping[str, object] | None) -> compiled.Stora
     bucket, prefix = parts.netloc, parts.path.strip("/") or None
     if parts.scheme in SCHEMES and not bucket:
         raise LakeNotFoundError(
-            f"The URL of an object store must name a bucket, as 's3://bucket/flowers' does, but it "
-            f"is {url!r}."
+            "The URL of an object store must name a bucket, for example 's3://bucket/flowers', but "
+            f"it is {url!r}."
         )
     match parts.scheme:
         case "s3":
@@ -143,12 +143,12 @@ def _store(
         if name not in known:
             raise OptionError(
                 f"storage_options must be arguments of {open_store.__name__}, but {brief(name)} is "
-                f"not one of them. Known: {', '.join(known)}."
+                f"not one of them. The arguments are {', '.join(known)}."
             )
     try:
         return cast("compiled.Storage", open_store(**place, **options))
     except (TypeError, ValueError) as error:
         raise OptionError(
-            f"storage_options must be valid arguments of {open_store.__name__}, but {error}. See "
+            f"storage_options must be valid arguments of {open_store.__name__}: {error}. See "
             "https://icechunk.io/en/stable/storage/."
         ) from error

@@ -34,8 +34,8 @@ from deeplake_lite.storage.repo.engine import compiled
 from deeplake_lite.storage.repo.failures import (
     LostChunksError,
     MissingError,
-    translated,
-    translated_files,
+    translate_errors,
+    translate_file_errors,
 )
 from deeplake_lite.storage.repo.lake_refs import (
     branch_ref,
@@ -46,7 +46,7 @@ from deeplake_lite.storage.repo.lake_refs import (
     tag_ref,
 )
 from deeplake_lite.storage.repo.names import from_engine, to_engine
-from deeplake_lite.storage.repo.places import MEMORY, forget, local_folder, settled, storage_at
+from deeplake_lite.storage.repo.places import MEMORY, absolute_url, forget, local_folder, storage_at
 from deeplake_lite.storage.repo.session import Session
 from deeplake_lite.storage.repo.settings import settings
 from deeplake_lite.storage.repo.staging import (
@@ -56,7 +56,7 @@ from deeplake_lite.storage.repo.staging import (
     staging,
 )
 from deeplake_lite.storage.repo.turns import lock_in_turn
-from deeplake_lite.storage.repo.vacuums import kept, pinned
+from deeplake_lite.storage.repo.vacuums import keep_version, pin_versions
 from deeplake_lite.storage.repo.witnesses import new_identity
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Repository:
     def __init__(
         self, url: str, repository: compiled.PyRepository, limits: Limits = DEFAULT_LIMITS
     ) -> None:
-        self.url, self.limits = settled(url), limits
+        self.url, self.limits = absolute_url(url), limits
         self._repository = repository
         self.checks_reads = False
         """Whether every read is verified against checksums and hashes."""
@@ -119,7 +119,7 @@ class Repository:
                 raise
             return
         finish_replacement(folder)
-        with translated_files():
+        with translate_file_errors():
             folder = folder.resolve()
             if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
                 check_replaceable(folder, overwrite=overwrite)
@@ -135,7 +135,7 @@ class Repository:
     @classmethod
     def _create(cls, url: str, options: Mapping[str, object] | None) -> Repository:
         storage = storage_at(url, options)
-        with translated():
+        with translate_errors():
             if compiled.PyRepository.exists(storage):
                 hint = ", or replace it with overwrite=True" if url.startswith(MEMORY) else ""
                 raise ExistsError(
@@ -162,7 +162,7 @@ class Repository:
                 and (folder.is_file() or any(folder.iterdir()))
             ):
                 raise LakeNotFoundError(
-                    f"There is no lake at {url!r}, only other files. Check the path."
+                    f"There is no lake at {url!r}, but there are other files. Check the path."
                 )
             raise LakeNotFoundError(
                 f"There is no lake at {url!r}. "
@@ -172,7 +172,7 @@ class Repository:
             for name in ("config.yaml", "refs/branch.main/ref.json"):
                 check_regular(folder / name)
         storage = storage_at(url, options)
-        with translated():
+        with translate_errors():
             return cls(url, compiled.PyRepository.open(storage), limits)
 
     @classmethod
@@ -184,7 +184,7 @@ class Repository:
             return (folder / "refs").is_dir()
         if url.startswith(MEMORY):
             return False
-        with translated():
+        with translate_errors():
             return bool(compiled.PyRepository.exists(storage_at(url, options)))
 
     @property
@@ -201,7 +201,7 @@ class Repository:
     def reader(self, snapshot_id: str) -> Session:
         """Return a session that reads one version."""
         self._check_files(snapshot_id)
-        with translated():
+        with translate_errors():
             session = self._repository.readonly_session(snapshot_id=snapshot_id)
         self._check_identity(snapshot_id)
         return Session(session, self._files_of(snapshot_id))
@@ -244,7 +244,7 @@ class Repository:
         """
         if local_folder(self.url) is None and not self.checks_reads:
             return
-        with translated():
+        with translate_errors():
             stored = self._repository.lookup_snapshot(snapshot_id)
         if stored.id != snapshot_id:
             raise DamagedError(
@@ -261,7 +261,7 @@ class Repository:
         """
         folder = local_folder(self.url)
         if folder is not None and (folder / "refs").is_dir():
-            with translated_files():
+            with translate_file_errors():
                 for name in os.listdir(folder / "refs"):
                     check_regular(folder / "refs" / name / "ref.json")
 
@@ -274,21 +274,21 @@ class Repository:
         """
         self._check_refs()
         if (folder := local_folder(self.url)) is not None:
-            with translated_files():
+            with translate_file_errors():
                 for kind in ("snapshots", "transactions", "manifests", "chunks"):
                     check_all_regular(folder / kind)
 
     def inspect(self, snapshot_id: str) -> dict[str, Any]:
         """Return the engine's description of a snapshot, including its manifests and nodes."""
         self._check_files(snapshot_id)
-        with translated():
+        with translate_errors():
             return dict(json.loads(self._repository.inspect_snapshot(snapshot_id)))
 
     def writer(self, branch: str) -> Session:
         """Return a session that writes on top of a branch's tip."""
         if local_folder(self.url) is not None:
             self._check_files(self.tip(branch))
-        with translated():
+        with translate_errors():
             session = self._repository.writable_session(to_engine(branch))
         self._check_identity(str(session.snapshot_id))
         files = self._files_of(str(session.snapshot_id))
@@ -298,10 +298,10 @@ class Repository:
     def _land(
         self, branch: str, before: str, done: str, begun: datetime, keys: Collection[str]
     ) -> None:
-        """Move a branch to a new version that no branch names yet, if all of its chunks exist.
+        """Move a branch to a new version, which no branch names yet, if all of its chunks exist.
 
-        The version is pinned before its chunks are looked for, as `vacuums` explains. If it is
-        rejected, no branch ever names it.
+        The version is pinned before its chunks are looked up, as `vacuums` explains. If the version
+        is rejected, no branch ever names it.
 
         Raises
         ------
@@ -314,7 +314,7 @@ class Repository:
         """
         with contextlib.ExitStack() as held:
             try:
-                fresh = held.enter_context(kept(self, done, begun))
+                fresh = held.enter_context(keep_version(self, done, begun))
                 fresh.reader(done).check_chunks(keys)
                 # A vacuum that removes old versions also rewrites the parents of the ones it keeps.
                 parent = next(fresh.ancestry(done)).parent
@@ -327,10 +327,10 @@ class Repository:
             if parent != before:
                 raise ConflictError(
                     f"A commit must follow the branch's tip {before}, but a vacuum has truncated "
-                    "the history before this one. Nothing was committed; commit again."
+                    "the history before this commit. Nothing was committed; commit again."
                 )
             try:
-                with translated():
+                with translate_errors():
                     self._repository.reset_branch(to_engine(branch), done, before)
             except ExistsError as error:
                 reason = str(error).rstrip(".")
@@ -344,7 +344,7 @@ class Repository:
         if writer.snapshot_id != snapshot_id:
             # The branch has moved, but the engine only creates writers at the tip of a branch. So
             # a pin, which is a branch, is created at this version for a moment.
-            with self.lock("pins"), pinned(self, [snapshot_id]) as [pin]:
+            with self.lock("pins"), pin_versions(self, [snapshot_id]) as [pin]:
                 writer = self.writer(pin)
         return writer.fork()
 
@@ -356,7 +356,7 @@ class Repository:
 
     def forget_caches(self) -> None:
         """Empty the caches of this handle, after a vacuum has truncated the cached histories."""
-        with translated():
+        with translate_errors():
             self._repository = self._repository.reopen()
         self._newest_files = None
 
@@ -383,7 +383,7 @@ class Repository:
     def add_links(self, links: Iterable[tuple[str, str]]) -> None:
         """Record that versions descend from older ones, given as (older, later).
 
-        The older versions are not deleted as long as the links exist.
+        Vacuums keep the older versions as long as the links exist.
         """
         known = set(self.branch_names())
         for older, later in links:
@@ -403,7 +403,7 @@ class Repository:
         kind, _, name = ref.partition(".")
         self._check_files(refs=[f"{kind}.{to_engine(name)}"])
         find = self._repository.lookup_tag if kind == "tag" else self._repository.lookup_branch
-        with translated():
+        with translate_errors():
             return str(find(to_engine(name)))
 
     def tag_tip(self, name: str) -> str:
@@ -412,12 +412,12 @@ class Repository:
 
     def tag_names(self) -> list[str]:
         """Return the names of all tags."""
-        with translated():
+        with translate_errors():
             return sorted(map(from_engine, self._repository.list_tags()))
 
     def branch_names(self) -> list[str]:
         """Return the names of all branches, including pins, announcements and links."""
-        with translated():
+        with translate_errors():
             return sorted(map(from_engine, self._repository.list_branches()))
 
     def tip(self, branch: str) -> str:
@@ -428,8 +428,8 @@ class Repository:
         VersionNotFoundError
             When there is no such branch.
         DamagedError
-            When the branch's file cannot be read. If all reads are checked, also when the file is
-            lost, or its version differs from its writer's note.
+            When the branch's file cannot be read. If all reads are checked, this is also raised
+            when the file is lost, or when its version differs from its writer's note.
         """
         return self.refs.resolve(branch_ref(branch))
 
@@ -461,7 +461,7 @@ class Repository:
         self._check_files(snapshot_id)
         self.refs.check(branch_ref(name))
         try:
-            with translated():
+            with translate_errors():
                 self._repository.create_branch(to_engine(name), snapshot_id)
         except ExistsError:
             if local_folder(self.url) is not None or self.tip(name) != snapshot_id:
@@ -471,13 +471,13 @@ class Repository:
     def delete_branch(self, name: str) -> None:
         """Delete a branch. Its versions stay until they are vacuumed."""
         self.refs.forget(branch_ref(name))
-        with translated():
+        with translate_errors():
             self._repository.delete_branch(to_engine(name))
         with contextlib.suppress(VersionNotFoundError):
             self.tip(name)  # if the store fails to delete it, the engine only logs the failure
             raise StorageError(
                 f"The store did not delete the branch {name!r}. Check that you may delete "
-                "files in the lake's refs/, then try again."
+                "files in the lake's folder refs/, then try again."
             )
 
     def create_tag(self, name: str, snapshot_id: str) -> None:
@@ -494,7 +494,7 @@ class Repository:
         self._check_files(snapshot_id)
         self.refs.check(tag_ref(name))
         try:
-            with translated():
+            with translate_errors():
                 self._repository.create_tag(to_engine(name), snapshot_id)
         except ExistsError:
             if local_folder(self.url) is not None or self.tags().get(name) != snapshot_id:
@@ -504,7 +504,7 @@ class Repository:
     def delete_tag(self, name: str) -> None:
         """Delete a tag. Its name can never be reused, because the engine leaves a tombstone."""
         self.refs.forget(tag_ref(name))
-        with translated():
+        with translate_errors():
             self._repository.delete_tag(to_engine(name))
 
     def ancestry(self, snapshot_id: str) -> Iterator[Commit]:
@@ -533,7 +533,7 @@ class Repository:
         known which of the cached snapshots is outdated, the whole history is read again.
         """
         try:
-            with translated():
+            with translate_errors():
                 fresh = self._repository.reopen()
             yield from (commit for commit in self._walk(fresh, start) if commit.id not in seen)
         except MissingError as error:
@@ -546,7 +546,7 @@ class Repository:
         """Yield a version and its ancestors. Raises MissingError and DamagedError."""
         seen, expected = set[str](), start
         self._check_files(start)
-        with translated():
+        with translate_errors():
             history = repository.async_ancestry(snapshot_id=start)
             # The object is both an asynchronous and a synchronous iterator.
             for s in cast("Iterator[compiled.SnapshotInfo]", history):
@@ -596,7 +596,7 @@ class Repository:
             return {}
         if (folder := local_folder(self.url)) is not None:
             check_regular(folder / "transactions" / commit.id)
-        with translated():
+        with translate_errors():
             diff = self._repository.diff(from_snapshot_id=commit.parent, to_snapshot_id=commit.id)
         if commit.chunks not in (None, chunks_digest(diff.updated_chunks)):
             raise DamagedError(
@@ -645,7 +645,7 @@ class Repository:
             return contextlib.nullcontext()
         lock = None
         try:
-            with translated_files():
+            with translate_file_errors():
                 lock = lock_in_turn(self.writers_folder(), purpose)
             self._check_refs()
         except BaseException:
@@ -672,6 +672,6 @@ class Repository:
                 f"{'symbolic link' if writers.is_symlink() else 'file'}. Remove it; the next "
                 "writer creates the folder."
             )
-        with translated_files():
+        with translate_file_errors():
             writers.mkdir(exist_ok=True)
         return writers

@@ -36,7 +36,7 @@ from deeplake_lite.storage.repo.failures import (
     LostChunksError,
     MissingError,
     reason_of,
-    translated,
+    translate_errors,
 )
 from deeplake_lite.storage.repo.forks import use_engine
 from deeplake_lite.storage.repo.lake_refs import branch_ref
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 IN_FLIGHT = 16
 """Maximum number of simultaneous requests to the engine."""
 
-NAMED_AT_ONCE = 1_000
+LISTED_INDICES = 1_000
 """Number of chunk indices that the engine returns at a time."""
 
 READERS = 4
@@ -99,7 +99,8 @@ class Session:
     is_fork : bool
         Whether the session only collects chunks for another session.
     refs : CheckedRefs, optional
-        The branches, which are compared with their notes, and in which commits are noted.
+        The branches and the notes on them. A commit compares its branch with the note on it, and
+        then updates the note.
     land : callable, optional
         Moves a branch on an object store to the version that a long-running session has written.
         It is called with the branch, its previous version, the new version, the session's start
@@ -138,7 +139,13 @@ class Session:
         return str(self._session.snapshot_id)
 
     async def get(self, key: str, most: int = MOST_BYTES) -> memoryview | None:
-        """Return the bytes under `key`, at most `most` of them, or None if there are none."""
+        """Return the bytes under `key`, or None if there are none.
+
+        Raises
+        ------
+        DamagedError
+            When a chunk file has more than `most` bytes.
+        """
         path, is_chunk, indices = key.partition("/c/")
         files = self._files  # another task may call `delete_tree`, which sets it to None
         if files is not None and is_chunk and key not in self._written:
@@ -231,14 +238,14 @@ class Session:
 
     @contextlib.contextmanager
     def _engine(self) -> Iterator[None]:
-        """Translate errors of the engine, and keep it from opening a pipe in place of its snapshot.
+        """Translate the engine's errors, and reject a pipe in place of the session's snapshot.
 
         The engine reads the snapshot when it first needs it, perhaps long after the session has
-        begun, so the check is made before every call.
+        begun, so the snapshot is checked before every call.
         """
         if self._guard is not None:
             self._guard()
-        with translated():
+        with translate_errors():
             yield
 
     async def _get(self, key: str, part: tuple[int, int] | None) -> memoryview | None:
@@ -423,7 +430,7 @@ class Session:
 
     @property
     def _age(self) -> float:
-        """Seconds since this session or the oldest one merged into it began."""
+        """Seconds since this session began, or the oldest session that was merged into it."""
         # The larger age is used, because one clock may be set back, and the other may stop while
         # the machine sleeps.
         begun, monotonic = self._begun
@@ -460,7 +467,7 @@ class Session:
             return self._session.status().updated_chunks
 
     async def lost_chunks(self, arrays: Mapping[str, Sequence[Extents]]) -> list[str]:
-        """Return the keys of chunks that manifests of the given arrays name, but that are missing.
+        """Return the keys of missing chunks that the manifests of the given arrays list.
 
         Parameters
         ----------
@@ -476,8 +483,8 @@ class Session:
         for path, manifests in arrays.items():
             for extents in manifests:  # reading a chunk fails if its manifest is missing
                 await self._get(chunk_key(path, [start for start, _ in extents]), (0, 1))
-            with translated():
-                async for batch in self._session.chunk_coordinates(f"/{path}", NAMED_AT_ONCE):
+            with translate_errors():
+                async for batch in self._session.chunk_coordinates(f"/{path}", LISTED_INDICES):
                     keys += [chunk_key(path, chunk) for chunk in batch]
         return await self._find_lost(keys)
 
@@ -505,8 +512,8 @@ class Session:
            a version that no branch names, and a vacuum deletes it.
         2. The engine moves the branch, if it is still at the previous version (compare-and-swap).
            From here on the commit exists, even if its reply is lost (see `Table.landed`).
-        3. The new version is noted. If the process is killed before, the note of an older version
-           stays, which all readers of notes allow (see `witnesses`).
+        3. The note on the branch is updated. If the process is killed before that, the note names
+           an older version, which all readers of notes allow (see `witnesses`).
 
         Raises
         ------
@@ -519,11 +526,12 @@ class Session:
             When the store rejects the commit, or its reply is lost. The commit may have succeeded
             nevertheless.
         DamagedError
-            When the branch is not where its last writer left it. A commit would hide the damage.
+            When the branch's version differs from its last writer's note. A commit would hide the
+            damage.
         """
         use_engine()
-        # The version records its branch and a digest of its chunks, so that `verify` notices a
-        # reference that was copied from another branch, and a chunk that took another's place.
+        # The version records its branch and a digest of its chunks, so that `verify` detects a
+        # reference that was copied from another branch, and a chunk that replaced another one.
         branch, before = from_engine(str(self._session.branch)), self.snapshot_id
         own = {BRANCH: branch, CHUNKS: chunks_digest(self._updated_chunks())}
         identity = ""
@@ -559,13 +567,14 @@ class Session:
         a commit must check that they exist, at a time when no vacuum can delete them any longer.
 
         On a local folder, the writers' lock excludes vacuums, but one may have run since the
-        chunks of forks were written. These chunks are always looked for, because their age is not
+        chunks of forks were written. These chunks are always looked up, because their age is not
         reliable: clocks are set back, and the clock of a file system may differ from ours.
 
-        On an object store there is no such lock, and looking for a chunk takes a request. A young
-        session is trusted, as no vacuum deletes objects of its age. The version of an old session
-        is first written without moving the branch. `Repository._land` pins the version, waits for
-        vacuums that may have started before that, looks for all chunks, and then moves the branch.
+        On an object store there is no such lock, and looking up a chunk takes a request. A young
+        session is trusted, because no vacuum deletes objects of its age. The version of an old
+        session is first written without moving the branch. `Repository._land` pins the version,
+        waits for vacuums that may have started before that, looks up all chunks, and then moves the
+        branch.
         """
         if self._land is None:
             self.check_chunks(self._merged)

@@ -16,7 +16,7 @@ killed while it             left behind
 ==========================  ===================================================================
 writes the new lake         the old lake in place; `clear_staged` removes the staging folder
 renames                     no lake in place: the next process renames the new one to the target
-removes the old lake        the new lake in place; `clear_staged` removes the rest of the old one
+removes the old lake        the new lake in place; `clear_staged` removes what is left of the old
 ==========================  ===================================================================
 """
 
@@ -30,7 +30,7 @@ from uuid import uuid4
 
 from deeplake_lite.errors import ExistsError
 from deeplake_lite.lazy import LazyModule
-from deeplake_lite.storage.repo.failures import translated_files
+from deeplake_lite.storage.repo.failures import translate_file_errors
 from deeplake_lite.storage.repo.locks import take_lock
 
 if TYPE_CHECKING:
@@ -83,16 +83,16 @@ def staging(folder: Path) -> Iterator[Path]:
     Meanwhile, the lock next to it is held, so that other processes know that the creator is alive.
     """
     staged = folder.with_name(f".{folder.name}-{uuid4().hex[:8]}")
-    with translated_files(creates=True):
+    with translate_file_errors(creates=True):
         folder.parent.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as held:
-        with translated_files(creates=True):
+        with translate_file_errors(creates=True):
             held.enter_context(_held(staged))
         try:
-            with translated_files(creates=True):
+            with translate_file_errors(creates=True):
                 staged.mkdir()  # if the engine has to create it and cannot, it panics
             yield staged
-            with translated_files(creates=True):
+            with translate_file_errors(creates=True):
                 _put_in_place(staged, folder)
         except BaseException:
             remove_unmade(staged)
@@ -104,7 +104,7 @@ def finish_replacement(folder: Path) -> None:
 
     If that process is still alive, wait for it. If there is a lake in `folder`, do nothing.
     """
-    with translated_files():
+    with translate_file_errors():
         if (folder / "refs").is_dir() or not folder.parent.is_dir():
             return
         folder = folder.resolve()
@@ -117,7 +117,7 @@ def finish_replacement(folder: Path) -> None:
 
 def clear_staged(folder: Path) -> None:
     """Remove the staging folders that killed processes left next to `folder`."""
-    with translated_files():
+    with translate_file_errors():
         folder = folder.resolve()
         for staged in _staged(folder):
             with contextlib.suppress(TimeoutError), _held(staged, timeout=0):
@@ -164,7 +164,7 @@ def _old(staged: Path) -> Path:
 
 
 def _staged(folder: Path) -> set[Path]:
-    """Return a target's staging folders of which the folder, lock or old lake is left."""
+    """Return the staging folders of a target whose folder, lock or old lake still exists."""
     pattern = re.compile(rf"(\.{re.escape(folder.name)}-[0-9a-f]{{8}})(-old|\.lock)?")
     matches = (pattern.fullmatch(path.name) for path in folder.parent.iterdir())
     return {folder.with_name(match[1]) for match in matches if match}

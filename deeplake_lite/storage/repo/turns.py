@@ -9,7 +9,7 @@ and keeps it locked until it has the lock::
     commit-00000000001792….ticket   locked by C, which waits for the ticket of B
     commit-line.lock                held for a moment to draw or list tickets
 
-A writer waits for the ticket just before its own. If that disappears, because its owner has got the
+A writer waits for the ticket just before its own. If that disappears, because its owner has the
 lock or has died, the writer looks again, until no earlier ticket is left. Then it waits for the
 lock itself. The operating system releases the locks of a process that dies, so the next in line
 continues at once and removes its ticket. Tickets are drawn and listed under a lock of their own, so

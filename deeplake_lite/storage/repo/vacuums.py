@@ -6,8 +6,8 @@ for the other, so that at least one of them sees the other::
 
     writer that names an old version          vacuum
     1. creates a pin for the version          1. creates its announcement
-    2. waits for vacuums that were announced  2. reads all names, and keeps those versions
-    3. checks that everything is there        3. deletes everything else that is old
+    2. waits for vacuums that were announced  2. reads all names, and keeps their versions
+    3. checks that everything still exists    3. deletes everything else that is old
     4. moves the branch, deletes the pin      4. deletes its announcement
 
 If the pin comes before step 2 of the vacuum, the vacuum keeps the version. If it comes later, the
@@ -24,9 +24,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from deeplake_lite.errors import DamagedError, LakeError, StorageError, VersionNotFoundError
-from deeplake_lite.storage.garbage import count, files_of, missing
+from deeplake_lite.htypes.words import counted
+from deeplake_lite.storage.garbage import count_files, files_of, missing_files
 from deeplake_lite.storage.repo.engine import package
-from deeplake_lite.storage.repo.failures import MissingError, translated
+from deeplake_lite.storage.repo.failures import MissingError, translate_errors
 from deeplake_lite.storage.repo.lake_refs import (
     branch_ref,
     is_link,
@@ -52,7 +53,7 @@ ROOT = "1CECHNKREP0F1RSTCMT0"
 
 
 @contextlib.contextmanager
-def pinned(repository: Repository, snapshot_ids: Iterable[str]) -> Iterator[list[str]]:
+def pin_versions(repository: Repository, snapshot_ids: Iterable[str]) -> Iterator[list[str]]:
     """Pin versions so that they do not expire, and provide the names of the pins."""
     names = {pin_name(datetime.now(UTC)): i for i in snapshot_ids}
     try:
@@ -65,19 +66,19 @@ def pinned(repository: Repository, snapshot_ids: Iterable[str]) -> Iterator[list
 
 
 @contextlib.contextmanager
-def kept(
+def keep_version(
     repository: Repository, snapshot_id: str, begun: datetime | None = None
 ) -> Iterator[Repository]:
     """Protect a version from vacuums while a branch or tag for it is created.
 
     On a local folder the caller holds the writers' lock, so no vacuum is running. On an object
     store the version is pinned. A vacuum that starts later sees the pin. A vacuum that is already
-    running may not have seen it, so this waits until it has ended. The provided handle has an
-    empty cache, so that it does not find deleted objects.
+    running may not have seen the pin, so this function waits until that vacuum has ended. The
+    provided handle has an empty cache, so that it does not return deleted objects.
 
     If no branch or tag leads to the version, earlier vacuums may have deleted parts of it, for
-    example chunks that are older than its snapshot. So this checks that all of its files and its
-    ancestors exist, unless `begun` is given: then the caller knows what to look for.
+    example chunks that are older than its snapshot. So this function checks that all of its files
+    and its ancestors exist, unless `begun` is given: then the caller checks them.
 
     Parameters
     ----------
@@ -86,8 +87,8 @@ def kept(
     snapshot_id : str
         The version.
     begun : datetime, optional
-        When the version's first object was written. This does not wait for vacuums that spare
-        objects of that age.
+        When the version's first object was written. Vacuums that spare objects of that age are not
+        waited for.
 
     Raises
     ------
@@ -129,7 +130,7 @@ def _tips(repository: Repository) -> set[str]:
 
 
 def _check_whole(repository: Repository, snapshot_id: str) -> None:
-    """Reject a version if a vacuum has deleted a part of it. Versions that names lead to are safe.
+    """Reject a version if a vacuum has deleted a part of it. Versions with a name are complete.
 
     Raises
     ------
@@ -148,15 +149,17 @@ def _check_whole(repository: Repository, snapshot_id: str) -> None:
             }
             lost = run(repository.reader(snapshot_id).lost_chunks(arrays))
         else:
-            lost = sorted(missing(folder, [repository.inspect(snapshot_id)]))
+            lost = sorted(missing_files(folder, [repository.inspect(snapshot_id)]))
     except DamagedError as error:
         raise VersionNotFoundError(
-            f"Version {snapshot_id!r} no longer exists: {error.finding}."
+            f"Version {snapshot_id!r} no longer exists: {error.finding}. Choose a version that a "
+            "branch or tag leads to; see ds.log()."
         ) from error
     if lost:
         raise VersionNotFoundError(
-            f"The version {snapshot_id!r} is no longer complete: {len(lost):,} of its files, "
-            f"such as {lost[0]!r}, do not exist."
+            f"Version {snapshot_id!r} is no longer complete, because a vacuum has deleted "
+            f"{counted(len(lost), 'file')} of it, such as {lost[0]!r}. Choose a version that a "
+            "branch or tag leads to; see ds.log()."
         )
 
 
@@ -167,8 +170,8 @@ def _named(repository: Repository) -> set[str]:
 
 
 @contextlib.contextmanager
-def announced(repository: Repository, limit: datetime) -> Iterator[None]:
-    """Announce a vacuum to writers on an object store. It must not read the names earlier.
+def announce_vacuum(repository: Repository, limit: datetime) -> Iterator[None]:
+    """Announce a vacuum to writers on an object store. The vacuum must not read names before that.
 
     Parameters
     ----------
@@ -185,7 +188,7 @@ def announced(repository: Repository, limit: datetime) -> Iterator[None]:
     try:
         yield
     finally:
-        with contextlib.suppress(LakeError):  # if this fails, it counts as dead after a day
+        with contextlib.suppress(LakeError):  # if this fails, the vacuum counts as dead after a day
             repository.delete_branch(name)
 
 
@@ -202,9 +205,9 @@ def _await_vacuums(repository: Repository, begun: datetime | None) -> None:
             return
         time.sleep(POLL_SECONDS)
     raise StorageError(
-        "Old transactions and versions must wait until a vacuum has finished, but one that began "
-        f"at {made_at(at_work[0]):%Y-%m-%d %H:%M:%S} UTC is still running. Nothing was changed: "
-        "try again later. If the vacuum was killed, delete the file "
+        "Old transactions and versions must wait until a vacuum has finished, but the vacuum that "
+        f"began at {made_at(at_work[0]):%Y-%m-%d %H:%M:%S} UTC is still running. Nothing was "
+        "changed: try again later. If that vacuum was killed, delete the file "
         f"refs/branch.{at_work[0]}/ref.json in the lake, or wait until the next day."
     )
 
@@ -212,9 +215,9 @@ def _await_vacuums(repository: Repository, begun: datetime | None) -> None:
 def unpin(repository: Repository, older_than: datetime) -> None:
     """Delete the pins of dead processes. The caller holds the writers' lock.
 
-    On a local folder, a process holds the lock for pins as long as it needs a pin. So whoever else
-    gets the lock knows that all pins are left from dead processes. On an object store, dead
-    processes cannot be recognized, so pins older than `older_than` are deleted.
+    On a local folder, a process holds the lock for pins as long as it needs a pin. So another
+    process that gets the lock knows that all pins are left from dead processes. On an object store,
+    dead processes cannot be recognized, so pins older than `older_than` are deleted.
     """
     local = local_folder(repository.url) is not None
     with repository.lock("pins"):
@@ -228,7 +231,7 @@ def expire(repository: Repository, older_than: datetime) -> set[str]:
     """Drop older versions from the history, except those that a branch or tag names."""
     repository._check_objects()
     repository.check_histories()
-    with translated():
+    with translate_errors():
         return set(repository._repository.expire_snapshots(older_than))
 
 
@@ -236,7 +239,7 @@ def collect(repository: Repository, older_than: datetime, *, dry_run: bool) -> d
     """Delete old objects that no version needs; return the counts."""
     repository._check_objects()
     repository.check_histories()
-    with translated():
+    with translate_errors():
         engine = package().Repository(repository._repository)  # its method limits the memory
         s = engine.garbage_collect(older_than, dry_run=dry_run)
     return {
@@ -248,7 +251,10 @@ def collect(repository: Repository, older_than: datetime, *, dry_run: bool) -> d
 
 
 def would_free(
-    repository: Repository, expiring: Iterable[str], kept: Iterable[str], older_than: datetime
+    repository: Repository,
+    expiring: Iterable[str],
+    kept: Iterable[str],
+    older_than: datetime,
 ) -> dict[str, int]:
     """Return by how much the counts of `collect` would rise if some versions had expired.
 
@@ -257,5 +263,5 @@ def would_free(
     folder = local_folder(repository.url)
     if folder is None:
         return {}
-    gone, needed = (files_of(folder, map(repository.inspect, ids)) for ids in (expiring, kept))
-    return count(folder, gone - needed, older_than)
+    freed, needed = (files_of(folder, map(repository.inspect, ids)) for ids in (expiring, kept))
+    return count_files(folder, freed - needed, older_than)

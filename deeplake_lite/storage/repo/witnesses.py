@@ -1,8 +1,8 @@
-"""Notes on the version that each branch and tag of a local lake named when it was last written.
+"""Notes on branches and tags of a local lake: the version that each last writer recorded.
 
 The file of a branch or tag may get lost, or be replaced with another branch's file or with an old
-copy, and the lake would still open. So writers also note the version elsewhere. A process may be
-killed between any two steps, but the remains never look like damage:
+copy, and the lake would still open. So writers also record the version in a second file, the note.
+A process may be killed between any two steps, but the files that it leaves never look like damage:
 
 ============================  =======================  =========================================
 operation                     killed after             left behind
@@ -41,7 +41,7 @@ MOST_BYTES = 4_096
 
 
 class Note(NamedTuple):
-    """The version at which a writer left a branch or tag."""
+    """The version that a writer has recorded for a branch or tag."""
 
     version: str
     """Snapshot id of the version."""
@@ -107,7 +107,7 @@ class Witnesses:
         )
 
     def _path(self, ref: str) -> Path:
-        """Return the path of a note, which contains a digest, as a ref's name may be too long."""
+        """Return the path of a note. It contains a digest, because a ref's name may be too long."""
         name = ref.encode(errors="surrogatepass")  # users may pass any string
         return self._folder / f"{xxhash.xxh3_64_hexdigest(name)}{SUFFIX}"
 

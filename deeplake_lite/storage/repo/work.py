@@ -13,7 +13,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.outcome import Outcome
-from deeplake_lite.storage.repo.failures import translated
+from deeplake_lite.storage.repo.failures import translate_errors
 from deeplake_lite.storage.repo.forks import use_engine
 from deeplake_lite.storage.repo.loop import event_loop
 
@@ -25,7 +25,7 @@ type Work[T] = Coroutine[Any, Any, T]
 """A coroutine that this library's event loop can run."""
 
 INSISTING = 3
-"""Number of further interrupts after which work that does not stop is left running."""
+"""Number of interrupts during `Running.stop` after which the work is left running."""
 
 
 def run[T](work: Work[T]) -> T:
@@ -50,8 +50,8 @@ def run[T](work: Work[T]) -> T:
         running.stop()
         raise
     finally:
-        # The traceback of an error refers to this frame, and `running` to the error: without this,
-        # both would live until the garbage collector finds the cycle.
+        # The traceback of an error refers to this frame, and `running` to the error. Without this
+        # line, both would live until the garbage collector finds the cycle.
         del running
 
 
@@ -91,7 +91,7 @@ class Running[T]:
     def result(self) -> T:
         """Wait for the result and return it. Raises the same errors as `run`."""
         try:
-            with translated():
+            with translate_errors():
                 return self._outcome.result()
         finally:
             del self  # as in `run`

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.htypes.words import counted
 from deeplake_lite.schema import Field
 from deeplake_lite.widget.edits import inputs
 from deeplake_lite.widget.images.classes import class_column
@@ -83,8 +84,8 @@ class BoxClasses:
         numbers = [*(sent or []), *now[MOST:]]
         if len(numbers) != drawn:
             raise InvalidValueError(
-                f"Each box must have one class, but the row would have {drawn:,} boxes and "
-                f"{len(numbers):,} classes. Draw the box again.",
+                f"Each box must have one class, but the row would have {counted(drawn, 'box')} and "
+                f"{counted(len(numbers), 'class')}. Draw the box again.",
                 column=self.field.name,
             )
         return inputs.to_cell(self.field, numbers)
@@ -101,7 +102,7 @@ class BoxClasses:
         elif self.value is None:
             reason = "the boxes have no classes"
         else:
-            reason = f"the row has {boxes:,} boxes but {len(self.value):,} classes"
+            reason = f"the row has {counted(boxes, 'box')} but {counted(len(self.value), 'class')}"
         return (
             f"To add, remove or label boxes, each box must have one class, but {reason}. Set both "
             "columns in Python first, with ds.update(rows, {…})."
@@ -135,7 +136,7 @@ def about_classes(
 ) -> dict[str, object] | None:
     """Describe the classes of a row's boxes for the page: column, names and numbers.
 
-    Returns None for a computed column, and for boxes without classes.
+    Return None for a computed column, and for boxes without classes.
     """
     stored = stored_field(pending.host.shown.view, f)
     marks = None if stored is None else by_id(ds.schema, stored.id)

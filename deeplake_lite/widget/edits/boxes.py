@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes import Htype
 
 DIGITS = 9
-"""Decimal digits to which boxes are compared, as moving a box back and forth rounds it."""
+"""Number of decimal digits that are compared, because moving a box back and forth rounds it."""
 
 
 def boxes_from(
@@ -85,7 +85,7 @@ def _unmoved(
     before, now = list(_keys(shown["boxes"] if shown else [])), list(_keys(drawn))
     stayed = [at for at, (box, old) in enumerate(zip(now, before, strict=False)) if box == old]
     yield from zip(stayed, stayed, strict=True)
-    # Boxes after a removed one have other indices, so match the rest by their corners.
+    # Boxes after a removed one have other indices, so match the remaining ones by their corners.
     unmatched: dict[tuple[float, ...], list[int]] = {}
     for number in sorted({*range(len(before))} - {*stayed}):
         unmatched.setdefault(before[number], []).append(number)

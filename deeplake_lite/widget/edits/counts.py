@@ -8,6 +8,7 @@ import numpy as np
 
 from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.htypes.words import counted, plural
 from deeplake_lite.widget.edits.inputs import to_cells
 from deeplake_lite.widget.edits.staged import Staged
 from deeplake_lite.widget.images.classes import pairs_of
@@ -102,9 +103,9 @@ def _check(
         if mark_count != class_count and matched:
             raise InvalidValueError(
                 f"a row must have one class in {classes.name!r} for each item in {marks.name!r}, "
-                f"but it would have {_count_text(class_count)} and {_count_text(mark_count)}. Edit "
-                "the boxes in the detail panel, or set both columns in Python with "
-                "ds.update(rows, {…}).",
+                f"but it would have {_count_text(class_count, 'class')} and "
+                f"{_count_text(mark_count, 'item')}. Edit the boxes in the detail panel, or set "
+                "both columns in Python with ds.update(rows, {…}).",
                 column=classes.name,
             )
 
@@ -115,5 +116,5 @@ def _counts(staged: Staged, f: Field, ids: Ids, stored: list[object]) -> list[in
     return [None if cell is None else len(cell) for cell in staged.after(f.id, ids, cells)]
 
 
-def _count_text(count: int | None) -> str:
-    return "null" if count is None else f"{count:,}"
+def _count_text(count: int | None, noun: str) -> str:
+    return f"null for the {plural(2, noun)}" if count is None else counted(count, noun)

@@ -18,6 +18,7 @@ from deeplake_lite.errors import (
 from deeplake_lite.htypes.words import counted
 from deeplake_lite.lazy import LazyModule
 from deeplake_lite.widget import fields
+from deeplake_lite.widget.browser_state import branch_of
 from deeplake_lite.widget.edits import journal, writing
 from deeplake_lite.widget.edits.counts import check_counts, dependents
 from deeplake_lite.widget.edits.parsing import EditParser
@@ -25,7 +26,6 @@ from deeplake_lite.widget.edits.pending import Pending
 from deeplake_lite.widget.edits.staged import Edit, Staged, rows_of
 from deeplake_lite.widget.handles import handle_of
 from deeplake_lite.widget.messages import problem_of
-from deeplake_lite.widget.shown import branch_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -137,19 +137,19 @@ class Editing:
         text = (
             f"Boxes and classes must match, so these edits were dropped as well: {listed}{more}. "
         )
-        self._host.tell({"type": "note", "text": f"{text}Undo restores all of them."})
+        self._host.notify({"type": "note", "text": f"{text}Undo restores all of them."})
 
     def discard(self) -> None:
         """Drop all staged edits for good."""
         self._clear()
-        self._host.tell({"type": "changed"})
+        self._host.notify({"type": "changed"})
 
     def check_none(self, purpose: str) -> None:
         """Reject an action that would lose staged edits. Raises UncommittedError."""
         if len(self.staged):
             raise UncommittedError(
-                f"{len(self.staged):,} edits are staged. Before {purpose}, commit them with "
-                "w.commit('…') or drop them with w.discard()."
+                f"The browser has staged edits ({len(self.staged):,}). Before {purpose}, commit "
+                "them with w.commit('…') or drop them with w.discard()."
             )
 
     def check_moves(self, view: View) -> None:
@@ -229,7 +229,7 @@ class Editing:
             f"Edits of {rows} were not restored, because branch {ds.current_branch!r} no longer "
             f"has {them}. The draft keeps these edits until you discard it."
         )
-        self._host.tell({"type": "note", "text": text})
+        self._host.notify({"type": "note", "text": text})
 
     def _check_compatible(self, ds: Dataset, edits: list[Edit]) -> None:
         """Reject a draft whose boxes or classes do not match the staged ones.
@@ -242,7 +242,7 @@ class Editing:
             raise InvalidValueError(
                 f"The draft contradicts the edits that are staged here: {error.args[0]} "
                 "Commit or discard the staged edits first, with w.commit('…') or w.discard(), then "
-                "restore the draft, which stays."
+                "restore the draft. It is kept until then."
             ) from None
 
     def _restore(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
@@ -266,7 +266,7 @@ class Editing:
     def _record(self, line: dict[str, object]) -> None:
         """Record a step on disk, so that it can be restored after the kernel ends.
 
-        If that fails, the user is told once, and later steps are not recorded.
+        If that fails, the page shows a message once, and later steps are not recorded.
         """
         folder = journal.folder_of(self._host.shown.base.url)
         if folder is None or not self._is_recorded:
@@ -281,10 +281,8 @@ class Editing:
             reason = f"{error!s:.200}"
         if reason:
             self._is_recorded = False
-            text = (
-                f"Edits from here on are lost if the kernel restarts: {reason}. Commit them soon."
-            )
-            self._host.tell({"type": "note", "text": text})
+            text = f"Edits from now on are lost if the kernel restarts: {reason}. Commit them soon."
+            self._host.notify({"type": "note", "text": text})
 
     def _clear(self) -> None:
         """Forget the staged edits, here and on disk."""
@@ -302,7 +300,7 @@ class Editing:
         """Commit the staged edits as a version, and show it."""
         ds = self._dataset()
         if not len(self.staged):
-            self._host.tell({"type": "note", "text": "Nothing to commit."})
+            self._host.notify({"type": "note", "text": "Nothing to commit."})
             return writing.CommitResult(ds.version, 0)
         self._message = message
         result = writing.write(ds, self.staged, self._message, on_conflict)
@@ -325,7 +323,7 @@ class Editing:
             "These edits were not written, because another writer removed their rows or columns: "
             f"{listed}{more}."
         )
-        self._host.tell({"type": "note", "text": text})
+        self._host.notify({"type": "note", "text": text})
 
     def _commit(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
         return self._commit_reply(fields.text(request, "message", ""), "raise")
@@ -373,7 +371,7 @@ class Editing:
     def _dataset(self) -> Dataset:
         """Return the dataset to which edits are written, on the shown branch.
 
-        Raises the same errors as `handle_of` and `Shown.check_branch`.
+        Raises the same errors as `handle_of` and `BrowserState.check_branch`.
         """
         self._host.shown.check_branch()
         view = self._host.shown.handle

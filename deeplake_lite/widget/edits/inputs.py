@@ -236,7 +236,8 @@ def check_compatible(f: Field, source: Field) -> None:
     if not source.htype.browser.editable or not same_places:
         raise SchemaError(
             f"Column {f.name!r} is {f.htype}, which does not accept the values of column "
-            f"{source.name!r}, {source.htype}. Change it in Python with ds.update(rows, {{…}})."
+            f"{source.name!r}, which is {source.htype}. Set the values in Python with "
+            "ds.update(rows, {…})."
         )
 
 
@@ -336,7 +337,7 @@ def _parse(dtype: str, text: str) -> object:
             case _:
                 return _whole(text)
     except (ValueError, KeyError):
-        kind = "true or false" if dtype == "bool" else "a number that it can hold"
+        kind = "true or false" if dtype == "bool" else f"a number that {dtype} can represent"
         raise InvalidValueError(
             f"the value must be {dtype}, but it is {brief(text)}. Type {kind}."
         ) from None

@@ -94,7 +94,7 @@ class Pending:
         return [i for i, name in columns if writing.is_target(stored, i, name)]
 
     def _hidden_columns(self, shown: Mapping[str, Collection[str]]) -> dict[str, str]:
-        """Return the ids of edited columns that are not shown, by names unused in the result."""
+        """Return the ids of edited columns that are not shown, by names that the result lacks."""
         known = {field_id for ids in shown.values() for field_id in ids}
         names, hidden = self.names(), {}
         for field_id in self.staged.columns():

@@ -66,7 +66,7 @@ class Collision:
 
     @property
     def conflict(self) -> Conflict:
-        """The collision as a conflict, as listed by the errors of datasets."""
+        """The collision in the form in which `ConflictError` lists conflicts."""
         reason = f"ours {self.ours}, theirs {self.theirs}"
         return Conflict(self.kind, self.column, self.row_id, reason, (self.field_id,))
 
@@ -155,9 +155,9 @@ def check_own_edits(ds: Dataset) -> None:
     """
     if status := ds.status():
         raise UncommittedError(
-            f"The dataset has uncommitted edits of its own ({status}), which this commit would "
-            "include. Commit them first with ds.commit('…'), or drop them with ds.discard(). "
-            "Edits staged in the browser are kept."
+            f"The dataset has uncommitted edits that were made outside the browser ({status}), "
+            "and this commit would include them. Commit them first with ds.commit('…'), or drop "
+            "them with ds.discard(). Edits staged in the browser are kept."
         )
 
 

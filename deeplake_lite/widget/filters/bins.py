@@ -27,8 +27,8 @@ _STEPS = {"ns": 1, "us": 1, "ms": 1000, "s": 10**6, "m": 60 * 10**6, "h": 3600 *
 """Microseconds in each unit of a time column, but at least 1. Coarser units use whole days."""
 
 _HUGE, _LEAST = 1e308, 1e-300
-"""Limits near which floats end: edges from `_HUGE` on are not rounded, widths are at least
-`_LEAST`."""
+"""Limits near the ends of the range of floats: edges from `_HUGE` on are not rounded, and widths
+are at least `_LEAST`."""
 
 _DAYS = 86_400 * 10**6
 _MOST_MICROSECONDS = 2**63 - 1

@@ -19,16 +19,16 @@ from deeplake_lite.query.parse.names import literal
 from deeplake_lite.query.parse.parsing import parse
 from deeplake_lite.widget.filters.bins import EXACT
 from deeplake_lite.widget.filters.querytext import (
+    are_equal,
     clause,
     condition_of,
     conjuncts,
     inner_of,
-    joined,
-    same,
+    join_conditions,
     takes_conditions,
-    unwrapped,
+    unwrap_query,
     with_clause,
-    wrapped,
+    wrap_query,
 )
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ KINDS: tuple[FacetKind, ...] = get_args(FacetKind.__value__)
 _RANGES = ("numbers", "times")
 
 
-def filtered(
+def filter_query(
     text: str,
     expression: str,
     kind: FacetKind,
@@ -75,22 +75,22 @@ def filtered(
 
     Examples
     --------
-    >>> text = filtered("", "label", "classes", "set", ["rose"], columns=["label", "x"])
+    >>> text = filter_query("", "label", "classes", "set", ["rose"], columns=["label", "x"])
     >>> text
     "SELECT * WHERE label = 'rose'"
-    >>> text = filtered(text, "x", "numbers", "set", [0, 2.5], columns=["label", "x"])
+    >>> text = filter_query(text, "x", "numbers", "set", [0, 2.5], columns=["label", "x"])
     >>> text
     "SELECT * WHERE label = 'rose' AND x >= 0 AND x < 2.5"
-    >>> filtered(text, "label", "classes", "toggle", [None], columns=["label", "x"])
+    >>> filter_query(text, "label", "classes", "toggle", [None], columns=["label", "x"])
     "SELECT * WHERE (label = 'rose' OR label IS NULL) AND x >= 0 AND x < 2.5"
-    >>> filtered(text, "x", "numbers", "clear", [], columns=["label", "x"])
+    >>> filter_query(text, "x", "numbers", "clear", [], columns=["label", "x"])
     "SELECT * WHERE label = 'rose'"
     """
     choice = _next_choice(text, expression, kind, op, values)
     if text and not (as_rows and takes_conditions(text, columns)) and inner_of(text) is None:
         if not choice:
             return text
-        text = wrapped(text)
+        text = wrap_query(text)
     _, start, end = clause(text or "SELECT *", "WHERE")
     old = conjuncts(text[start:end]) if text else []
     own = _own_conditions(old, expression, kind)
@@ -100,21 +100,23 @@ def filtered(
     if new and _matching_conditions(others, expression, kind):
         new = [f"({new[0]})"]  # parentheses distinguish it from conditions that users wrote
     conditions = [*others[:at], *new, *others[at:]]
-    return unwrapped(with_clause(text, "WHERE", joined(conditions) if conditions else ""))
+    return unwrap_query(
+        with_clause(text, "WHERE", join_conditions(conditions) if conditions else "")
+    )
 
 
-def sorted_by(text: str, expression: str | None, *, descending: bool = False) -> str:
+def sort_query(text: str, expression: str | None, *, descending: bool = False) -> str:
     """Set or remove the sort order of a query.
 
-    >>> sorted_by("SELECT * WHERE x > 1", "x", descending=True)
+    >>> sort_query("SELECT * WHERE x > 1", "x", descending=True)
     'SELECT * WHERE x > 1 ORDER BY x DESC'
-    >>> sorted_by("SELECT * LIMIT 3", "x"), sorted_by("SELECT * ORDER BY x", None)
+    >>> sort_query("SELECT * LIMIT 3", "x"), sort_query("SELECT * ORDER BY x", None)
     ('SELECT * FROM (SELECT * LIMIT 3) ORDER BY x', '')
     """
     if text and expression and not _takes_order(text):
-        text = wrapped(text)
+        text = wrap_query(text)
     order = f"{expression}{' DESC' if descending else ''}" if expression else ""
-    return unwrapped(with_clause(text, "ORDER_BY", order))
+    return unwrap_query(with_clause(text, "ORDER_BY", order))
 
 
 def _takes_order(text: str) -> bool:
@@ -295,18 +297,18 @@ def _is_part(tree: exp.Expr, facet: exp.Expr, kind: FacetKind) -> bool:
     """Return whether a condition can be part of a facet's choice."""
     match tree:
         case exp.GTE() | exp.LT():
-            return same(tree.left, facet) and _is_end(tree.right, kind)
+            return are_equal(tree.left, facet) and _is_end(tree.right, kind)
         case exp.Is():
             is_null = isinstance(tree.expression, exp.Null)
-            return kind not in _RANGES and same(tree.this, facet) and is_null
+            return kind not in _RANGES and are_equal(tree.this, facet) and is_null
         case exp.Anonymous() if tree.name.upper() == "CONTAINS" and len(tree.expressions) == 2:
             of, tag = tree.expressions
-            return kind == "tags" and same(of, facet) and _is_constant(tag)
+            return kind == "tags" and are_equal(of, facet) and _is_constant(tag)
         case exp.EQ():
             is_value = kind in ("classes", "booleans") and _is_constant(tree.right)
-            return is_value and same(tree.left, facet)
+            return is_value and are_equal(tree.left, facet)
         case exp.In():
-            is_value = kind in ("classes", "booleans") and same(tree.this, facet)
+            is_value = kind in ("classes", "booleans") and are_equal(tree.this, facet)
             return is_value and bool(tree.expressions) and all(map(_is_constant, tree.expressions))
     return False
 

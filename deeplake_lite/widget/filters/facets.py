@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from deeplake_lite.schema import Field
+    from deeplake_lite.widget.browser_state import BrowserState
     from deeplake_lite.widget.filters.bins import Edge
     from deeplake_lite.widget.filters.choices import FacetKind
     from deeplake_lite.widget.filters.facet import Facet
     from deeplake_lite.widget.messages import Pack
     from deeplake_lite.widget.parts import Handler, Host, Request
-    from deeplake_lite.widget.shown import Shown
 
 MOST_VALUES = 50
 """Maximum number of values that a facet lists, starting with the most frequent."""
@@ -43,7 +43,9 @@ FEW_VALUES = 200
 """Maximum number of distinct strings for which a column's strings, not only lengths, are
 counted."""
 
-UNCOUNTED = {"times": "Its times cannot be counted, because one is at the limit of its unit."}
+UNCOUNTED = {
+    "times": "These times cannot be counted, because one of them is at the limit of its unit."
+}
 """Reasons why columns cannot be counted, by kind of facet.
 
 The error of the query itself would not help users, because they did not write the query.
@@ -74,9 +76,9 @@ class Histogram(TypedDict, total=False):
     shown: list[int]
     """Number of shown rows in each bin."""
     nulls: list[int]
-    """Numbers of rows in no bin among all rows and among the shown rows."""
+    """Number of rows outside all bins, among all rows and among the shown rows."""
     beside: list[tuple[int, str]]
-    """Numbers of rows in no bin for each reason."""
+    """Number of rows outside all bins, for each reason."""
     only: str | None
     """The value, if it is the same in all rows."""
 
@@ -138,7 +140,9 @@ class Facets:
         facets = sorted(self.count(self._host.shown, names), key=_is_constant)
         return {"facets": facets, "ms": round(1000 * (time.perf_counter() - start), 1)}
 
-    def count(self, shown: Shown, names: Iterable[str] | None = None) -> Iterator[FacetCounts]:
+    def count(
+        self, shown: BrowserState, names: Iterable[str] | None = None
+    ) -> Iterator[FacetCounts]:
         """Yield facets. Slow facets have no counts unless `names` contains their column."""
         whole, part = whole_and_part(shown)
         if self._whole is None or not _same_rows(self._whole, whole):
@@ -151,7 +155,14 @@ class Facets:
                 yield self._count(facet, f, shown, whole, part, requested=columns is not None)
 
     def _count(
-        self, facet: Facet, f: Field, shown: Shown, whole: View, part: View, *, requested: bool
+        self,
+        facet: Facet,
+        f: Field,
+        shown: BrowserState,
+        whole: View,
+        part: View,
+        *,
+        requested: bool,
     ) -> FacetCounts:
         """Return a facet with its counts, or with the reason why it has none."""
         head: FacetCounts = {
@@ -171,7 +182,8 @@ class Facets:
                 return {**head, **self._histogram(facet, whole, part)}
             return {**head, **self._values(facet, f, whole, part)}
         except QueryError:
-            return {**head, "problem": UNCOUNTED.get(facet.kind, "Its values cannot be counted.")}
+            reason = UNCOUNTED.get(facet.kind, "The values of this column cannot be counted.")
+            return {**head, "problem": reason}
         except LakeError as error:
             return {**head, "problem": f"{error!s:.300}"}
 
@@ -232,7 +244,7 @@ def _choice(text: str, facet: Facet) -> list[object] | None:
     return choice_of(text, facet.expression, facet.kind)
 
 
-def whole_and_part(shown: Shown) -> tuple[View, View]:
+def whole_and_part(shown: BrowserState) -> tuple[View, View]:
     """Return all rows and the rows of the query result, with the columns that filters use.
 
     If the result consists of rows of the browsed view, "all rows" means all rows of that view.

@@ -11,9 +11,9 @@ from deeplake_lite.widget import fields
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from deeplake_lite.widget.browser_state import BrowserState
     from deeplake_lite.widget.messages import Pack
     from deeplake_lite.widget.parts import Handler, Host, Request
-    from deeplake_lite.widget.shown import Shown
 
 
 ANSWER = "answer"
@@ -33,7 +33,7 @@ class Filtering:
 
     def filter(self, request: Request, pack: Pack) -> Mapping[str, object]:  # noqa: ARG002
         """Show the rows that match a new filter of a facet."""
-        from deeplake_lite.widget.filters.choices import KINDS, filtered
+        from deeplake_lite.widget.filters.choices import KINDS, filter_query
 
         op: Any = fields.text(request, "op", "set")
         name = fields.text(request, "kind")
@@ -44,7 +44,7 @@ class Filtering:
                 "Reload the page."
             )
         shown = self._filterable()
-        text = filtered(
+        text = filter_query(
             shown.text,
             fields.text(request, "expression"),
             kind,
@@ -57,14 +57,14 @@ class Filtering:
 
     def sort(self, request: Request, pack: Pack) -> Mapping[str, object]:  # noqa: ARG002
         """Show the rows in a new order."""
-        from deeplake_lite.widget.filters.choices import sorted_by
+        from deeplake_lite.widget.filters.choices import sort_query
 
         expression = fields.text_or_none(request, "expression")
         descending = bool(request.get("descending"))
         text = self._filterable().text
-        return self._host.ask(sorted_by(text, expression, descending=descending))
+        return self._host.ask(sort_query(text, expression, descending=descending))
 
-    def _filterable(self) -> Shown:
+    def _filterable(self) -> BrowserState:
         """Return the browser's state, in which some queries have become a named source of rows.
 
         Queries that sample, expand or arrange rows cannot become subqueries. They might return

@@ -128,10 +128,10 @@ def conjuncts(condition: str) -> list[str]:
     return [condition[part[0].start : part[-1].stop] for part in parts if part]
 
 
-def joined(conditions: Sequence[str]) -> str:
+def join_conditions(conditions: Sequence[str]) -> str:
     """Join conditions with AND.
 
-    >>> joined(["a OR b", "c > 1"])
+    >>> join_conditions(["a OR b", "c > 1"])
     '(a OR b) AND c > 1'
     """
     if len(conditions) == 1:
@@ -190,21 +190,21 @@ def _shadows_column(item: exp.Expr, columns: Sequence[str]) -> bool:
     )
 
 
-def wrapped(text: str) -> str:
+def wrap_query(text: str) -> str:
     """Return a query for all rows of another query.
 
-    >>> wrapped("SELECT * LIMIT 3;")
+    >>> wrap_query("SELECT * LIMIT 3;")
     'SELECT * FROM (SELECT * LIMIT 3)'
     """
     inner = text.strip().rstrip(";").rstrip()
     return f"SELECT * FROM ({inner}\n)" if "--" in inner else f"SELECT * FROM ({inner})"
 
 
-def unwrapped(text: str) -> str:
-    """Return the inner query of a query made by `wrapped`, or any other query unchanged.
+def unwrap_query(text: str) -> str:
+    """Return the inner query of a query made by `wrap_query`, or any other query unchanged.
 
-    >>> unwrapped("SELECT * FROM (SELECT * LIMIT 3)"), unwrapped("SELECT *"), unwrapped("SELECT x")
-    ('SELECT * LIMIT 3', '', 'SELECT x')
+    >>> [unwrap_query(f"SELECT {s}") for s in ("* FROM (SELECT * LIMIT 3)", "*", "x")]
+    ['SELECT * LIMIT 3', '', 'SELECT x']
     """
     if text.strip() == ALL:
         return ""
@@ -225,10 +225,10 @@ def inner_of(text: str) -> str | None:
     return text[top[3].stop : top[4].start].strip()
 
 
-def same(a: exp.Expr, b: exp.Expr) -> bool:
+def are_equal(a: exp.Expr, b: exp.Expr) -> bool:
     """Return whether two expressions are equal, regardless of how their names are quoted.
 
-    >>> same(condition_of('"x" = 1'), condition_of("dataset.x = 1"))
+    >>> are_equal(condition_of('"x" = 1'), condition_of("dataset.x = 1"))
     True
     """
     return _plain(a) == _plain(b)

@@ -151,7 +151,7 @@ def _write(file: Path, data: bytes) -> None:
 def folder_beside(url: str) -> Path | None:
     """Return a lake's cache folder: next to a local lake, otherwise in the user's cache folder.
 
-    Returns None for a lake in memory, which does not outlive the process.
+    Return None for a lake in memory, which does not outlive the process.
     """
     if url.startswith(MEMORY):
         return None

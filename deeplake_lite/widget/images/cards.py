@@ -41,7 +41,7 @@ def caption(htype: Htype, value: Any) -> Caption:
     {'t': 'tulip', 'c': 1}
     """
     if isinstance(value, Exception):
-        return {"t": "does not read", "c": None, "damaged": f"{value!s:.200}"}
+        return {"t": "cannot be read", "c": None, "damaged": f"{value!s:.200}"}
     fields: Caption = {"t": words(htype, value), "c": None}
     if htype.classes is not None and value is not None:
         if htype.item is None:
@@ -86,7 +86,7 @@ def card(htype: Htype, value: Any) -> Card:
     if value is None:
         return {"kind": "null"}
     if isinstance(value, Exception):
-        return damaged(value)
+        return damaged_card(value)
     kind = htype.browser.kind
     if kind in ("text", "link"):
         return _cut("text", str(value), TEXT)
@@ -124,7 +124,7 @@ def update_card(cell: Cell, column: str, htype: Htype, value: object) -> None:
         ]
 
 
-def damaged(error: Exception) -> Card:
+def damaged_card(error: Exception) -> Card:
     """Return a card that reports a damaged cell with an error that names its column and row."""
     return {"kind": "damaged", "text": f"{error!s:.400}"}
 

@@ -58,7 +58,7 @@ class Cells:
         host = self._host
         view = host.shown.view
         positions = positions_in(request, len(view))
-        progress = Progress(host.tell, request.get("req"))
+        progress = Progress(host.notify, request.get("req"))
         rows = GridRows(
             view,
             positions,
@@ -257,4 +257,4 @@ def put_image(cell: Drawn, outcome: Outcome, pack: Pack) -> None:
     elif isinstance(outcome, str):
         cell["card"] = {"kind": "value", "text": outcome}
     else:
-        cell["card"] = {"kind": "null"} if outcome is None else cards.damaged(outcome)
+        cell["card"] = {"kind": "null"} if outcome is None else cards.damaged_card(outcome)

@@ -252,8 +252,9 @@ def as_image(values: NDArray[Any]) -> NDArray[Any]:
 def web_type(htype: Htype, data: Any) -> str | None:
     """Return the media type of a stored file if browsers draw it exactly as the lake decodes it.
 
-    Returns None if browsers may draw it differently. This applies to other formats, other colour
-    spaces, 16 bits, and files with an orientation, which browsers only apply in some formats.
+    Return None if browsers may draw the file differently. This applies to other formats, other
+    colour spaces, 16 bits, and files with an orientation, which browsers only apply in some
+    formats.
     """
     pixels = htype.pixels
     if pixels is None or pixels.mode or not pixels.files or pixels.codec not in _WEB_CODECS:

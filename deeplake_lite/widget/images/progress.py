@@ -20,7 +20,7 @@ class Progress:
 
     Parameters
     ----------
-    tell : callable
+    notify : callable
         Sends a message.
     req : int
         Number of the request.
@@ -32,8 +32,8 @@ class Progress:
     ...     progress(done, 1000)
     """
 
-    def __init__(self, tell: Callable[[Mapping[str, object]], None], req: object) -> None:
-        self._tell, self._req = tell, req
+    def __init__(self, notify: Callable[[Mapping[str, object]], None], req: object) -> None:
+        self._notify, self._req = notify, req
         self._last = time.monotonic()
 
     def __call__(self, done: int, total: int) -> None:
@@ -41,4 +41,4 @@ class Progress:
         now = time.monotonic()
         if done < total and now - self._last >= SECONDS:
             self._last = now
-            self._tell({"type": "progress", "req": self._req, "done": done, "total": total})
+            self._notify({"type": "progress", "req": self._req, "done": done, "total": total})

@@ -1,9 +1,9 @@
 """Thumbnails of rows, drawn in threads and cached by the hash of their content.
 
-The lake knows the hash of every stored cell without reading it. Thumbnails that are not cached are
-drawn: their cells are read, some megabytes at a time, and compared with their hashes. Originals of
-at least `LARGE` pixels are drawn at one size for the disk, from which smaller thumbnails are
-resized.
+The lake stores the hash of every cell, so a cell need not be read to look up its thumbnail. To draw
+other thumbnails, cells are read, some megabytes at a time, and compared with their hashes.
+Originals of at least `LARGE` pixels are drawn at one size for the disk, from which smaller
+thumbnails are resized.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import xxhash
 from deeplake_lite import codecs
 from deeplake_lite.dataset.read.reading import read_cells
 from deeplake_lite.dataset.read.values import decode_pool
-from deeplake_lite.dataset.read.virtual import TakenColumn, VirtualTable
+from deeplake_lite.dataset.read.virtual import ViewColumn, VirtualTable
 from deeplake_lite.errors import DamagedError, LakeError
 from deeplake_lite.htypes.layouts import Dense
 from deeplake_lite.htypes.show import thumbnail
@@ -216,7 +216,7 @@ def origin(
     """
     table, slots = view.rows.locate(positions)
     taken = table.column(f.id) if isinstance(table, VirtualTable) else None
-    if not isinstance(taken, TakenColumn):
+    if not isinstance(taken, ViewColumn):
         return view, f, positions
     source = taken.positions[slots]
     if (source < 0).any():  # a join has rows without a partner

@@ -9,7 +9,7 @@ import { counted } from "./text.js";
 
 const KEYS = {
 	Look: "← → ↑ ↓|Move between rows|Enter|Open the row|Home / End|First and last card in the line|Ctrl Home / End|First and last row|Page Up / Down|One page|+ / −|Larger and smaller cards|o|Show or hide all overlays",
-	Find: "/|Type a query|Ctrl Space|Complete the query|↑ ↓|Earlier queries|f|Filters|m|Map|v|Versions|s|Rows to review|r|Rows most like this one",
+	Find: "/|Type a query|Ctrl Space|Complete the query|↑ ↓|Earlier queries|f|Filters|m|Map|v|Versions|s|Rows to review|r|Rows most similar to this one",
 	Select: "Space|Select or deselect|Shift + arrows|Extend the selection|Ctrl A|Select all rows|i|Invert|Esc|Clear the selection|Drag|Lasso",
 	Edit: "0 … 9|Set the class with this name, or the first to ninth class|l|Choose the class by name|a|Accept the suggested class|t|Add or remove a tag|e|Edits|Ctrl Z|Undo|Ctrl Shift Z|Redo",
 	"In a row": "← →|Previous and next row|+ / −|Zoom|0|Fit, unless a class is named 0|b|Edit boxes|Delete|Remove the box|Esc|Back to the grid",

@@ -330,7 +330,7 @@ export class Core extends Traits {
 			else if (alike.length > 1) chooser(this.root, "More like this, by", alike, ({ name }) => show(p, gen, name), { classes: false });
 			else show(p, gen, alike[0]);
 		};
-		return /** @type {const} */ ([why || "Rows most like this one, by their embedding (r)", act, { "aria-disabled": why ? "true" : null }]);
+		return /** @type {const} */ ([why || "Rows most similar to this one, by their embedding (r)", act, { "aria-disabled": why ? "true" : null }]);
 	}
 
 	/**

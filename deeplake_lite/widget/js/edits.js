@@ -59,7 +59,7 @@ export class Edits {
 					link("Discard", () => core.edit("forget", { id: draft.id })),
 				),
 			),
-			...(more > 0 ? [h("li", { class: "dl-quiet dl-pad", text: `${grouped(more)} earlier edits` })] : []),
+			...(more > 0 ? [h("li", { class: "dl-quiet dl-pad", text: counted(more, "earlier edit") })] : []),
 			...[...staged].reverse().map((edit) =>
 				h(
 					"li",

@@ -39,7 +39,7 @@ function drawPair(context, palette, core, pair, at) {
 		const side = { x: at.x + i * (half + 2), y: at.y, w: half, h: at.h };
 		if (cell) return drawPicture(context, palette, core, cell, side);
 		fillRect(context, palette.card, side);
-		drawNote(context, palette, i ? "removed" : "not there", side);
+		drawNote(context, palette, i ? "removed" : "not present", side);
 	});
 }
 

@@ -4,7 +4,7 @@ import { classColour, css } from "./colours.js";
 import { attribute, dotted, h, keepKeys, pressed, quiet, say, span, textField } from "./elements.js";
 import { FacetFrame } from "./facet-frame.js";
 import { short } from "./numbers.js";
-import { grouped, typeAhead, visible } from "./text.js";
+import { counted, grouped, typeAhead, visible } from "./text.js";
 /** @import { Facet, Facets } from "./facets.js" */
 /** @import { Choice, ValueCount } from "./messages.js" */
 
@@ -28,7 +28,7 @@ export class ValueFacet extends FacetFrame {
 		super.update(facet);
 		this.find.hidden = facet.values.length <= 12;
 		this.fill();
-		say(this.more, dotted(facet.more && `${grouped(facet.more)} more values`, facet.nulls?.[0] && `${grouped(facet.nulls[0])} of ${grouped(facet.rows)} have no value`));
+		say(this.more, dotted(facet.more && counted(facet.more, "more value"), facet.nulls?.[0] && `no value in ${grouped(facet.nulls[0])} of ${counted(facet.rows, "row")}`));
 		this.more.hidden = !this.more.textContent;
 	}
 

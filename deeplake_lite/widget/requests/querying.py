@@ -35,7 +35,7 @@ class Querying:
         }
 
     def hello(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
-        """Send four bytes, so that the page can tell whether its host delivers buffers."""
+        """Send four bytes, so that the page can detect whether its host delivers buffers."""
         pack.add(b"\x01\x02\x03\x04", "application/octet-stream")
         return {"probe": 4}
 

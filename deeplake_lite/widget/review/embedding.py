@@ -83,10 +83,10 @@ def exponent_of(numbers: Points) -> int:
     return int(np.frexp(np.abs(numbers).max(initial=0))[1])
 
 
-def scaled(numbers: Points, exponent: int) -> Points:
+def scale(numbers: Points, exponent: int) -> Points:
     """Divide numbers by a power of two exactly, and clip them so that their squares are finite.
 
-    >>> scaled(np.array([[1e38, -4]], np.float32), 2).tolist()
+    >>> scale(np.array([[1e38, -4]], np.float32), 2).tolist()
     [[1.152921504606847e+18, -1.0]]
     """
     with np.errstate(over="ignore"):
@@ -127,11 +127,11 @@ class Axes:
         if not len(sample):
             return cls(np.zeros(dim, np.float32), np.zeros((dim, 2), np.float32))
         exponent = exponent_of(sample)
-        sample = scaled(sample, exponent)
+        sample = scale(sample, exponent)
         mean = sample.mean(axis=0)
         centred = sample - mean
         # Vectors may be far from 0 but close together. Then, their products would underflow.
-        centred = scaled(centred, exponent_of(centred))
+        centred = scale(centred, exponent_of(centred))
         guess = np.random.default_rng(0).standard_normal((dim, min(_GUESSES, dim)))
         for _ in range(_ROUNDS):
             spread = centred.T @ (centred @ guess.astype(np.float32))
@@ -145,7 +145,7 @@ class Axes:
 
     def place(self, vectors: Points) -> Points:
         """Project vectors, (n, dim), to points, (n, 2), in scaled units."""
-        vectors = scaled(vectors, self.exponent)
+        vectors = scale(vectors, self.exponent)
         return ((vectors - self.mean) @ self.axes).astype(np.float32, copy=False)
 
 
@@ -198,7 +198,7 @@ def umap(vectors: Points) -> Points:
         projection = umap_type(
             n_neighbors=min(15, len(vectors) - 1), random_state=0, metric="cosine"
         )
-        points: object = projection.fit_transform(scaled(vectors, exponent_of(vectors)))
+        points: object = projection.fit_transform(scale(vectors, exponent_of(vectors)))
     return np.asarray(points, np.float32)
 
 

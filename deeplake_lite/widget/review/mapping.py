@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes import Htype
     from deeplake_lite.schema import Field
+    from deeplake_lite.widget.browser_state import BrowserState
     from deeplake_lite.widget.messages import Pack
     from deeplake_lite.widget.parts import Handler, Host, Request
-    from deeplake_lite.widget.shown import Shown
 
 type Positions = NDArray[np.int64]
 type Points = NDArray[np.float32]
@@ -78,7 +78,7 @@ class Map:
         }
         return {"n": len(positions), "of": len(view), "colour": colour, "v": spans}
 
-    def _layout(self, shown: Shown, f: Field, method: str) -> Layout:
+    def _layout(self, shown: BrowserState, f: Field, method: str) -> Layout:
         """Return a column's layout for all browsed rows, or for the result if it is computed.
 
         The layout is reused while the rows and their vectors stay the same, so committing fixed
@@ -110,7 +110,7 @@ class PcaLayout:
         self._frame = Frame.of(self._axes.place(vectors))
         self._cache = PointCache()
 
-    def place(self, shown: Shown, f: Field) -> tuple[Positions, Points]:
+    def place(self, shown: BrowserState, f: Field) -> tuple[Positions, Points]:
         """Return the positions and points of the shown rows that have a vector."""
         view = shown.view
         positions = sample(len(view), MOST_POINTS)
@@ -139,7 +139,7 @@ class UmapLayout:
         self._ids = view.row_ids[positions]
         self._points = Frame.of(points).fit(points)
 
-    def place(self, shown: Shown, f: Field) -> tuple[Positions, Points]:  # noqa: ARG002
+    def place(self, shown: BrowserState, f: Field) -> tuple[Positions, Points]:  # noqa: ARG002
         """Return the positions and points of the shown rows that have a point."""
         if not shown.has_ids:
             raise SchemaError(
@@ -206,7 +206,7 @@ def about_map(view: View) -> dict[str, object]:
 def colours(
     view: View, name: str | None, positions: Positions
 ) -> tuple[dict[str, object] | None, NDArray[Any] | None]:
-    """Return the legend of the colours, and each row's number or class, where -1 is no class.
+    """Return the legend of the colours, and each row's number or class; -1 means no class.
 
     Both are None if no column colours the points.
     """

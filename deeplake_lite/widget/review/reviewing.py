@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deeplake_lite.review import compared, pairs
+from deeplake_lite.review import comparison_query, pairs
 from deeplake_lite.widget import fields
 from deeplake_lite.widget.images.kinds import names_of
 from deeplake_lite.widget.neighbours import nearest_first
@@ -43,7 +43,7 @@ class Reviewing:
         if by == "agreement":
             threshold = fields.number(request, "below", AGREE_FROM)
             agree = bool(request.get("agree"))
-            text = compared(base, label, str(column), agree=agree, threshold=threshold)
+            text = comparison_query(base, label, str(column), agree=agree, threshold=threshold)
             return self._host.ask(text)
         return self._host.show(base.suspects(label, by, column=column), SOURCE)  # type: ignore[arg-type]
 

@@ -105,7 +105,7 @@ def row_history(view: View, row_id: int) -> RowHistory:
     """
     deadline = time.monotonic() + SECONDS
     repository = view.rows.lake.repository
-    # Reads one more version than it lists, so that the oldest can be compared with another.
+    # Read one more version than is listed, so that the oldest listed version can be compared too.
     commits = history.history(repository, view.version, MOST_VERSIONS + 1)
     versions: list[Line] = []
     last = commits[0]

@@ -113,7 +113,7 @@ def content(
     browser : Browser
         A browser with exactly the rows of the page.
     pack : Pack
-                    Pack for the bytes.
+        Pack for the bytes.
     query : str
         The query that returned the rows.
     size, large : int

@@ -20,9 +20,9 @@ from deeplake_lite.widget.images.kinds import image_column, role_of
 from deeplake_lite.widget.messages import Pack
 
 if TYPE_CHECKING:
+    from deeplake_lite.widget.browser_state import BrowserState
     from deeplake_lite.widget.images.cell import Card, Cell
     from deeplake_lite.widget.images.thumbnails import Thumbnails
-    from deeplake_lite.widget.shown import Shown
 
 ROWS = 8
 """Maximum number of rows in the strip that accompanies every browser."""
@@ -54,7 +54,7 @@ class StripOptions(TypedDict, total=False):
 
 
 def strip(
-    shown: Shown,
+    shown: BrowserState,
     thumbnails: Thumbnails,
     *,
     picture: str | None = None,
@@ -70,7 +70,7 @@ def strip(
 
 
 def _strip(
-    shown: Shown,
+    shown: BrowserState,
     thumbnails: Thumbnails,
     picture: str | None,
     rows: int,
@@ -95,7 +95,7 @@ def _strip(
     return f"<div><p><b>{escape(_title(shown))}</b></p><div>{' '.join(boxes)}</div>{more}</div>"
 
 
-def _title(shown: Shown) -> str:
+def _title(shown: BrowserState) -> str:
     version = shown.name or shown.base.version
     parts = [title_of(shown.base.url), counted(len(shown.view), "row"), version]
     return visible(" · ".join(filter(None, [*parts, clip(shown.text, 200)])))

@@ -435,7 +435,7 @@ def test_columns_must_be_named_when_ambiguous(full, tmp_path):
     with pytest.raises(dl.ColumnNotFoundError, match="imag"):
         full.to_folder(tmp_path / "out", image="imag")
     assert not (tmp_path / "out").exists()
-    with pytest.warns(dl.ExportWarning, match="the nulls of 'text' become empty cells"):
+    with pytest.warns(dl.ExportWarning, match="the nulls of 'text' as empty cells"):
         root = full.to_folder(tmp_path / "out", image="image", label="x")
     assert sorted(p.name for p in root.iterdir()) == ["-2", "1", "3", "_columns", "metadata.csv"]
 

@@ -72,6 +72,14 @@ def url():
     return f"memory://{uuid4().hex}"
 
 
+def lake_of_every_type():
+    """Return a lake with all columns; tests of files export it once, instead of each column."""
+    ds = dl.create(url(), {name: schema[name].htype for name, (schema, _) in COLUMNS.items()})
+    ds.append({name: values for name, (_, values) in COLUMNS.items()})
+    ds.commit("made")
+    return ds
+
+
 def appended(data, ds):
     new = dl.create(url(), ds.schema)
     new.append(data)

@@ -125,7 +125,7 @@ def test_position_out_of_range_is_an_index_error(ds, position):
 
 
 def test_mask_of_another_length_is_an_index_error(ds):
-    with pytest.raises(IndexError, match=f"there are {N} rows and the mask has 2"):
+    with pytest.raises(IndexError, match=f"for {N} rows this mask has 2 elements"):
         ds[[True, False]]
 
 

@@ -21,7 +21,7 @@ from hypothesis.extra import numpy as npst
 
 import deeplake_lite as dl
 from deeplake_lite.dataset.saved.parameters import (
-    owned_params,
+    copy_params,
     params_from_json,
     params_to_json,
     plain_value,
@@ -140,11 +140,11 @@ def test_saved_view_is_queried_with_the_same_value(ds, name):
 
 @pytest.mark.parametrize("name", VALUES)
 def test_values_round_trip_through_json_and_pickle(name):
-    params = owned_params({"p": VALUES[name], "many": [VALUES[name], 1]})
+    params = copy_params({"p": VALUES[name], "many": [VALUES[name], 1]})
     expected = described(params)
     assert described(params_from_json(json.loads(json.dumps(params_to_json(params))))) == expected
     assert described(pickle.loads(pickle.dumps(params))) == expected
-    assert described(owned_params(params)) == expected
+    assert described(copy_params(params)) == expected
 
 
 SCALARS = (
@@ -165,7 +165,7 @@ NUMBERS = npst.arrays(
 
 @given(st.recursive(SCALARS | OBJECTS | NUMBERS, st.lists, max_leaves=5))
 def test_random_values_round_trip_through_json(value):
-    params = owned_params([value])
+    params = copy_params([value])
     assert described(params_from_json(json.loads(json.dumps(params_to_json(params))))) == described(
         params
     )

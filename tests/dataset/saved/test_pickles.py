@@ -130,16 +130,16 @@ def test_missing_in_memory_lake_says_so(ds, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("deeplake_lite.storage.repo.places._memory", {})
         assert values(pickle.loads(kept)) == [0, 1]
-        patch.setattr("deeplake_lite.storage.repo.places._guests", {})
+        patch.setattr("deeplake_lite.storage.repo.places._foreign", {})
         folder = Path(pickle.loads(kept).rows.lake.repository.writers_folder()).parent
-        patch.setattr("deeplake_lite.storage.repo.places._guests", {})
+        patch.setattr("deeplake_lite.storage.repo.places._foreign", {})
         moved = folder.rename(folder.with_name(f"{folder.name}-moved"))
         with pytest.raises(
             dl.LakeNotFoundError, match=r"was deleted when the process.*Use a folder"
         ):
             pickle.loads(kept)
         moved.rename(folder)
-        patch.setattr("deeplake_lite.storage.repo.places._guests", {ds.url: "/elsewhere"})
+        patch.setattr("deeplake_lite.storage.repo.places._foreign", {ds.url: "/elsewhere"})
         with pytest.raises(
             dl.LakeNotFoundError, match="refers to a different lake in this process"
         ):

@@ -15,7 +15,7 @@ from deeplake_lite.dataset.saved import named_views
 from deeplake_lite.dataset.versions import viewed
 from deeplake_lite.storage import chunks
 from deeplake_lite.storage.repo import Repository, Session, run
-from deeplake_lite.storage.state import sealed
+from deeplake_lite.storage.state import add_digest
 from deeplake_lite.storage.table import Table
 
 
@@ -200,7 +200,7 @@ def test_rows_of_another_view_are_detected(ds):
         views = attributes[viewed.KEY]["views"]
         pair = views["two"], views["others"]
         pair[0]["array"], pair[1]["array"] = pair[1]["array"], pair[0]["array"]
-        return {viewed.KEY: sealed(attributes[viewed.KEY])}
+        return {viewed.KEY: add_digest(attributes[viewed.KEY])}
 
     rewrite(ds, exchange)
     with pytest.raises(dl.DamagedError, match="do not match their hash"):
@@ -223,7 +223,7 @@ def test_view_whose_row_array_is_damaged_raises_our_error(ds, kind, monkeypatch)
         raise kind("as Zarr does for an array whose metadata is damaged")
 
     monkeypatch.setattr(Session, "length", refuse)
-    with pytest.raises(dl.DamagedError, match="rows of a saved view cannot be read"):
+    with pytest.raises(dl.DamagedError, match=r"rows of the saved view .* cannot be read"):
         dl.open(ds.url).views()["two"]
 
 

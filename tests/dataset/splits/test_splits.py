@@ -101,9 +101,9 @@ def test_named_parts_are_returned_by_name(ds):
         (["a", "b"], "one number per part"),
         ([1.5, -0.5], "0 to 1, but one is -0.5"),
         ([float("nan"), 1], "0 to 1, but one is nan"),
-        ([800, 200], r"add up to 1, .* adds up to 1000. Divide them: \[0.8, 0.2\]"),
-        ({"train": 0.5, "val": 0.4}, r"adds up to 0.9. Divide them: \[0.556, 0.444\]"),
-        ([0, 0], "Pass one above 0"),
+        ([800, 200], r"add up to 1, .* adds up to 1000. Divide them by their sum: \[0.8, 0.2\]"),
+        ({"train": 0.5, "val": 0.4}, r"adds up to 0.9. Divide them by their sum: \[0.556, 0.444\]"),
+        ([0, 0], "Pass a fraction above 0"),
     ],
 )
 def test_fractions_that_do_not_add_up_are_refused(ds, fractions, match):
@@ -473,7 +473,7 @@ def test_values_instead_of_a_column_are_refused(ds, keyword):
 def test_fractions_suggested_by_an_error_work(ds, fractions):
     with pytest.raises(ValueError, match="add up to 1") as error:
         ds.split(fractions)
-    suggested = re.search(r"Divide them: (\[.*\])\.$", str(error.value))[1]
+    suggested = re.search(r"Divide them by their sum: (\[.*\])\.$", str(error.value))[1]
     assert len(ds.split(json.loads(suggested))) == len(fractions)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import deeplake_lite as dl
 from deeplake_lite.storage.repo import Session, run
-from deeplake_lite.storage.state import KEY, sealed
+from deeplake_lite.storage.state import KEY, add_digest
 
 from .. import everything
 
@@ -48,7 +48,7 @@ def forge(url, column, changes):
     state = document["attributes"][KEY]
     [result] = [c for c in state["schema"]["columns"] if c["name"] == column]
     result["htype"] |= changes
-    document["attributes"][KEY] = sealed(state)
+    document["attributes"][KEY] = add_digest(state)
     run(session.put("zarr.json", json.dumps(document).encode()))
     session.commit("forged")
 

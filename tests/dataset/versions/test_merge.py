@@ -181,7 +181,7 @@ def test_column_dropped_on_one_side_and_rows_added_on_the_other(ours, theirs, wh
     adder.append([{"x": 40, "t": "d"}])
     commit_both(ours, theirs)
     with pytest.raises(
-        dl.ConflictError, match="dropped it, but the other side added 1 row with it"
+        dl.ConflictError, match="dropped it, but the other side added 1 row with values in it"
     ):
         ours.merge("fix")
     ours.merge("fix", on_conflict=side)

@@ -82,7 +82,7 @@ def test_verify_detects_every_replaced_ref(lake, name, other):
     kind, _, short = name.partition(".")
     options = {"branch": short} if kind == "branch" else {"version": short}
     if short != "_aux":
-        with pytest.raises(dl.DamagedError, match="left it at"):
+        with pytest.raises(dl.DamagedError, match="its last writer recorded version"):
             dl.open(str(lake), verify="read", **options)
 
 
@@ -181,7 +181,9 @@ def test_commit_on_top_of_a_rolled_back_branch_is_refused(lake, write, warm, ver
     text = ref(lake, "branch.main").read_text()
     if not warm and verify is None:
         handle = dl.open(str(lake))
-    with pytest.raises(dl.DamagedError, match=f"'main' names version .* left it at {lost}"):
+    with pytest.raises(
+        dl.DamagedError, match=f"'main' refers to version .* recorded version {lost}"
+    ):
         write(handle)
     assert ref(lake, "branch.main").read_text() == text
     [damaged] = dl.open(str(lake)).verify().damaged
@@ -205,9 +207,9 @@ def test_lost_name_is_not_given_again(lake, verify):
     ds = dl.open(str(lake), verify=verify)
     for name in ("branch.fix", "tag.v1"):
         ref(lake, name).unlink()
-    with pytest.raises(dl.DamagedError, match="The branch 'fix' is not there; it named version"):
+    with pytest.raises(dl.DamagedError, match="The branch 'fix' is missing; it referred to"):
         ds.branch("fix")
-    with pytest.raises(dl.DamagedError, match="The tag 'v1' is not there; it named version"):
+    with pytest.raises(dl.DamagedError, match="The tag 'v1' is missing; it referred to"):
         ds.tag("v1")
 
 
@@ -250,7 +252,9 @@ def test_checked_reads_detect_damage_wherever_a_name_is_used(lake, name, damage,
         return
     damage(lake)
     kind = "branch" if name == "fix" else "tag"
-    with pytest.raises(dl.DamagedError, match=rf"The (tag 'v1'|{kind} '{name}') (names|is not)"):
+    with pytest.raises(
+        dl.DamagedError, match=rf"The (tag 'v1'|{kind} '{name}') (refers to|is missing)"
+    ):
         use(ds, name)
     assert ds.checkout("main")["x"][:].tolist() == [1, 2]  # other refs still work
     assert dl.open(str(lake), version=ds.version, verify="read")["x"][:].tolist() == [1, 2]
@@ -260,7 +264,7 @@ def test_handle_with_checked_reads_does_not_follow_a_rolled_back_branch(lake):
     ds = dl.open(str(lake), verify="read")
     older(lake, "branch.main")
     for use in (ds.refresh, lambda: ds.checkout("main"), lambda: dl.open(ds.url, verify="read")):
-        with pytest.raises(dl.DamagedError, match="The branch 'main' names version"):
+        with pytest.raises(dl.DamagedError, match="The branch 'main' refers to version"):
             use()
     assert ds["x"][:].tolist() == [1, 2]
 
@@ -269,7 +273,7 @@ def test_handle_with_checked_reads_does_not_follow_a_rolled_back_branch(lake):
 def test_lost_name_is_distinguished_from_a_name_that_never_existed(lake, use):
     ds = dl.open(str(lake))
     ref(lake, "branch.fix").unlink()
-    with pytest.raises(dl.DamagedError, match="The branch 'fix' is not there; it named version"):
+    with pytest.raises(dl.DamagedError, match="The branch 'fix' is missing; it referred to"):
         use(ds)
     with pytest.raises(dl.VersionNotFoundError, match="There is no branch 'fox'"):
         ds.checkout("fox")
@@ -426,10 +430,10 @@ def test_file_of_an_earlier_branch_with_the_same_name_is_detected(
     file.write_bytes(old)
     [damaged] = ds.verify().damaged
     assert damaged.ref == "branch 'again'"
-    with pytest.raises(dl.DamagedError, match="left it at"):
+    with pytest.raises(dl.DamagedError, match="its last writer recorded version"):
         dl.open(str(lake), branch="again", verify="read")
     for write in (lambda: commit_to(lake, "again", 9), lambda: ds.vacuum()):
-        with pytest.raises(dl.DamagedError, match="left it at"):
+        with pytest.raises(dl.DamagedError, match="its last writer recorded version"):
             write()
     assert file.read_bytes() == old
 

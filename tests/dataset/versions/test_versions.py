@@ -329,7 +329,7 @@ def test_checking_out_a_tag_is_refused_with_a_suggestion(make_lake):
 
 def test_folder_of_other_files_is_not_a_lake_and_is_not_turned_into_one(tmp_path):
     (tmp_path / "a.txt").write_text("a")
-    with pytest.raises(dl.LakeNotFoundError, match="only other files"):
+    with pytest.raises(dl.LakeNotFoundError, match="there are other files"):
         dl.open(str(tmp_path))
     with pytest.raises(dl.ExistsError, match=r"contains files. Choose another"):
         dl.create(str(tmp_path), {"x": "int32"})

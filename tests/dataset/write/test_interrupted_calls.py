@@ -10,7 +10,7 @@ import pytest
 
 import deeplake_lite as dl
 from deeplake_lite.storage.repo.locks import take_lock
-from deeplake_lite.testing.interrupts import Interrupted, interrupted_everywhere
+from deeplake_lite.testing.interrupts import Interrupted, interrupt_everywhere
 
 pytestmark = pytest.mark.filterwarnings(  # objects dropped before they are used up
     "ignore:Exception ignored in. <(coroutine|generator|_io.FileIO)"
@@ -78,7 +78,7 @@ def test_interrupted_edit_is_done_or_undone_and_the_next_one_works(ds, edit, dir
     after = contents(ds)
     assert before != after
     reset()
-    assert interrupted_everywhere(lambda: EDITS[edit](ds), check) > 100
+    assert interrupt_everywhere(lambda: EDITS[edit](ds), check) > 100
     assert contents(ds) == after
 
 
@@ -97,7 +97,7 @@ def test_interrupted_commit_leaves_no_lock_behind(ds):
         ds.commit("the rest")
         assert dl.open(ds.url)["k"][:].tolist() == expected, place
 
-    assert interrupted_everywhere(work, check) > 500
+    assert interrupt_everywhere(work, check) > 500
     assert ds.verify()
 
 
@@ -139,4 +139,4 @@ def test_interrupted_query_raises_keyboard_interrupt_and_the_next_one_works(make
     def check(place):
         assert cells(ds.query(text)) == expected, place
 
-    assert interrupted_everywhere(lambda: ds.query(text), check) > 500
+    assert interrupt_everywhere(lambda: ds.query(text), check) > 500

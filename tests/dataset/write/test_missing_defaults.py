@@ -6,7 +6,7 @@ import pytest
 
 import deeplake_lite as dl
 
-WAY_OUT = "Set one, then repeat: "
+WAY_OUT = "Set a default, then repeat the call: "
 
 
 @pytest.fixture

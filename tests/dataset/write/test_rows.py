@@ -67,7 +67,7 @@ def test_failed_append_keeps_pending_rows_of_an_earlier_one(ds):
     ("data", "error", "match"),
     [
         ({"x": [1], "y": [1]}, dl.ColumnNotFoundError, "There is no column 'y'"),
-        ({"x": [1], "t": ["a", "b"]}, dl.InvalidValueError, "'x' has 1 rows and 't' has 2"),
+        ({"x": [1], "t": ["a", "b"]}, dl.InvalidValueError, "'x' has 1 row and 't' has 2"),
         ({"x": [1]}, dl.InvalidValueError, "column 't': has no default"),
         ({"x": [1], "t": "a"}, dl.InvalidValueError, "a sequence with one value per row"),
         ({"x": 1, "t": ["a"]}, dl.InvalidValueError, "a sequence with one value per row"),
@@ -496,7 +496,7 @@ def test_column_without_a_default_is_added_to_an_empty_lake(ds, make_lake):
     [
         (["a"], "one value per row, but for 3 rows it got 1 value"),
         (["a", 5, "c"], "column 'v', row 1: must be text"),
-        (None, "column 'v': a new column needs a value for each of the 3 existing rows"),
+        (None, "column 'v': a new column needs values for 3 existing rows"),
     ],
 )
 def test_column_that_cannot_be_filled_is_not_added(ds, values, match):

@@ -98,7 +98,7 @@ def test_frames_of_a_video_are_rows(tmp_path, ingest):
 @pytest.mark.parametrize(
     ("shape", "reason"),
     [
-        ('<box label="a" xtl="1" ytl="1" xbr="0" ybr="2"/>', "must not end before it begins"),
+        ('<box label="a" xtl="1" ytl="1" xbr="0" ybr="2"/>', "must have xbr >= xtl"),
         ('<box xtl="1" ytl="1" xbr="2" ybr="2"/>', "must have a label"),
         ('<polygon label="a" points="1,2;3"/>', "points must be pairs"),
         ('<star label="a"/>', "a shape must be box"),
@@ -155,6 +155,6 @@ def test_objects_of_several_shapes_are_reported(tmp_path, new_url):
         ds.to_cvat(tmp_path / "out.xml")
     text = str(caught[0].message)
     assert "'scores' is left out" in text
-    assert "1 objects with several outlines are split into one polygon per outline" in text
-    assert "the boxes of 1 objects are replaced by the bounding" in text
+    assert "1 object with several outlines is split into one polygon per outline" in text
+    assert "the box of 1 object is replaced by the bounding" in text
     assert (tmp_path / "out.xml").read_text().count("<polygon") == 2

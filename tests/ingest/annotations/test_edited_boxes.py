@@ -40,7 +40,7 @@ def test_edited_box_is_reported(cvat, tmp_path, shape, method):
     ds = cvat(shape)
     ds["boxes"][0] = [[40, 30, 60, 45]]
     ds.commit("moved")
-    with pytest.warns(ExportWarning, match="the boxes of 1 objects are replaced by the bounding"):
+    with pytest.warns(ExportWarning, match="the box of 1 object is replaced by the bounding"):
         getattr(ds, method)(tmp_path / EXPORTS[method])
 
 
@@ -71,7 +71,7 @@ def test_edited_box_of_a_rotated_region_of_label_studio_is_reported(tmp_path, ne
         warnings.simplefilter("error", ExportWarning)
         ds.to_labelstudio(tmp_path / "same.json")
     ds["boxes"][0] = [[1, 1, 9, 9]]
-    with pytest.warns(ExportWarning, match="the boxes of 1 objects are replaced by the bounding"):
+    with pytest.warns(ExportWarning, match="the box of 1 object is replaced by the bounding"):
         ds.to_labelstudio(tmp_path / "o.json")
 
 

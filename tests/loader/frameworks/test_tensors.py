@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from deeplake_lite.loader.frameworks.tensors import SideStream, as_tensors, moved
-from deeplake_lite.loader.make.arrays import ragged
+from deeplake_lite.loader.frameworks.tensors import SideStream, as_tensors, move
+from deeplake_lite.loader.make.arrays import concatenate
 from deeplake_lite.loader.make.recipe import BatchResult
 
 
@@ -33,7 +33,7 @@ def test_none_batch_passes():
 
 
 def test_concatenated_values_are_a_nested_tensor_in_the_same_memory():
-    batch = ragged("boxes", [np.ones((2, 4)), np.zeros((0, 4)), np.full((1, 4), 3.0)])
+    batch = concatenate("boxes", [np.ones((2, 4)), np.zeros((0, 4)), np.full((1, 4), 3.0)])
     nested = as_tensors({"boxes": batch})["boxes"]
     assert nested.layout is torch.jagged
     assert nested.values().data_ptr() == batch.values.ctypes.data
@@ -41,17 +41,19 @@ def test_concatenated_values_are_a_nested_tensor_in_the_same_memory():
 
 
 def test_nested_tensor_of_no_rows_is_empty():
-    assert len(as_tensors(ragged("x", []))) == 0
+    assert len(as_tensors(concatenate("x", []))) == 0
 
 
 def test_concatenated_classes_are_int64():
-    batch = ragged("tags", [np.array([1, 2], np.uint8), np.array([3], np.uint8)])
+    batch = concatenate("tags", [np.array([1, 2], np.uint8), np.array([3], np.uint8)])
     assert as_tensors({"tags": batch}, ["tags"])["tags"].dtype == torch.int64
 
 
 def test_batch_moves_with_everything_in_it():
-    batch = as_tensors({"x": np.ones(2), "r": ragged("r", [np.ones(2)]), "l": [np.ones(1), "a"]})
-    there = moved(batch, torch.device("meta"))
+    batch = as_tensors(
+        {"x": np.ones(2), "r": concatenate("r", [np.ones(2)]), "l": [np.ones(1), "a"]}
+    )
+    there = move(batch, torch.device("meta"))
     assert [there[k].device.type for k in "xr"] == ["meta", "meta"]
     assert there["l"][0].is_meta
     assert there["l"][1] == "a"

@@ -203,7 +203,7 @@ def test_state_resumes_at_the_next_sample(ds, seen):
 
 def test_state_for_a_different_number_of_workers_or_rows_is_an_error(ds):
     state = ds.pytorch_dataset("iterable").state_dict()
-    with pytest.raises(ValueError, match=r"of rank 0 of 1, but this is .* of rank 1 of 2. Use the"):
+    with pytest.raises(ValueError, match=r"on rank 0 of 1, but this is .* on rank 1 of 2. Use the"):
         ds.pytorch_dataset("iterable", rank=1, world_size=2).load_state_dict(state)
     with pytest.raises(ValueError, match="another view"):
         ds[:10].pytorch_dataset("iterable").load_state_dict(state)

@@ -1,18 +1,18 @@
-"""Combining arrays of several rows: padded, or concatenated."""
+"""Arrays of several rows are padded, or concatenated."""
 
 import numpy as np
 import pytest
 
-from deeplake_lite.loader.make.arrays import RaggedBatch, padded, ragged
+from deeplake_lite.loader.make.arrays import RaggedBatch, concatenate, pad
 
 
 def test_times_and_dtypes_are_preserved():
     days = [np.array(["2026-01-02"], "M8[D]"), np.array([], "M8[D]")]
-    value, mask = padded("d", days, 1)
+    value, mask = pad("d", days, 1)
     assert value.dtype == np.dtype("M8[D]")
     assert mask.tolist() == [[True], [False]]
-    assert padded("a", [np.ones(1, np.uint8), np.ones(2, np.uint16)], 1)[0].dtype == np.uint16
-    assert ragged("a", [np.ones(1, np.int8), []]).values.dtype == np.int8
+    assert pad("a", [np.ones(1, np.uint8), np.ones(2, np.uint16)], 1)[0].dtype == np.uint16
+    assert concatenate("a", [np.ones(1, np.int8), []]).values.dtype == np.int8
 
 
 def test_rows_of_a_batch_are_ragged_values_and_out_of_range_is_an_error():

@@ -9,7 +9,7 @@ import pytest
 from deeplake_lite.errors import LoaderError
 from deeplake_lite.loader.make import functions
 from deeplake_lite.loader.make.functions import FirstRow, Function
-from deeplake_lite.loader.make.global_generators import preserved_globals
+from deeplake_lite.loader.make.global_generators import preserve_globals
 
 
 class Crop:
@@ -50,12 +50,12 @@ def test_random_numbers_depend_on_seed_epoch_and_row():
 )
 def test_global_generators_are_seeded_if_requested(draw):
     function = Function("transform", draw, seeds=True)
-    with preserved_globals():
+    with preserve_globals():
         assert function(0, 0, 7) == function(0, 0, 7) != function(0, 0, 8)
 
 
 def test_error_of_a_batch_has_its_cause_and_its_name():
     with pytest.raises(LoaderError, match=r"row 3 of the view: .*Fix your function 'len'"):
         Function("collate", len).call_on_batch(3, 0, FirstRow(5, "row 3 of the view"))
-    with pytest.raises(LoaderError, match=r"returned None\. End the function by returning"):
+    with pytest.raises(LoaderError, match=r"it returned None\. End the function by returning"):
         Function("transform", print)("", 0, 5)

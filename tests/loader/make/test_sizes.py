@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.loader.make.sizes import nearest
+from deeplake_lite.loader.make.sizes import resize_nearest
 
 H, W = 24, 48
 
@@ -180,7 +180,7 @@ def test_coordinates_for_several_images_need_one_size(make_lake):
 def test_items_without_an_image_of_the_same_number_are_reported(make_lake):
     schema = {"clip": dl.Sequence(dl.Image("png")), "boxes": dl.Sequence(dl.Boxes())}
     ds = make_lake(schema, clip=[[masked(4, 8)]], boxes=[[[], []]])
-    with pytest.raises(dl.LoaderError, match=r"'boxes'.*there are 2 items and 1 images"):
+    with pytest.raises(dl.LoaderError, match=r"'boxes'.*there are 2 items and 1 image\."):
         list(ds.batches(1, size=(16, 16)))
 
 
@@ -202,8 +202,8 @@ def test_null_images_leave_coordinates_unchanged(make_lake):
 def test_resized_mask_has_no_new_numbers():
     mask = np.random.default_rng(0).integers(0, 9, (5, 7), "uint8")
     for shape in ((3, 2), (5, 7), (11, 20)):
-        result = nearest(mask, *shape)
+        result = resize_nearest(mask, *shape)
         assert result.shape == shape
         assert {*np.unique(result)} <= {*np.unique(mask)}
-    np.testing.assert_array_equal(nearest(mask, 5, 7), mask)
-    np.testing.assert_array_equal(nearest(nearest(mask, 10, 14), 5, 7), mask)
+    np.testing.assert_array_equal(resize_nearest(mask, 5, 7), mask)
+    np.testing.assert_array_equal(resize_nearest(resize_nearest(mask, 10, 14), 5, 7), mask)

@@ -33,7 +33,7 @@ def test_shapes_of_a_join_come_from_its_source_without_reading_cells(ds):
     text = "SELECT a.x + 1 AS x, b.i AS i FROM dataset a LEFT JOIN other b ON a.x = b.x"
     inner = ViewSamples.of(ds.query(text, sources={"other": ds[["x", "i"]]}))
     outer = ViewSamples.of(ds.query(text, sources={"other": ds[["x", "i"]][:3]}))
-    with mock.patch.object(virtual.TakenColumn, "read", side_effect=AssertionError("read")):
+    with mock.patch.object(virtual.ViewColumn, "read", side_effect=AssertionError("read")):
         assert inner.shape_of(inner.fields[1]) == (4, 5, 3)
         assert outer.shape_of(outer.fields[1]) is None
     shapes = outer.view.rows.table.shapes(outer.fields[1].id, np.arange(6))
@@ -75,6 +75,6 @@ def test_few_large_rows_among_many_are_counted(make_lake):
 
 def test_sizes_of_columns_passed_through_a_query_are_looked_up_without_reading(ds):
     result = ViewSamples.of(ds.query("SELECT i, b, x + 1 AS y WHERE x > 2"))
-    with mock.patch.object(virtual.TakenColumn, "read", side_effect=AssertionError("read")):
+    with mock.patch.object(virtual.ViewColumn, "read", side_effect=AssertionError("read")):
         assert result.row_bytes == pytest.approx(ds[["i", "b"]][3:].nbytes / 3 + 8)
     assert not result.computed

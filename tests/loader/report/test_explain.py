@@ -133,7 +133,9 @@ def test_sentences_describe_the_bottleneck(seconds, options, start):
 
 
 def test_advice_about_readers_depends_on_what_stays_in_memory():
-    assert "at 0 B/s. Options: later epochs find the rows in memory" in str(of(spent(read=9.0)))
+    assert "at 0 B/s. Options: later epochs, which get the rows from memory" in str(
+        of(spent(read=9.0))
+    )
     without = of(spent(read=9.0), Situation(Options(batch_size=8, cache=None), mode="rows"))
     assert "cache='encoded' keeps rows in memory" in str(without)
 

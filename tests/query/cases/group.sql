@@ -309,7 +309,7 @@ SELECT label, FIRST(emb) - LAST(emb) AS d, MEAN(grid) FILTER (WHERE flag) - MEAN
 
 -- pictures of unequal shape have no mean
 SELECT label, MEAN(image) AS m FROM dataset GROUP BY label
-=> error QueryError: MEAN over a group needs tensors of equal shape, but image (Image('png')) has (6, 9) and (7, 9) and (8, 9) | CROP or RESIZE
+=> error QueryError: MEAN over a group needs tensors of equal shape, but the shapes of image (Image('png')) include (6, 9) and (7, 9) and (8, 9) | CROP or RESIZE
 
 -- an element of a list of a group
 SELECT label, LIST(id ORDER BY id DESC)[0] AS m FROM dataset GROUP BY label ORDER BY label

@@ -219,7 +219,7 @@ SELECT id, CONTAINS(meta.b.c, 4) AS a, CONTAINS(meta, 'name') AS b, CONTAINS(met
 
 -- what has no keys
 SELECT id['a'] AS a FROM dataset
-=> error QueryTypeError: Only JSON values have keys, but id['a'] takes a key of a number
+=> error QueryTypeError: Only JSON values, structs and maps have keys, but id['a'] takes a key of a number
 
 -- a class has no keys
 SELECT label.name FROM dataset

@@ -380,7 +380,7 @@ SELECT grid[emb] AS a FROM dataset
 
 -- a list with an index outside
 SELECT emb[[0, 5]] AS a FROM dataset
-=> error QueryTypeError: index 5 is out of range for an axis of 4
+=> error QueryTypeError: index 5 is out of range for an axis of length 4
 
 -- casts of tensors, types as in SQL
 SELECT CAST(bytes AS FLOAT) AS a, CAST(grid AS INT) AS b, CAST(image > 128 AS DOUBLE) AS c FROM dataset
@@ -397,7 +397,7 @@ SELECT CAST(bytes AS int8) AS a, CAST(grid AS "float16") AS b, MEAN(CAST(image A
 
 -- a tensor has no text
 SELECT CAST(grid AS VARCHAR) AS a FROM dataset
-=> error QueryTypeError: A tensor can be CAST only to numbers, such as FLOAT or uint8, but the type is VARCHAR, and grid is float32 (3, 4)
+=> error QueryTypeError: A tensor can be CAST only to numbers, such as FLOAT or uint8, but grid, which is float32 (3, 4), is cast to VARCHAR
 
 -- masks connected as in NumPy
 SELECT SUM((grid > 0) & (grid < 1)) AS a, SUM((grid < 0) | (grid > 1)) AS b, ANY(~(grid > 1)) AS c FROM dataset

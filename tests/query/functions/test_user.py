@@ -113,10 +113,10 @@ def test_error_of_a_function_names_the_row():
 
 def test_block_function_returns_a_result_for_each_row():
     function(returns="float64", per="block", name="odd")(lambda x: x[:1])
-    with pytest.raises(QueryTypeError, match="each of 2 rows, but it returned 1"):
+    with pytest.raises(QueryTypeError, match="one result per row, 2 in total, but it returned 1"):
         call("ODD", Type("int64")).compute(np.array([1, 2]), lead=1)
     function(returns="float64", per="block", name="odd")(lambda x: x.sum())
-    with pytest.raises(QueryTypeError, match="each of 2 rows, but it returned int64"):
+    with pytest.raises(QueryTypeError, match="2 in total, but it returned int64"):
         call("ODD", Type("int64")).compute(np.array([1, 2]), lead=1)
 
 
@@ -125,7 +125,7 @@ def test_block_function_returns_a_result_for_each_row():
 )
 def test_block_function_returns_a_sequence_of_results(result):
     function(returns="float64", per="block", name="odd")(lambda _x: result)
-    expected = rf"each of 2 rows, but it returned {type(result).__name__}\."
+    expected = rf"2 in total, but it returned {type(result).__name__}\."
     with pytest.raises(QueryTypeError, match=expected):
         call("ODD", Type("int64")).compute(np.array([1, 2]), lead=1)
 
@@ -137,10 +137,10 @@ def test_arguments_are_counted_at_binding():
 
 
 def test_built_in_function_is_overridden_on_request_and_restored():
-    with pytest.raises(ExistsError, match="A function MAX already exists"):
+    with pytest.raises(ExistsError, match="A built-in function MAX already exists"):
         function(returns="int64", name="max")(np.max)
     function(returns="int64", name="max", override=True)(lambda x: 1)  # noqa: ARG005
-    with pytest.raises(ExistsError, match="A function MAX already exists"):
+    with pytest.raises(ExistsError, match="A built-in function MAX already exists"):
         function(returns="int64", name="max")(lambda x: 2)  # noqa: ARG005
     function(returns="int64", name="max", override=True)(lambda x: 2)  # noqa: ARG005
     assert call("MAX", IMAGE).compute(ROWS[0], lead=0) == 2

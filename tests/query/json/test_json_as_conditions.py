@@ -63,7 +63,9 @@ def test_every_clause_interprets_json_the_same_way(
 @pytest.mark.parametrize("value", NEITHER[1:], ids=repr)
 def test_cast_refuses_values_that_are_not_conditions(value: Any) -> None:
     ds = lake([True, 0, 1.0, None, value])
-    with pytest.raises(dl.QueryTypeError, match=r"but CAST\(j.ok AS BOOLEAN\) has .*TRY_CAST"):
+    with pytest.raises(
+        dl.QueryTypeError, match=r"a value in CAST\(j.ok AS BOOLEAN\) is .*TRY_CAST"
+    ):
         ds.query("SELECT CAST(j.ok AS BOOLEAN) AS y")
     result = lake([True, 0, 1.0, None]).query("SELECT CAST(j.ok AS BOOLEAN) AS y")["y"][:]
     assert result.tolist() == [True, False, True, None]

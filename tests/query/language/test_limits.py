@@ -9,7 +9,7 @@ import pytest
 
 import deeplake_lite as dl
 from deeplake_lite.errors import LakeError, NotFoundError, QueryError, QueryTypeError
-from deeplake_lite.query.bind.calls import growth, known
+from deeplake_lite.query.bind.calls import function_names, growth
 from deeplake_lite.query.bind.calls.allowed import ALLOWED
 from deeplake_lite.query.bind.calls.catalog import catalog
 from deeplake_lite.query.run import execute
@@ -29,7 +29,7 @@ def duckdb_functions() -> dict[str, set[str]]:
 
 def test_unlisted_functions_are_refused(ds):
     named = {n for n in set().union(*duckdb_functions().values()) if n.isidentifier()}
-    ours = {n.lower() for n in known.NAMES} | {"count", "len"}
+    ours = {n.lower() for n in function_names.NAMES} | {"count", "len"}
     reached = []
     for name in sorted(named - ALLOWED - catalog().keys() - ours):
         for call in (f"{name}()", f"{name}(id)", f"{name}('x')", f"{name}(id, 1)"):
@@ -66,7 +66,7 @@ def test_keywords_that_access_the_process_are_refused(ds, text):
 
 def test_every_allowed_aggregate_is_known_as_one():
     listed = {n.upper() for n in duckdb_functions()["aggregate"] & ALLOWED}
-    assert listed <= known.AGGREGATES
+    assert listed <= function_names.AGGREGATES
 
 
 LONG = [

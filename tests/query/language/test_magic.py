@@ -66,11 +66,15 @@ def test_other_views_are_sources_by_their_variable_names(shell):
     [
         ("ds", "SELECT x\nWHERE", "QuerySyntaxError: "),
         ("ds", "SELECT y", "ColumnNotFoundError: There is no column 'y'. "),
-        ("dss", "SELECT x", "NotFoundError: There is no variable with a view 'dss'. Did you mean"),
+        ("dss", "SELECT x", "NotFoundError: There is no view named 'dss'. Did you mean"),
         ("ds", "SELECT x WHERE x > $lest", "QueryError: $lest stands for the variable 'lest'"),
         ("ds", "SELECT x WHERE x > ?", "QueryError: Parameters in a cell are variables"),
         ("ds -p 3", "SELECT x", "QueryError: The first line must be %%tql [VIEW] [-o NAME]"),
-        ("ds -o 3", "SELECT x", "QueryError: -o must name a variable, but it is '3'."),
+        (
+            "ds -o 3",
+            "SELECT x",
+            "QueryError: -o must be followed by the name of a variable, but it is",
+        ),
     ],
 )
 def test_error_is_one_message(shell, capsys, line, cell, expected):

@@ -57,7 +57,7 @@ def test_built_in_name_is_the_users_only_where_it_is_overridden(ds, part):
                     register(name, override=override)
             continue
         with pytest.raises(
-            dl.ExistsError, match=f"A function {name} already exists.*override=True"
+            dl.ExistsError, match=f"A built-in function {name} already exists.*override=True"
         ):
             register(name)
         register(name, override=True)

@@ -17,7 +17,7 @@ PLACES = {
     "SELECT id, ^MEEN(grid)": "no function MEEN",
     "SELECT id\nFROM dataset\nWHERE ^labl = 3": "no column 'labl'",
     "SELECT id WHERE ^time > '2024-13-45'": "must be a time, such as .* but it is '2024-13-45'",
-    "SELECT id, DATE ^'hello'": "A date must be 'YYYY-MM-DD'.*'hello'",
+    "SELECT id, DATE ^'hello'": "A date must have the form 'YYYY-MM-DD'.*'hello'",
     "SELECT id, ^CAST(id AS foo)": "no type foo",
     "SELECT id, ^text + 'x'": r"Write \|\| to join strings",
     "SELECT id, ^'x' + text": r"Write \|\| to join strings",

@@ -87,7 +87,7 @@ def test_integers_without_a_common_dtype_are_an_error(
     ds: dl.Dataset, form: str, signed: str
 ) -> None:
     query = f"SELECT {form.format('top', signed, 'top')} AS x"
-    with pytest.raises(dl.QueryTypeError, match=r"at most \d+, but top has 9223372036854775808"):
+    with pytest.raises(dl.QueryTypeError, match="but top contains 9223372036854775808"):
         ds.query(f"{query} WHERE top[0] > 1")["x"][:]
     assert len(ds.query(f"{query} WHERE top[0] = 1")["x"][:]) == 1
 

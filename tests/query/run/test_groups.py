@@ -158,7 +158,7 @@ def test_null_results_of_an_expression_are_skipped():
 def test_list_with_nulls_is_not_an_array(call):
     ds = dl.create("memory://groups-null-items", {"x": NULLABLE["array"][0]}, overwrite=True)
     ds.append({"x": [[1, 1], None]})
-    with pytest.raises(dl.QueryError, match="1 of 2 are null"):
+    with pytest.raises(dl.QueryError, match="1 of 2 items is null"):
         ds.query(f"SELECT {call} AS r")["r"][:]
 
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.query.result.columns import storable
+from deeplake_lite.query.result.columns import to_storable
 
 from ..case_files import values_of
 
@@ -44,9 +44,9 @@ def test_lists_hold_the_same_values_as_columns(ds, text, htype, expected):
     ],
 )
 def test_wide_numbers_and_times_of_day_are_converted(values, expected):
-    assert storable(pa.array(values)).to_pylist() == expected.to_pylist()
+    assert to_storable(pa.array(values)).to_pylist() == expected.to_pylist()
 
 
 def test_part_of_a_list_column_is_converted_by_itself():
     lists = pa.array([[Decimal(1)], [Decimal(2), Decimal(3)], None, [Decimal(4)]])
-    assert storable(lists.slice(1)).to_pylist() == [[2, 3], None, [4]]
+    assert to_storable(lists.slice(1)).to_pylist() == [[2, 3], None, [4]]

@@ -186,7 +186,7 @@ def test_different_units_compare_exactly(kind, units):
         ("datetime64[s]", "= t", "times with times"),
         ("timedelta64[s]", "= '1 day'", "pass a timedelta"),
         ("timedelta64[s]", ">= DATE '2020-01-01'", "times with times"),
-        ("datetime64[s]", "= $late", "no unit can hold all"),
+        ("datetime64[s]", "= $late", "no unit fits all"),
     ],
 )
 def test_times_do_not_compare_with_other_types(dtype, text, message):

@@ -76,7 +76,7 @@ def test_nulls_and_positions_out_of_range(ds):
     for index in ("1", "id + 1", "id + 5"):
         x = ds.query(f"SELECT $p[{index}] AS x LIMIT 1", params={"p": [MOMENT, None]})["x"]
         assert np.ma.getmaskarray(x[:]).all()
-    with pytest.raises(dl.QueryError, match="out of range for an axis of 2"):
+    with pytest.raises(dl.QueryError, match="out of range for an axis of length 2"):
         ds.query("SELECT $p[2] AS x", params={"p": [MOMENT] * 2})
 
 

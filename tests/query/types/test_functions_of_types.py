@@ -17,7 +17,7 @@ import pytest
 import deeplake_lite as dl
 from deeplake_lite.errors import LakeError
 from deeplake_lite.query.bind.calls.catalog import catalog
-from deeplake_lite.query.database.duckdb_errors import bare
+from deeplake_lite.query.database.duckdb_errors import reason_of
 from deeplake_lite.query.functions import REGISTRY
 
 from ..case_files import values_of
@@ -103,7 +103,7 @@ def check_message(error: LakeError, case: str) -> None:
     assert message.endswith("^"), f"{case} has no caret: {message}"
     assert len(message) < 2_500, f"{case} is long: {message}"
     if isinstance(cause, duckdb.Error | RuntimeError):
-        raw = bare(cause)
+        raw = reason_of(cause)
         is_reason = f" rejects its arguments: {raw}" in message  # where we have no reason to give
         assert len(raw) <= SHORT or is_reason or raw not in message, f"{case}: {message}"
     assert "  " not in message.split("\n")[0], f"{case}: {message}"

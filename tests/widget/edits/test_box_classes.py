@@ -299,7 +299,7 @@ def test_boxes_copied_from_another_column_need_as_many_classes(make_lake, page):
     shown = page(ds)
     take = {"column": "boxes", "op": "take", "value": "found"}
     assert (
-        "item in 'boxes', but it would have 3 and 2"
+        "item in 'boxes', but it would have 3 classes and 2 items"
         in shown.fails("stage", edits=[{**take, "positions": [0]}])["message"]
     )
     assert shown.ask("stage", edits=[{**take, "positions": [1]}])[0]["ok"]

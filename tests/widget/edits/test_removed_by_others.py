@@ -16,9 +16,9 @@ def stage(shown, column, value):
 
 
 def notes(shown, monkeypatch):
-    told = []
-    monkeypatch.setattr(shown.w, "tell", told.append)
-    return told
+    messages = []
+    monkeypatch.setattr(shown.w, "notify", messages.append)
+    return messages
 
 
 @pytest.mark.parametrize("choice", ["ours", "theirs"])

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from deeplake_lite.errors import LakeError
-from deeplake_lite.widget.filters.choices import choice_of, filtered, order_of, sorted_by
+from deeplake_lite.widget.filters.choices import choice_of, filter_query, order_of, sort_query
 
 COLUMNS = ["label", "x", "y", "s", 'a "b"']
 
 
 def choose(text, expression="label", kind="classes", op="set", values=("a",), **more):
-    return filtered(text, expression, kind, op, list(values), columns=COLUMNS, **more)
+    return filter_query(text, expression, kind, op, list(values), columns=COLUMNS, **more)
 
 
 @pytest.mark.parametrize(
@@ -126,11 +126,11 @@ def test_more_than_an_expression_is_refused(expression):
 
 
 def test_orders_are_set_read_and_cleared():
-    text = sorted_by("SELECT * WHERE x ORDER BY y LIMIT 3", "s", descending=True)
+    text = sort_query("SELECT * WHERE x ORDER BY y LIMIT 3", "s", descending=True)
     assert text == "SELECT * FROM (SELECT * WHERE x ORDER BY y LIMIT 3) ORDER BY s DESC"
     assert order_of(text) == {"expression": "s", "descending": True}
-    assert sorted_by(text, None) == "SELECT * WHERE x ORDER BY y LIMIT 3"
-    assert sorted_by("SELECT * ORDER BY y", "x") == "SELECT * ORDER BY x"
+    assert sort_query(text, None) == "SELECT * WHERE x ORDER BY y LIMIT 3"
+    assert sort_query("SELECT * ORDER BY y", "x") == "SELECT * ORDER BY x"
     assert order_of("SELECT * ORDER BY x, y") is None
     assert order_of("") is None
 

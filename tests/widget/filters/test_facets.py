@@ -296,7 +296,7 @@ def test_charts_never_show_our_internal_queries(make_lake, page):
     [facet] = page(ds).asks("facets", columns=None)["facets"]
     assert facet["column"] == "t"
     assert facet["problem"] == (
-        "Its times cannot be counted, because one is at the limit of its unit."
+        "These times cannot be counted, because one of them is at the limit of its unit."
     )
 
 

@@ -32,7 +32,12 @@ from deeplake_lite.dataset.export.annotations.columns import (
 )
 from deeplake_lite.dataset.export.atomic_files import as_storage_errors, atomic_write
 from deeplake_lite.dataset.export.folder import new_folder
-from deeplake_lite.dataset.export.portable import is_file, lost_metadata, read_blocks, values_of
+from deeplake_lite.dataset.export.portable import (
+    describe_lost_metadata,
+    is_file,
+    read_blocks,
+    values_of,
+)
 from deeplake_lite.errors import ExportWarning, InvalidValueError, SchemaError
 from deeplake_lite.htypes.boxes import convert_boxes
 from deeplake_lite.htypes.words import counted
@@ -47,7 +52,7 @@ if TYPE_CHECKING:
 BLOCK_ROWS = 1_024
 
 MAIN = ("bbox", "segmentation", "keypoints", "caption")
-"""Keys with a value per annotation. The first with a column determines the annotation count."""
+"""Keys with a value per annotation. The first that has a column determines their number."""
 
 _FITS: Mapping[str, Callable[[Field], bool]] = {
     "bbox": is_boxes,
@@ -107,7 +112,8 @@ class _Export:
         if not any(key in columns for key in MAIN):
             raise SchemaError(
                 "to_coco needs a column of boxes, outlines (a sequence of polygons), keypoints or "
-                f"captions, but this view has only {', '.join(map(repr, view.columns))}."
+                f"captions, but this view has only {', '.join(map(repr, view.columns))}. Add such "
+                "a column."
             )
         images = [f for f in view.schema if f.htype.is_image and f.name != PANOPTIC]
         named = [f for f in images if f.name == "image"] or images
@@ -115,8 +121,8 @@ class _Export:
         if folder is not None and (image is None or not is_file(image.htype)):
             raise SchemaError(
                 "images= needs one column of image files, but this view has "
-                f"{', '.join(repr(f.name) for f in images) or 'none'}. Select one column, encoded "
-                "as JPEG or PNG."
+                f"{', '.join(repr(f.name) for f in images) or 'none'}. Keep one image column in "
+                "the view, encoded as JPEG or PNG."
             )
         return cls(view, folder, segments, columns, image)
 
@@ -133,7 +139,7 @@ class _Export:
             used.add(PANOPTIC)
         rest = [f.name for f in self.view.schema if f.name not in used and f != self.image]
         sentences = list[str]()
-        if lost := [*map(repr, rest), *lost_metadata(self.view, "coco")]:
+        if lost := [*map(repr, rest), *describe_lost_metadata(self.view, "coco")]:
             them = "it" if len(lost) == 1 else "them"
             sentences.append(f"{', '.join(lost)}, because COCO cannot hold {them}")
         if n := self._count_mismatches():
@@ -148,7 +154,7 @@ class _Export:
             warnings.warn(f"to_coco {'; it '.join(texts)}.", ExportWarning, stacklevel=4)
 
     def _count_mismatches(self) -> int:
-        """Return the number of rows whose originals no longer match their annotations."""
+        """Return the number of rows whose original values no longer match their annotations."""
         if "coco" not in self.view.columns:
             return 0
         main = self.columns[next(key for key in MAIN if key in self.columns)]
@@ -157,11 +163,11 @@ class _Export:
         count = 0
         for block in read_blocks(self.view, fields, "to_coco", BLOCK_ROWS):
             values = {f.name: f.htype.decode_cells(block[f.name]) for f in fields}
-            for i, own in enumerate(values[main.name]):
-                n = 0 if own is None else len(own)
+            for i, cell in enumerate(values[main.name]):
+                n = 0 if cell is None else len(cell)
                 known = len(values[ids.name][i] or ()) if ids is not None else n
                 fits = known == n and _raw(values, i).get(coco.COUNT, n) == n
-                count += bool(not fits and _rest(values, i, "annotations"))
+                count += bool(not fits and _extra_values(values, i, "annotations"))
         return count
 
     # ---- metadata and categories
@@ -187,7 +193,7 @@ class _Export:
 
     @cached_property
     def _categories(self) -> dict[str, dict[str, Any]]:
-        """The category of each class, from the files if they have one."""
+        """The category of each class, taken from the COCO files if they define it."""
         known: dict[str, dict[str, Any]] = {}
         for file in self._files:
             categories = file.get("categories", [])
@@ -214,7 +220,7 @@ class _Export:
         return {self._classes[number] for number in numbers}
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield the file in pieces. Images come last, because they are read with annotations."""
+        """Yield the file in pieces; images are last, because they are read with the annotations."""
         rest = dict(self._files[0]) if self._files else {}
         rest.pop("keys", None)
         encode = msgspec.json.encode
@@ -223,10 +229,10 @@ class _Export:
             yield encode(key) + b":" + encode(value) + b",\n"
         yield b'"annotations":['
         images, separator, seen = list[bytes](), b"\n", set[object]()
-        for image, own in self._rows():
+        for image, entries in self._rows():
             _check_unique(image, seen)
             images.append(encode(image))
-            for annotation in own:
+            for annotation in entries:
                 yield separator + encode(annotation)
                 separator = b",\n"
         yield b'],\n"images":[\n' + b",\n".join(images) + b"]}\n"
@@ -251,11 +257,11 @@ class _Export:
             annotations = self._annotations(values, row, images)
             if self._is_panoptic:
                 annotations = [
-                    _panoptic(own, image, _rest(values, i, PANOPTIC))
-                    for i, (own, image) in enumerate(zip(annotations, images, strict=True))
+                    _panoptic(segments, image, _extra_values(values, i, PANOPTIC))
+                    for i, (segments, image) in enumerate(zip(annotations, images, strict=True))
                 ]
             if pngs is not None:
-                names = [own[0] if own else None for own in annotations]
+                names = [segments[0] if segments else None for segments in annotations]
                 self._write(names, values_of(pngs.htype, block[pngs.name]), self.segments)
             yield from zip(images, annotations, strict=True)
             row += len(images)
@@ -282,18 +288,22 @@ class _Export:
         self, values: Mapping[str, Values], i: int, row: int, size: tuple[int | None, int | None]
     ) -> dict[str, Any]:
         """Return the image entry of row `i` of a block; `row` is its position in the view."""
-        own = values["image_id"][i] if "image_id" in values else row + 1
-        if own is None or np.ma.is_masked(own) or ("path" in values and values["path"][i] is None):
+        image_id = values["image_id"][i] if "image_id" in values else row + 1
+        if (
+            image_id is None
+            or np.ma.is_masked(image_id)
+            or ("path" in values and values["path"][i] is None)
+        ):
             raise InvalidValueError(
                 f"Row {row:,} must have an image_id and a path, but one of them is null. Correct "
-                "the row, or leave the column out of the view.",
+                "the row, or leave the column with the null out of the view.",
                 row=row,
             )
         name = str(values["path"][i]) if "path" in values else f"{row:012d}{self._suffix}"
         if self._split is not None and (split := self._split(values["split"][i])) is not None:
             name = name.removeprefix(f"{split}/")
-        image = coco.image_of(own if isinstance(own, str) else int(own), name, *size)
-        return coco.restore(image, _rest(values, i, "image"))
+        image = coco.image_of(image_id if isinstance(image_id, str) else int(image_id), name, *size)
+        return coco.restore(image, _extra_values(values, i, "image"))
 
     @cached_property
     def _split(self) -> Callable[[Any], str | None] | None:
@@ -333,16 +343,19 @@ class _Export:
         edited = self._fit(cells, counts, main, row)
         ids = [self._categories.get(name, {}).get("id") for name in self._classes]
         rebuilt = coco.rebuild(cells, counts, ids)
-        for i, (own, image) in enumerate(zip(rebuilt, images, strict=True)):
-            is_counted = _raw(values, i).get(coco.COUNT, len(own)) == len(own)
-            rest = _rest(values, i, "annotations") if i not in edited and is_counted else {}
+        for i, (entries, image) in enumerate(zip(rebuilt, images, strict=True)):
+            is_counted = _raw(values, i).get(coco.COUNT, len(entries)) == len(entries)
+            rest = _extra_values(values, i, "annotations") if i not in edited and is_counted else {}
             has_ids = "id" in self.columns
-            places = coco.places([int(n) if has_ids else coco.NO_ID for n in cells["id"][i]])
-            for n, annotation in enumerate(own):
+            keys = coco.original_keys([int(n) if has_ids else coco.NO_ID for n in cells["id"][i]])
+            for n, annotation in enumerate(entries):
                 kept = {k: v for k, v in annotation.items() if k in self._keys}
                 self._cut_keypoints(kept)
-                own[n] = {**coco.restore(kept, rest.get(places[n], {})), "image_id": image["id"]}
-            self._correct_areas(values, i, own)
+                entries[n] = {
+                    **coco.restore(kept, rest.get(keys[n], {})),
+                    "image_id": image["id"],
+                }
+            self._correct_areas(values, i, entries)
         return rebuilt
 
     @cached_property
@@ -350,18 +363,20 @@ class _Export:
         """Length of a category's ``keypoints`` list, by category id."""
         lists = {c["id"]: c.get("keypoints") for c in self._categories.values()}
         return {
-            own: 3 * len(names) for own, names in lists.items() if isinstance(names, list) and names
+            category: 3 * len(names)
+            for category, names in lists.items()
+            if isinstance(names, list) and names
         }
 
     def _cut_keypoints(self, annotation: dict[str, Any]) -> None:
-        """Remove padding from keypoints, if their category has fewer than others."""
+        """Remove the padding of keypoints whose category has fewer keypoints than others."""
         count = self._points.get(annotation.get("category_id"))
         points = annotation.get("keypoints")
         if count is not None and points is not None and not any(points[count:]):
             annotation["keypoints"] = points[:count]
 
     def _correct_areas(
-        self, values: Mapping[str, Values], i: int, own: Sequence[dict[str, Any]]
+        self, values: Mapping[str, Values], i: int, annotations: Sequence[dict[str, Any]]
     ) -> None:
         """Recompute the areas of a row if only its boxes or outlines have been edited."""
         known = _raw(values, i).get(coco.DIGESTS)
@@ -373,7 +388,7 @@ class _Export:
         ]
         shapes, areas = coco.digests(cells[0], cells[1], cells[2] or ())
         if known[1:] == [areas] and known[:1] != [shapes]:
-            for annotation in own:
+            for annotation in annotations:
                 coco.correct_area(annotation)
 
     def _boxes(self, cells: Sequence[Any], images: Sequence[Mapping[str, Any]]) -> list[Any]:
@@ -460,13 +475,14 @@ def _check_one_split(view: View) -> None:
     if len(present) > 1:
         raise SchemaError(
             "A COCO file must have the images of a single split, but this view has "
-            f'{", ".join(map(repr, present))}. Export each split alone: ds.query("SELECT * WHERE '
+            f"{', '.join(map(repr, present))}. Export each split separately: "
+            'ds.query("SELECT * WHERE '
             f"split = '{present[0]}'\").to_coco(…)."
         )
 
 
 def _column(view: View, key: str) -> Field | None:
-    """Return the column for a key: by its usual name, or else the only one of a suitable type."""
+    """Return the column with the usual name for a key, or else the only column that fits it."""
     if (name := coco.COLUMNS[key]) in view.columns:
         return view.schema[name] if _fits(view.schema[name], key) else None
     if key in ("id", "area", "iscrowd", "caption"):
@@ -488,8 +504,8 @@ def _raw(values: Mapping[str, Values], i: int) -> dict[str, Any]:
     return cell if isinstance(cell, dict) else {}
 
 
-def _rest(values: Mapping[str, Values], i: int, part: str) -> dict[str, Any]:
-    """Return the file's values for row `i` of a block that have no other column."""
+def _extra_values(values: Mapping[str, Values], i: int, part: str) -> dict[str, Any]:
+    """Return the values from the COCO file for row `i` of a block that no other column holds."""
     rest = _raw(values, i).get(part)
     return rest if isinstance(rest, dict) else {}
 
@@ -500,9 +516,9 @@ def _panoptic(
     """Return a list with the panoptic annotation of an image, or an empty list."""
     if not segments and not rest:
         return []
-    own = [{k: v for k, v in segment.items() if k != "image_id"} for segment in segments]
+    plain_segments = [{k: v for k, v in segment.items() if k != "image_id"} for segment in segments]
     name = str(PurePosixPath(str(image["file_name"])).with_suffix(".png"))
-    return [{"file_name": name, **rest, "image_id": image["id"], coco.SEGMENTS: own}]
+    return [{"file_name": name, **rest, "image_id": image["id"], coco.SEGMENTS: plain_segments}]
 
 
 def _integer(value: Any) -> int | None:

@@ -100,7 +100,7 @@ def box(value: object) -> NDArray[np.float32]:
 
 
 def outlines(value: object) -> list[NDArray[np.float32]]:
-    """Parse a ``segmentation`` to outlines, (k, 2) float32 each. Raises ValueError.
+    """Parse a ``segmentation`` into outlines, (k, 2) float32 each. Raises ValueError.
 
     A run-length encoding has no outlines. Outlines with fewer than three corners are left out.
     """
@@ -144,7 +144,7 @@ def crowd(value: object) -> bool:
 
 
 def points(value: object) -> NDArray[np.float32]:
-    """Parse ``keypoints`` to (k, 3): x, y, visibility. Raises ValueError."""
+    """Parse ``keypoints`` into (k, 3): x, y, visibility. Raises ValueError."""
     array = numbers(value)
     if array.size % 3:
         raise ValueError("must be triples of x, y and visibility")
@@ -280,24 +280,27 @@ MISSING = ""
 """Key in the originals for the list of keys that the file lacks."""
 
 
-def places(ids: Sequence[int]) -> list[str]:
+def original_keys(ids: Sequence[int]) -> list[str]:
     """Return the key of each annotation's originals: its id if unique, or else its position.
 
-    >>> places([7, -1, 9, 9])
+    >>> original_keys([7, -1, 9, 9])
     ['7', '#1', '#2', '#3']
     """
     counts = Counter(ids)
-    return [str(own) if own != NO_ID and counts[own] == 1 else f"#{n}" for n, own in enumerate(ids)]
+    return [
+        str(annotation_id) if annotation_id != NO_ID and counts[annotation_id] == 1 else f"#{n}"
+        for n, annotation_id in enumerate(ids)
+    ]
 
 
-def originals_of(own: Mapping[str, Any], rebuilt: Mapping[str, Any]) -> dict[str, Any]:
+def originals_of(original: Mapping[str, Any], rebuilt: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of an image or annotation that cannot be rebuilt from its cells.
 
     >>> originals_of({"bbox": [0, 0, 5, 5], "score": 1}, {"bbox": [0.0, 0, 5, 5], "area": 25.0})
     {'score': 1, '': ['area']}
     """
-    originals = {k: v for k, v in own.items() if k not in rebuilt or rebuilt[k] != v}
-    missing = sorted(rebuilt.keys() - own.keys())
+    originals = {k: v for k, v in original.items() if k not in rebuilt or rebuilt[k] != v}
+    missing = sorted(rebuilt.keys() - original.keys())
     return {**originals, MISSING: missing} if missing else originals
 
 

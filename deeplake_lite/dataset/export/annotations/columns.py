@@ -80,7 +80,8 @@ def splits_of(view: View) -> list[str]:
 def columns_with_nulls(view: View, fields: Iterable[Field]) -> str:
     """Return the names of the columns whose nulls become empty lists, separated by commas.
 
-    Formats of annotations do not tell an image without objects from one that nobody has annotated.
+    Annotation formats do not distinguish an image without objects from an image that nobody has
+    annotated.
     """
     names = [f.name for f in fields if f.htype.sql != "class" and has_nulls(view, f)]
     return ", ".join(map(repr, names))
@@ -162,8 +163,8 @@ def named_columns(view: View, method: str) -> dict[str, Field]:
         if len(named) > 1:
             raise SchemaError(
                 f"{method} accepts one column of {role}, but this view has "
-                f"{', '.join(repr(f.name) for f in named)}. Select one of them, or name it "
-                f"{name!r}."
+                f"{', '.join(repr(f.name) for f in named)}. Leave out all but one, or rename one "
+                f"to {name!r}."
             )
         if named:
             columns[role] = named[0]

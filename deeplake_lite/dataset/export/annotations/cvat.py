@@ -13,7 +13,14 @@ from typing import IO, TYPE_CHECKING, Any
 from deeplake_lite import checks
 from deeplake_lite.dataset.export.annotations import cvat_meta, cvat_shapes
 from deeplake_lite.dataset.export.annotations.files import Unique, with_suffix, write_file
-from deeplake_lite.dataset.export.annotations.objects import BOXES_LOST, bounds, restored
+from deeplake_lite.dataset.export.annotations.objects import (
+    BOXES_LOST,
+    KEYPOINTS_LOST,
+    OUTLINES_LOST,
+    OUTLINES_SPLIT,
+    bounds,
+    restore_object,
+)
 from deeplake_lite.dataset.export.annotations.pictures import Pictures
 from deeplake_lite.dataset.export.annotations.xml_text import attributes, content, lines_of
 from deeplake_lite.dataset.export.atomic_files import as_storage_errors, atomic_write
@@ -73,7 +80,7 @@ class _Export:
         """The header, with all labels."""
         known = self.pictures.metadata.get("meta")
         names, tags = self.pictures.classes, self.pictures.tags
-        return cvat_meta.declared(
+        return cvat_meta.declare_labels(
             known if isinstance(known, dict) else {}, names, tags, self.points
         )
 
@@ -87,40 +94,43 @@ class _Export:
     @cached_property
     def skeletons(self) -> dict[str, list[str]]:
         """Names of the points of each skeleton label."""
-        return {name: own for name, own in cvat_meta.skeletons(self.meta).items() if own}
+        return {name: points for name, points in cvat_meta.skeletons(self.meta).items() if points}
 
     def warn(self) -> None:
         """Check all rows, and warn about everything that is left out. Raises InvalidValueError."""
         unique = Unique("to_cvat")
         for picture in self.pictures:
             unique.add(picture.path)
-            if isinstance(own := picture.rest.get("id"), int):
-                self.ids.add(own)
-            for own in picture.objects:
-                self._count(own)
+            if isinstance(image_id := picture.rest.get("id"), int):
+                self.ids.add(image_id)
+            for obj in picture.objects:
+                self._count(obj, picture.path)
             for _ in self._lines(picture, picture.path, 0):
                 pass
         self.pictures.warn(self.pictures.left_out(_ROLES), self.pictures.losses)
 
-    def _count(self, own: Object) -> None:
+    def _count(self, obj: Object, path: str) -> None:
         """Count the parts of an object that CVAT's format cannot hold. Raises InvalidValueError."""
-        if own.label is None:
+        if obj.label is None:
             raise InvalidValueError(
-                "CVAT needs a label for each object, but one object has none. Correct the row."
+                f"CVAT needs a label for each object, but an object in image {path!r} has none. "
+                "Correct the row."
             )
         losses = self.pictures.losses
-        if own.kind not in ("box", "points") and len(own.points):
-            losses.add("the keypoints of {} objects are left out, because they have other shapes")
-        if len(own.outlines) > 1 and own.kind == "polygon":
-            losses.add("{} objects with several outlines are split into one polygon per outline")
-        if len(own.outlines) and own.kind == "mask":
-            losses.add("the outlines of {} objects are left out, because they have masks")
-        if len(own.lines) > 1:
-            losses.add("{} objects with several lines are split into one polyline per line")
-        if own.has_own_box and not own.rest:
+        if obj.kind not in ("box", "points") and len(obj.points):
+            losses.add(KEYPOINTS_LOST)
+        if len(obj.outlines) > 1 and obj.kind == "polygon":
+            losses.add(OUTLINES_SPLIT)
+        if len(obj.outlines) and obj.kind == "mask":
+            losses.add(OUTLINES_LOST)
+        if len(obj.lines) > 1:
+            losses.add(
+                "{} [object|objects] with several lines [is|are] split into one polyline per line"
+            )
+        if obj.has_own_box and not obj.rest:
             losses.add(BOXES_LOST)
-        if "track" in own.rest:
-            losses.add("{} objects lose their track number")
+        if "track" in obj.rest:
+            losses.add("{} [object loses its|objects lose their] track number")
 
     # ---- the files
 
@@ -159,8 +169,8 @@ class _Export:
             name = with_suffix(picture.path, image)
             if image is not None:
                 write(name, image)
-            own = picture.rest.get("id")
-            number = own if isinstance(own, int) and own not in seen else next(free)
+            known_id = picture.rest.get("id")
+            number = known_id if isinstance(known_id, int) and known_id not in seen else next(free)
             seen.add(number)
             yield "".join(f"{line}\n" for line in self._lines(picture, name, number)).encode()
         yield b"</annotations>\n"
@@ -177,27 +187,27 @@ class _Export:
         more = picture.rest.get("attributes")
         head = {**(more if isinstance(more, dict) else {}), **head}
         yield f"  <image{attributes(head)}>"
-        for own in picture.objects:
-            for shape in self._shapes(own, picture):
+        for obj in picture.objects:
+            for shape in self._shapes(obj, picture):
                 yield from _element(shape)
         for tag in _tags(picture):
             yield from _element({**tag, "shape": "tag"})
         yield "  </image>"
 
-    def _shapes(self, own: Object, picture: Picture) -> list[dict[str, Any]]:
+    def _shapes(self, obj: Object, picture: Picture) -> list[dict[str, Any]]:
         """Return the shapes of an object: one per outline or line."""
-        names = self.skeletons.get(own.label or "", self.points)
+        names = self.skeletons.get(obj.label or "", self.points)
         size = (picture.width, picture.height)
         parse = partial(cvat_shapes.parse, size=size, names=names)
-        own = replace(own, rest={k: v for k, v in own.rest.items() if k != "track"})
-        is_area = own.kind == "polygon"
-        parts = own.outlines if is_area else own.lines
+        obj = replace(obj, rest={k: v for k, v in obj.rest.items() if k != "track"})
+        is_area = obj.kind == "polygon"
+        parts = obj.outlines if is_area else obj.lines
         if len(parts) < 2:
-            rebuilt = cvat_shapes.rebuild(own, names)
+            rebuilt = cvat_shapes.rebuild(obj, names)
             lose = self.pictures.losses.add
-            return [restored(own, rebuilt, parse, cvat_shapes.DERIVED, lose)]
+            return [restore_object(obj, rebuilt, parse, cvat_shapes.DERIVED, lose)]
         single = [
-            replace(own, box=bounds([part]), outlines=[part] if is_area else (),
+            replace(obj, box=bounds([part]), outlines=[part] if is_area else (),
                     lines=() if is_area else [part])
             for part in parts
         ]  # fmt: skip
@@ -221,13 +231,13 @@ def _tags(picture: Picture) -> Iterator[dict[str, Any]]:
 def _element(shape: Mapping[str, Any], depth: int = 2) -> Iterator[str]:
     """Yield the XML lines of a shape."""
     tag, indent = str(shape.get("shape", "box")), "  " * depth
-    own = {k: v for k, v in shape.items() if k != "shape" and k not in _CHILDREN}
+    values = {k: v for k, v in shape.items() if k != "shape" and k not in _CHILDREN}
     children = [child for key in _CHILDREN for child in shape.get(key) or () if
                 isinstance(child, dict)]  # fmt: skip
     if not children:
-        yield f"{indent}<{tag}{attributes(own)}></{tag}>"
+        yield f"{indent}<{tag}{attributes(values)}></{tag}>"
         return
-    yield f"{indent}<{tag}{attributes(own)}>"
+    yield f"{indent}<{tag}{attributes(values)}>"
     for child in children:
         if "text" in child:
             name = attributes({"name": child.get("name", "")})

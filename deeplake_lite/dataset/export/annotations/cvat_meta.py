@@ -18,11 +18,11 @@ def labels(meta: Mapping[str, Any]) -> list[dict[str, Any]]:
     [{'name': 'cat'}]
     """
     for part in meta.values():
-        found = part.get("labels") if isinstance(part, dict) else None
-        if isinstance(found, dict):
-            own = found.get("label", [])
-            own = own if isinstance(own, list) else [own]
-            return [label for label in own if isinstance(label, dict) and _name(label)]
+        section = part.get("labels") if isinstance(part, dict) else None
+        if isinstance(section, dict):
+            items = section.get("label", [])
+            items = items if isinstance(items, list) else [items]
+            return [label for label in items if isinstance(label, dict) and _name(label)]
     return []
 
 
@@ -53,9 +53,9 @@ def skeletons(meta: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def only_skeleton(meta: Mapping[str, Any]) -> list[str]:
-    """Return the keypoint names, if all keypoints belong to skeletons with the same names."""
-    own = [x for x in labels(meta) if not x.get("parent")]
-    if any(x.get("type", "any") in ("any", "points") for x in own):
+    """Return the keypoint names if all skeletons have the same ones, or else an empty list."""
+    roots = [x for x in labels(meta) if not x.get("parent")]
+    if any(x.get("type", "any") in ("any", "points") for x in roots):
         return []
     kinds = [*skeletons(meta).values()]
     is_one = bool(kinds) and all(kind == kinds[0] for kind in kinds)
@@ -66,7 +66,7 @@ def _numbered(count: int) -> list[str]:
     return [str(n + 1) for n in range(count)]
 
 
-def declared(
+def declare_labels(
     meta: Mapping[str, Any], names: Sequence[str], images: Sequence[str], points: Sequence[str]
 ) -> dict[str, Any]:
     """Return a header with labels for all classes, adding the missing ones.

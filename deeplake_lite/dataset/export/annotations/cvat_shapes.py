@@ -71,11 +71,12 @@ def parse(shape: Mapping[str, Any], size: Size, names: Sequence[str] = ()) -> Ob
             corners = _numbers(shape, CORNERS)
             if (corners[2:] < corners[:2]).any():
                 raise ValueError(
-                    f"a box must not end before it begins, but a box of {label[:40]!r} does"
+                    f"a box must have xbr >= xtl and ybr >= ytl, but a box of {label[:40]!r} does "
+                    "not"
                 )
             box = corners.astype(np.float32)
             if angle := _angle(shape):
-                outlines = [rotated(corners, angle)]
+                outlines = [rotate_box(corners, angle)]
                 box = bounds(outlines)
         case "polygon":
             outline = _points(shape.get("points"))
@@ -103,35 +104,35 @@ def parse(shape: Mapping[str, Any], size: Size, names: Sequence[str] = ()) -> Ob
     return Object(label, box, outlines, lines, points, mask, flags=flags)
 
 
-def rebuild(own: Object, names: Sequence[str] = ()) -> dict[str, Any]:
+def rebuild(obj: Object, names: Sequence[str] = ()) -> dict[str, Any]:
     """Convert an object to a shape, using only the first of several outlines or lines."""
-    flags = {"occluded": str(int(own.flags.get("occluded", False)))}
-    base = {"label": own.label or "", "source": "manual", **flags}
+    flags = {"occluded": str(int(obj.flags.get("occluded", False)))}
+    base = {"label": obj.label or "", "source": "manual", **flags}
     last = {"z_order": "0"}
-    match own.kind:
+    match obj.kind:
         case "mask":
-            assert own.mask is not None
-            left, top, right, bottom = (int(v) for v in box_of_mask(own.mask))
-            runs = rle.encode(own.mask[top:bottom, left:right])
+            assert obj.mask is not None
+            left, top, right, bottom = (int(v) for v in box_of_mask(obj.mask))
+            runs = rle.encode(obj.mask[top:bottom, left:right])
             place = {"left": left, "top": top, "width": right - left, "height": bottom - top}
             text = {key: str(value) for key, value in place.items()}
             return {"shape": "mask", **base, "rle": ", ".join(map(str, runs)), **text, **last}
         case "polygon":
-            return {"shape": "polygon", **base, "points": _text(own.outlines[0]), **last}
+            return {"shape": "polygon", **base, "points": _text(obj.outlines[0]), **last}
         case "polyline":
-            return {"shape": "polyline", **base, "points": _text(own.lines[0]), **last}
-        case "points" if not names and (own.points[:, 2] == 2).all():
-            return {"shape": "points", **base, "points": _text(own.points), **last}
+            return {"shape": "polyline", **base, "points": _text(obj.lines[0]), **last}
+        case "points" if not names and (obj.points[:, 2] == 2).all():
+            return {"shape": "points", **base, "points": _text(obj.points), **last}
         case "points":
-            known = [*names, *(str(n + 1) for n in range(len(names), len(own.points)))]
+            known = [*names, *(str(n + 1) for n in range(len(names), len(obj.points)))]
             children = [
                 {"label": name, "source": "manual", "outside": str(int(point[2] == 0)),
                  "occluded": str(int(point[2] == 1)), "points": _text(point[None])}
-                for name, point in zip(known, own.points, strict=False)
+                for name, point in zip(known, obj.points, strict=False)
             ]  # fmt: skip
-            return {"shape": "skeleton", "label": own.label or "", "source": "manual",
+            return {"shape": "skeleton", "label": obj.label or "", "source": "manual",
                     "z_order": "0", "skeleton": children}  # fmt: skip
-    corners = {key: fixed(value) for key, value in zip(CORNERS, own.box, strict=True)}
+    corners = {key: fixed(value) for key, value in zip(CORNERS, obj.box, strict=True)}
     return {"shape": "box", **base, **corners, **last}
 
 
@@ -170,10 +171,10 @@ def _angle(shape: Mapping[str, Any]) -> float:
     return number_of(shape["rotation"]) % 360 if "rotation" in shape else 0.0
 
 
-def rotated(box: NDArray[np.float64], angle: float) -> NDArray[np.float32]:
+def rotate_box(box: NDArray[np.float64], angle: float) -> NDArray[np.float32]:
     """Rotate a box around its centre, clockwise, by an angle in degrees; return its corners.
 
-    >>> rotated(np.array([0, 0, 4, 2]), 90).tolist()
+    >>> rotate_box(np.array([0, 0, 4, 2]), 90).tolist()
     [[3.0, -1.0], [3.0, 3.0], [1.0, 3.0], [1.0, -1.0]]
     """
     centre, (w, h) = (box[:2] + box[2:]) / 2, (box[2:] - box[:2]) / 2
@@ -213,7 +214,7 @@ def _mask(shape: Mapping[str, Any], size: Size) -> NDArray[np.bool_]:
     """Return a mask with the size of the image. Raises ValueError."""
     width, height = size
     if width is None or height is None:
-        raise ValueError("an image with a mask must have a width and height, but it has none")
+        raise ValueError("an image with a mask must have a width and height, but they are unknown")
     check_mask_size(width, height)
     left, top, w, h = (int(v) for v in _numbers(shape, ("left", "top", "width", "height")))
     if not (left >= 0 and top >= 0 and w > 0 and h > 0 and left + w <= width and top + h <= height):
@@ -223,7 +224,7 @@ def _mask(shape: Mapping[str, Any], size: Size) -> NDArray[np.bool_]:
         )
     words = str(shape.get("rle", "")).replace(",", " ").split()
     if not all(word.isascii() and word.isdigit() and len(word) < 11 for word in words):
-        raise ValueError("the rle of a mask must be a list of lengths, but it has other words")
+        raise ValueError("the rle of a mask must be a list of lengths, but it contains other text")
     result = np.zeros((height, width), bool)
     result[top : top + h, left : left + w] = rle.decode([*map(int, words)], w, h)
     return result

@@ -20,7 +20,14 @@ from deeplake_lite.dataset.export.annotations.files import (
     with_suffix,
     write_file,
 )
-from deeplake_lite.dataset.export.annotations.objects import BOXES_LOST, FLAGS, restored
+from deeplake_lite.dataset.export.annotations.objects import (
+    BOXES_LOST,
+    FLAGS,
+    IMAGES_MISSING,
+    KEYPOINTS_LOST,
+    OUTLINES_LOST,
+    restore_object,
+)
 from deeplake_lite.dataset.export.annotations.pictures import Pictures
 from deeplake_lite.dataset.export.atomic_files import as_storage_errors
 from deeplake_lite.dataset.export.folder import new_folder
@@ -56,8 +63,8 @@ def write_fiftyone(view: View, path: str | Path) -> Path:
     """Write the rows of a view; see `View.to_fiftyone`."""
     root = Path(checks.location("path", path)).expanduser()
     columns = _columns(view)
-    further = (*columns, *(["tags"] if _has_tags(view) else []))
-    pictures = Pictures(view, "to_fiftyone", "fiftyone", further)
+    extra = (*columns, *(["tags"] if _has_tags(view) else []))
+    pictures = Pictures(view, "to_fiftyone", "fiftyone", extra)
     if not columns or "labels" in pictures.columns:
         pictures.check()
     export = _Export(pictures, columns)
@@ -74,16 +81,19 @@ def _has_tags(view: View) -> bool:
 
 def _columns(view: View) -> dict[str, str]:
     """Return the kind of field for each column that does not describe objects."""
-    own = view.rows.table.metadata.get("fiftyone")
-    was = _dict(_dict(own).get("columns"))
+    recorded = view.rows.table.metadata.get("fiftyone")
+    recorded = _dict(_dict(recorded).get("columns"))
     used = {f.name for role, f in Pictures(view, "to_fiftyone", "fiftyone").columns.items()
             if role in _ROLES} | {"tags", "fiftyone"}  # fmt: skip
-    found = {f.name: _kind(f) for f in view.schema if f.name not in used}
+    kinds = {f.name: _kind(f) for f in view.schema if f.name not in used}
     known = _known_columns(view)
-    found |= {name: "Regression" for name, kind in found.items()
-              if kind == "Float" and _dict(was.get(name)).get("kind") == "Regression"}  # fmt: skip
-    fits = {n for n in found if n in known or (_NAME.fullmatch(n) and n not in _RESERVED)}
-    return {name: kind for name, kind in found.items() if kind and name in fits}
+    kinds |= {
+        name: "Regression"
+        for name, kind in kinds.items()
+        if kind == "Float" and _dict(recorded.get(name)).get("kind") == "Regression"
+    }
+    fits = {n for n in kinds if n in known or (_NAME.fullmatch(n) and n not in _RESERVED)}
+    return {name: kind for name, kind in kinds.items() if kind and name in fits}
 
 
 def _known_columns(view: View) -> dict[str, str]:
@@ -91,8 +101,8 @@ def _known_columns(view: View) -> dict[str, str]:
     known = view.rows.table.metadata.get("fiftyone")
     columns = known.get("columns") if isinstance(known, dict) else None
     columns = columns if isinstance(columns, dict) else {}
-    return {name: str(own["field"]) for name, own in columns.items()
-            if isinstance(own, dict) and isinstance(own.get("field"), str)}  # fmt: skip
+    return {name: str(column["field"]) for name, column in columns.items()
+            if isinstance(column, dict) and isinstance(column.get("field"), str)}  # fmt: skip
 
 
 def _kind(f: Field) -> str | None:
@@ -156,30 +166,32 @@ class _Export:
             unique.add(picture.path)
             if has_masks:
                 stems.add(stem_of(picture.path))
-            for own in picture.objects:
-                self._count(own)
-            kinds = [labels.CLASSES[labels.class_of(own)] for own in picture.objects]
+            for obj in picture.objects:
+                self._count(obj)
+            kinds = [labels.CLASSES[labels.class_of(obj)] for obj in picture.objects]
             places = [self.order.index(kind) for kind in kinds]
             self.classes.update(kinds)
             self.is_mixed |= places != sorted(places)
             self._labels(picture, row)
             if self.pictures.image is not None and picture.image is None:
-                self.pictures.losses.add("{} rows have no image, so importers will not find them")
+                self.pictures.losses.add(IMAGES_MISSING)
         self.pictures.warn(self.pictures.left_out(_ROLES), self.pictures.losses)
 
-    def _count(self, own: Object) -> None:
+    def _count(self, obj: Object) -> None:
         """Count the losses of an object in FiftyOne's format."""
-        losses, kind = self.pictures.losses, labels.class_of(own)
-        if kind != "Keypoint" and len(own.points):
-            losses.add("the keypoints of {} objects are left out, because they have other shapes")
-        if kind == "Keypoint" and (own.points[:, 2] == 1).any():
-            losses.add("the hidden keypoints of {} objects become visible")
-        if kind == "Detection" and len(own.outlines):
-            losses.add("the outlines of {} objects are left out, because they have masks")
-        if kind != "Detection" and own.has_own_box and not own.rest:
+        losses, kind = self.pictures.losses, labels.class_of(obj)
+        if kind != "Keypoint" and len(obj.points):
+            losses.add(KEYPOINTS_LOST)
+        if kind == "Keypoint" and (obj.points[:, 2] == 1).any():
+            losses.add("the hidden keypoints of {} [object|objects] become visible")
+        if kind == "Detection" and len(obj.outlines):
+            losses.add(OUTLINES_LOST)
+        if kind != "Detection" and obj.has_own_box and not obj.rest:
             losses.add(BOXES_LOST)
-        if not labels.is_within(own):
-            losses.add("the masks of {} objects are cropped to their boxes")
+        if not labels.is_within(obj):
+            losses.add(
+                "the [mask|masks] of {} [object is|objects are] cropped to [its box|their boxes]"
+            )
 
     # ---- the files
 
@@ -218,8 +230,8 @@ class _Export:
         coordinates = None if points is None else points.htype.coordinates
         if coordinates is not None and coordinates.names:
             edges = [[*pair] for pair in coordinates.connections]
-            own = {"labels": [*coordinates.names], "edges": edges}
-            skeletons[self.objects["Keypoints"]] = own
+            skeleton = {"labels": [*coordinates.names], "edges": edges}
+            skeletons[self.objects["Keypoints"]] = skeleton
         known = self.known
         info = known.get("info")
         info = {k: v for k, v in info.items() if k != ORDER} if isinstance(info, dict) else {}
@@ -255,8 +267,8 @@ class _Export:
 
     def _labels(self, picture: Picture, row: int) -> dict[str, Any]:
         """Return the object fields of a row. Raises InvalidValueError."""
-        found: dict[str, list[dict[str, Any]]] = {}
-        for number, own in enumerate(picture.objects):
+        labels_by_kind: dict[str, list[dict[str, Any]]] = {}
+        for number, obj in enumerate(picture.objects):
             if not picture.width or not picture.height:
                 raise InvalidValueError(
                     "to_fiftyone needs the size of each image, because coordinates are fractions "
@@ -265,15 +277,15 @@ class _Export:
                     row=row,
                 )
             size = (picture.width, picture.height)
-            rebuilt = labels.rebuild(own, size, f"{picture.path}/{number}")
+            rebuilt = labels.rebuild(obj, size, f"{picture.path}/{number}")
             parse, lose = partial(labels.parse, size=size), self.pictures.losses.add
-            label = restored(own, rebuilt, parse, labels.DERIVED, lose)
+            label = restore_object(obj, rebuilt, parse, labels.DERIVED, lose)
             if self.is_mixed:
                 label["index"] = number
-            found.setdefault(labels.CLASSES[str(rebuilt["_cls"])], []).append(label)
+            labels_by_kind.setdefault(labels.CLASSES[str(rebuilt["_cls"])], []).append(label)
         return {
-            self.objects[kind]: {"_cls": kind, labels.LISTS[kind]: found[kind]}
-            for kind in self.order if kind in found
+            self.objects[kind]: {"_cls": kind, labels.LISTS[kind]: labels_by_kind[kind]}
+            for kind in self.order if kind in labels_by_kind
         }  # fmt: skip
 
     def _values(self, picture: Picture, name: str, root: Path) -> dict[str, Any]:
@@ -284,11 +296,15 @@ class _Export:
             value = picture.columns.get(column)
             if value is None or value is np.ma.masked:
                 continue
-            own = self._value(column, kind, value, name, root)
-            rest = kept.get(self.fields[column])
-            if isinstance(own, dict) and isinstance(rest, dict) and _agree(own, rest):
-                own = {**own, **{k: v for k, v in rest.items() if k != "_cls"}}
-            result[self.fields[column]] = own
+            field_value = self._value(column, kind, value, name, root)
+            original = kept.get(self.fields[column])
+            if (
+                isinstance(field_value, dict)
+                and isinstance(original, dict)
+                and _agree(field_value, original)
+            ):
+                field_value = {**field_value, **{k: v for k, v in original.items() if k != "_cls"}}
+            result[self.fields[column]] = field_value
         return result
 
     def _value(self, column: str, kind: str, value: Any, name: str, root: Path) -> Any:
@@ -298,12 +314,12 @@ class _Export:
             case "Classification":
                 return {"_id": identity, "_cls": kind, "tags": [], "label": str(value)}
             case "Classifications":
-                own = [
+                classifications = [
                     {"_id": {"$oid": labels.identifier(f"{name}/{column}/{n}")},
                      "_cls": "Classification", "tags": [], "label": str(label)}
                     for n, label in enumerate(value)
                 ]  # fmt: skip
-                return {"_cls": kind, "classifications": own}
+                return {"_cls": kind, "classifications": classifications}
             case "Regression":
                 return {"_id": identity, "_cls": kind, "tags": [], "value": _plain(value)}
             case "Segmentation":
@@ -316,17 +332,20 @@ class _Export:
         return _plain(value)
 
 
-def _agree(own: Mapping[str, Any], rest: Mapping[str, Any]) -> bool:
+def _agree(rebuilt: Mapping[str, Any], original: Mapping[str, Any]) -> bool:
     """Return whether a label of the file still matches its cell."""
-    if own.get("_cls") != rest.get("_cls"):
+    if rebuilt.get("_cls") != original.get("_cls"):
         return False
-    if "classifications" in own:
-        known = rest.get("classifications")
+    if "classifications" in rebuilt:
+        known = original.get("classifications")
         names = [c.get("label") for c in known if isinstance(c, dict)] if isinstance(
             known, list
         ) else []  # fmt: skip
-        return names == [c["label"] for c in own["classifications"]]
-    return bool(own.get("label") == rest.get("label") and own.get("value") == rest.get("value"))
+        return names == [c["label"] for c in rebuilt["classifications"]]
+    return bool(
+        rebuilt.get("label") == original.get("label")
+        and rebuilt.get("value") == original.get("value")
+    )
 
 
 def _plain(value: Any) -> Any:

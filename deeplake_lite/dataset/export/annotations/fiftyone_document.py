@@ -48,11 +48,11 @@ def _field(name: str, kind: str, *, db_field: str | None = None, **more: Any) ->
 
 
 def _label_fields(kind: str) -> list[dict[str, Any]]:
-    own = [_field("id", "ObjectId", db_field="_id"), _field("tags", "List:String")]
+    fields = [_field("id", "ObjectId", db_field="_id"), _field("tags", "List:String")]
     if kind in ("Detection", "Polyline", "Keypoint"):
         attribute = "fiftyone.core.labels.Attribute"
-        own.append(_field("attributes", "Dict:EmbeddedDocument", embedded_doc_type=attribute))
-    return [*own, *(_field(name, of) for name, of in _LABELS[kind])]
+        fields.append(_field("attributes", "Dict:EmbeddedDocument", embedded_doc_type=attribute))
+    return [*fields, *(_field(name, of) for name, of in _LABELS[kind])]
 
 
 def field_of(name: str, kind: str) -> dict[str, Any]:
@@ -100,22 +100,22 @@ def document(
         _field("last_modified_at", "DateTime", read_only=True),
     ]  # fmt: skip
     declared = _named(known.get("sample_fields"))
-    own = [declared.get(name, field_of(name, kind)) for name, kind in fields.items()]
+    used = [declared.get(name, field_of(name, kind)) for name, kind in fields.items()]
     base: dict[str, Any] = {
         "name": "deeplake_lite", "slug": "deeplake-lite", "version": VERSION, "media_type": "image",
         "persistent": False, "tags": [], "info": {}, "app_config": {}, "classes": {},
         "default_classes": [], "mask_targets": {}, "default_mask_targets": {}, "skeletons": {},
         "group_media_types": {}, "frame_fields": [],
     }  # fmt: skip
-    rest = [f for f in declared.values() if f["name"] not in fields and f not in usual]
-    have = {f["name"] for f in usual}
+    unused = [f for f in declared.values() if f["name"] not in fields and f not in usual]
+    usual_names = {f["name"] for f in usual}
     merged = {**base, **known}
     return {
         **merged,
         "classes": {**_dict(merged["classes"]), **classes},
         "mask_targets": {**_dict(merged["mask_targets"]), **targets},
         "skeletons": {**_dict(merged["skeletons"]), **skeletons},
-        "sample_fields": [*usual, *own, *(f for f in rest if f["name"] not in have)],
+        "sample_fields": [*usual, *used, *(f for f in unused if f["name"] not in usual_names)],
         "saved_views": [], "workspaces": [], "annotation_runs": {}, "brain_methods": {},
         "evaluations": {}, "runs": {},
     }  # fmt: skip

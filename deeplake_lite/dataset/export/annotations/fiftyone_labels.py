@@ -56,7 +56,10 @@ def parse(label: Mapping[str, Any], size: Size) -> Object:
     """Convert a label in an image of the given size to an object. Raises ValueError."""
     width, height = size
     if width is None or height is None:
-        raise ValueError("the image size is unknown; compute the metadata of the samples")
+        raise ValueError(
+            "the image size is unknown; call dataset.compute_metadata() in FiftyOne, and export "
+            "the dataset again"
+        )
     scale = np.array([width, height], np.float64)
     name = label.get("label")
     if name is not None and not isinstance(name, str):
@@ -72,7 +75,7 @@ def parse(label: Mapping[str, Any], size: Size) -> Object:
                 raise ValueError(f"a box must not have a negative size, but it is {w} x {h}")
             box = (np.array([x, y, x + w, y + h]) * np.tile(scale, 2)).astype(np.float32)
             if label.get("mask") is not None:
-                mask = _placed(array_of(label["mask"]), box, width, height)
+                mask = _expand_mask(array_of(label["mask"]), box, width, height)
         case "Polyline":
             parts = [(_points(part) * scale).astype(np.float32) for part in _list(label, "points")]
             is_area = bool(label.get("closed") or label.get("filled"))
@@ -98,39 +101,39 @@ def parse(label: Mapping[str, Any], size: Size) -> Object:
     )  # fmt: skip
 
 
-def rebuild(own: Object, size: tuple[int, int], key: str) -> dict[str, Any]:
+def rebuild(obj: Object, size: tuple[int, int], key: str) -> dict[str, Any]:
     """Convert an object to a label; `key` identifies it."""
     scale = np.array(size, np.float64)
     result: dict[str, Any] = {"_id": {"$oid": identifier(key)}, "attributes": {}, "tags": []}
-    if own.label is not None:
-        result["label"] = own.label
-    match class_of(own):
+    if obj.label is not None:
+        result["label"] = obj.label
+    match class_of(obj):
         case "Detection":
-            x0, y0, x1, y1 = (exact(own.box) / np.tile(scale, 2)).tolist()
+            x0, y0, x1, y1 = (exact(obj.box) / np.tile(scale, 2)).tolist()
             result |= {"_cls": "Detection", "bounding_box": [x0, y0, x1 - x0, y1 - y0]}
-            if own.mask is not None:
-                result["mask"] = binary_of(_crop(own.mask, own.box))
+            if obj.mask is not None:
+                result["mask"] = binary_of(_crop(obj.mask, obj.box))
         case "Polyline":
-            is_area = bool(len(own.outlines))
-            parts = own.outlines if is_area else own.lines
+            is_area = bool(len(obj.outlines))
+            parts = obj.outlines if is_area else obj.lines
             result |= {"_cls": "Polyline", "points": [(exact(p) / scale).tolist() for p in parts],
                        "closed": is_area, "filled": is_area}  # fmt: skip
         case _:
-            points = (exact(own.points[:, :2]) / scale).tolist()
-            is_known = own.points[:, 2] > 0
+            points = (exact(obj.points[:, :2]) / scale).tolist()
+            is_known = obj.points[:, 2] > 0
             nan = {"$numberDouble": "NaN"}
             found = [point if known else [nan, nan]
                      for point, known in zip(points, is_known, strict=True)]  # fmt: skip
             result |= {"_cls": "Keypoint", "points": found}
-    if own.score is not None:
-        result["confidence"] = float(exact(np.array([own.score], np.float32))[0])
-    return result | {flag: True for flag, value in own.flags.items() if value}
+    if obj.score is not None:
+        result["confidence"] = float(exact(np.array([obj.score], np.float32))[0])
+    return result | {flag: True for flag, value in obj.flags.items() if value}
 
 
-def class_of(own: Object) -> str:
+def class_of(obj: Object) -> str:
     """Return the label class that an object is written as."""
     kinds = {"polygon": "Polyline", "polyline": "Polyline", "points": "Keypoint"}
-    return kinds.get(own.kind, "Detection")
+    return kinds.get(obj.kind, "Detection")
 
 
 def identifier(key: str) -> str:
@@ -205,7 +208,7 @@ def _read_npy(content: bytes) -> NDArray[Any]:
     shape, _, dtype = read[version](file)
     size = int(np.prod([int(n) for n in shape], dtype=object)) * dtype.itemsize
     if dtype.hasobject or size > len(content):
-        raise ValueError("it has objects, or fewer bytes than its header says")
+        raise ValueError("it contains Python objects, or fewer bytes than its header declares")
     array: NDArray[Any] = np.load(io.BytesIO(content), allow_pickle=False)
     return array
 
@@ -229,21 +232,23 @@ def _pixels(box: NDArray[np.float32], width: int, height: int) -> tuple[int, int
     return left, top, max(left, right), max(top, bottom)
 
 
-def _placed(
-    own: NDArray[Any], box: NDArray[np.float32], width: int, height: int
+def _expand_mask(
+    pixels: NDArray[Any], box: NDArray[np.float32], width: int, height: int
 ) -> NDArray[np.bool_]:
     """Expand a box's mask to the whole image, scaling it if the box has another size."""
     check_mask_size(width, height)
-    if not own.size:
+    if not pixels.size:
         raise ValueError("a mask must have pixels, but it has none")
     left, top, right, bottom = _pixels(box, width, height)
-    rows = ((np.arange(bottom - top) + 0.5) * own.shape[0] / max(bottom - top, 1)).astype(np.int64)
-    columns = ((np.arange(right - left) + 0.5) * own.shape[1] / max(right - left, 1)).astype(
+    rows = ((np.arange(bottom - top) + 0.5) * pixels.shape[0] / max(bottom - top, 1)).astype(
+        np.int64
+    )
+    columns = ((np.arange(right - left) + 0.5) * pixels.shape[1] / max(right - left, 1)).astype(
         np.int64
     )
     result = np.zeros((height, width), bool)
     if rows.size and columns.size:
-        result[top:bottom, left:right] = own[np.ix_(rows, columns)] != 0
+        result[top:bottom, left:right] = pixels[np.ix_(rows, columns)] != 0
     return result
 
 
@@ -254,12 +259,12 @@ def _crop(mask: NDArray[np.bool_], box: NDArray[np.float32]) -> NDArray[np.bool_
     return np.ascontiguousarray(part) if part.size else np.zeros((1, 1), bool)
 
 
-def is_within(own: Object) -> bool:
+def is_within(obj: Object) -> bool:
     """Return whether the box of an object contains all of its mask."""
-    if own.mask is None:
+    if obj.mask is None:
         return True
-    around = box_of_mask(own.mask)
-    left, top, right, bottom = _pixels(own.box, own.mask.shape[1], own.mask.shape[0])
+    around = box_of_mask(obj.mask)
+    left, top, right, bottom = _pixels(obj.box, obj.mask.shape[1], obj.mask.shape[0])
     return bool(
         left <= around[0] and top <= around[1] and right >= around[2] and bottom >= around[3]
     )

@@ -16,7 +16,14 @@ from deeplake_lite import checks
 from deeplake_lite.dataset.export.annotations import labelstudio_regions as regions
 from deeplake_lite.dataset.export.annotations import labelstudio_values as values
 from deeplake_lite.dataset.export.annotations.files import Unique, with_suffix, write_file
-from deeplake_lite.dataset.export.annotations.objects import BOXES_LOST, bounds, restored
+from deeplake_lite.dataset.export.annotations.objects import (
+    BOXES_LOST,
+    KEYPOINTS_LOST,
+    OUTLINES_LOST,
+    OUTLINES_SPLIT,
+    bounds,
+    restore_object,
+)
 from deeplake_lite.dataset.export.annotations.pictures import Pictures
 from deeplake_lite.dataset.export.atomic_files import as_storage_errors, atomic_write
 from deeplake_lite.dataset.export.folder import new_folder
@@ -92,27 +99,30 @@ class _Export:
         unique = Unique("to_labelstudio")
         for row, picture in enumerate(self.pictures):
             unique.add(picture.path)
-            for own in picture.objects:
-                self._count(own)
+            for obj in picture.objects:
+                self._count(obj)
             self._task(picture, picture.path, row)
         self.pictures.warn(self.pictures.left_out(_ROLES), self.pictures.losses)
 
-    def _count(self, own: Object) -> None:
+    def _count(self, obj: Object) -> None:
         """Count the parts of an object that Label Studio's format cannot hold."""
-        losses, shape = self.pictures.losses, regions.shape_for(own)
-        if len(own.points) > (shape == "keypoint"):
+        losses, shape = self.pictures.losses, regions.shape_for(obj)
+        if len(obj.points) > (shape == "keypoint"):
             if shape == "keypoint":
-                losses.add("{} objects with several keypoints are split into one per keypoint")
+                losses.add(
+                    "{} [object|objects] with several keypoints [is|are] split into one region per "
+                    "keypoint"
+                )
             else:
-                losses.add("the keypoints of {} objects with other shapes are left out")
-        if len(own.outlines) > 1 and shape == "polygon":
-            losses.add("{} objects with several outlines are split into one polygon per outline")
-        if len(own.outlines) and shape == "brush":
-            losses.add("the outlines of {} objects are left out, because they have masks")
-        if shape in ("polygon", "brush") and own.has_own_box and not own.rest:
+                losses.add(KEYPOINTS_LOST)
+        if len(obj.outlines) > 1 and shape == "polygon":
+            losses.add(OUTLINES_SPLIT)
+        if len(obj.outlines) and shape == "brush":
+            losses.add(OUTLINES_LOST)
+        if shape in ("polygon", "brush") and obj.has_own_box and not obj.rest:
             losses.add(BOXES_LOST)
-        if any(own.flags.values()):
-            losses.add("the flags of {} objects are left out")
+        if any(obj.flags.values()):
+            losses.add("the flags of {} [object|objects] are left out")
 
     def pieces(self, write: Callable[[str, bytes], None] | None) -> Iterator[bytes]:
         """Yield the task file in pieces; call `write` for each image file."""
@@ -135,15 +145,17 @@ class _Export:
         data = data if isinstance(data, dict) and data else {"image": LOCAL + quote(name)}
         task = {**_dict(rest.get("task")), "data": data}
         results = self._results(picture, row)
-        scores = [own.score for own in picture.objects if own.score is not None]
+        scores = [obj.score for obj in picture.objects if obj.score is not None]
         kept = {key: _list(rest.get(key)) for key in ("annotations", "predictions")}
         head = _dict(rest.get("annotation"))
         if self.as_predictions:
-            own: dict[str, Any] = {"model_version": MODEL}
-            own |= {k: head[k] for k in ("model_version", "id") if k in head and "score" in head}
+            prediction: dict[str, Any] = {"model_version": MODEL}
+            prediction |= {
+                k: head[k] for k in ("model_version", "id") if k in head and "score" in head
+            }
             if scores:
-                own["score"] = float(np.mean(scores))
-            return {**task, "predictions": [{**own, "result": results}]}
+                prediction["score"] = float(np.mean(scores))
+            return {**task, "predictions": [{**prediction, "result": results}]}
         number = rest.get("number", 0)
         if not (rest.get("unlabelled") and not results):
             at = number if isinstance(number, int) and number >= 0 else 0
@@ -154,15 +166,15 @@ class _Export:
         """Return the results (regions, choices etc.) of a row. Raises InvalidValueError."""
         joined: list[dict[str, Any]] = []  # regions with all of their labels
         number = 0
-        for own in picture.objects:
+        for obj in picture.objects:
             size = self._size(picture, row)
-            for part in _parts(own):
+            for part in _parts(obj):
                 rebuilt = regions.rebuild(part, size, number)
                 lose = self.pictures.losses.add
-                region = restored(part, rebuilt, regions.parse, regions.DERIVED, lose)
-                _add(joined, region, rebuilt["id"])
+                region = restore_object(part, rebuilt, regions.parse, regions.DERIVED, lose)
+                _add_region(joined, region, rebuilt["id"])
                 number += 1
-        results = [result for region in joined for result in _unfolded(region)]
+        results = [result for region in joined for result in _split_region(region)]
         kept = [r for r in _list(picture.rest.get("results")) if isinstance(r, dict)]
         for column, control in self.controls.items():
             if (cell := picture.columns.get(column)) is not None:
@@ -182,49 +194,49 @@ class _Export:
         return picture.width, picture.height
 
 
-def _parts(own: Object) -> list[Object]:
+def _parts(obj: Object) -> list[Object]:
     """Split an object with several outlines or keypoints into one object for each."""
-    shape = regions.shape_for(own)
-    if shape == "polygon" and len(own.outlines) > 1:
-        return [replace(own, outlines=[o], box=bounds([o]), rest={}) for o in own.outlines]
-    if shape == "keypoint" and len(own.points) > 1:
-        points = [p[None] for p in own.points if p[2] > 0]
-        return [replace(own, points=p, box=bounds([p]), rest={}) for p in points]
-    return [own]
+    shape = regions.shape_for(obj)
+    if shape == "polygon" and len(obj.outlines) > 1:
+        return [replace(obj, outlines=[o], box=bounds([o]), rest={}) for o in obj.outlines]
+    if shape == "keypoint" and len(obj.points) > 1:
+        points = [p[None] for p in obj.points if p[2] > 0]
+        return [replace(obj, points=p, box=bounds([p]), rest={}) for p in points]
+    return [obj]
 
 
-def _add(found: list[dict[str, Any]], region: dict[str, Any], new_id: str) -> None:
-    """Add a region to the others, or its label to the last one if both have been one region."""
+def _add_region(added: list[dict[str, Any]], region: dict[str, Any], new_id: str) -> None:
+    """Append a region, or add its label to the last region if both were one region in the file."""
     if not region.pop(regions.ALSO, False):
-        found.append(region)
+        added.append(region)
         return
-    joined = regions.join(found[-1], region) if found else None
+    joined = regions.join(added[-1], region) if added else None
     if joined is not None:
-        found[-1] = joined
-    elif any(other.get("id") == region.get("id") for other in found):
-        found.append(regions.renamed(region, new_id))
+        added[-1] = joined
+    elif any(other.get("id") == region.get("id") for other in added):
+        added.append(regions.with_id(region, new_id))
     else:
-        found.append(region)
+        added.append(region)
 
 
-def _unfolded(region: dict[str, Any]) -> list[dict[str, Any]]:
+def _split_region(region: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the result of a region, and the other results that describe it."""
     more = _list(region.get("with"))
     if isinstance(region.get(regions.LABELS), dict):
         more = [region[regions.LABELS], *more]
-    own = {k: v for k, v in region.items() if k not in ("with", regions.LABELS)}
-    return [regions.nested(own), *more]
+    shape = {k: v for k, v in region.items() if k not in ("with", regions.LABELS)}
+    return [regions.unflatten(shape), *more]
 
 
 def _control(control: dict[str, Any], cell: Any, kept: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the result of a control, with the values of its file."""
+    """Return the result of a control, with the values from the imported file."""
     kind, name = str(control["type"]), str(control.get("from_name"))
     cell = [cell] if kind == "choices" and isinstance(cell, str) else _plain(cell)
     rebuilt = values.rebuild(kind, name, cell)
     for result in kept:
         if result.get("-") == name and isinstance(result.get("value"), dict):
-            own = {k: v for k, v in result.items() if k != "-"}
-            return {**rebuilt, **own, "value": {**own["value"], **rebuilt["value"]}}
+            original = {k: v for k, v in result.items() if k != "-"}
+            return {**rebuilt, **original, "value": {**original["value"], **rebuilt["value"]}}
     return rebuilt
 
 

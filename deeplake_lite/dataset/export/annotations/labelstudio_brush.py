@@ -95,16 +95,16 @@ def encode(mask: NDArray[np.bool_]) -> list[int]:
     """Encode a mask in the same way as Label Studio's own converter."""
     flat = mask.ravel()
     ends = np.concatenate([np.flatnonzero(np.diff(flat)) + 1, [flat.size]])
-    parts = [_packed(flat.size * CHANNELS, 32), _packed(WORD - 1, 5)]
-    parts += [_packed(size - 1, 4) for size in SIZES]
+    parts = [_to_bits(flat.size * CHANNELS, 32), _to_bits(WORD - 1, 5)]
+    parts += [_to_bits(size - 1, 4) for size in SIZES]
     start, most = 0, 1 << SIZES[-1]
     for end in ends.tolist():
         left, value = (end - start) * CHANNELS, 255 * int(flat[start])
         while left:
             length = min(left, most)
             choice = next(i for i, size in enumerate(SIZES) if length <= 1 << size)
-            parts += ["1", _packed(choice, 2), _packed(length - 1, SIZES[choice])]
-            parts.append(_packed(value, WORD))
+            parts += ["1", _to_bits(choice, 2), _to_bits(length - 1, SIZES[choice])]
+            parts.append(_to_bits(value, WORD))
             left -= length
         start = end
     text = "".join(parts)
@@ -113,5 +113,5 @@ def encode(mask: NDArray[np.bool_]) -> list[int]:
     return packed
 
 
-def _packed(number: int, size: int) -> str:
+def _to_bits(number: int, size: int) -> str:
     return f"{number:0{size}b}"

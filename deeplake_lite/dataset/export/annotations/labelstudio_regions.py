@@ -38,7 +38,7 @@ LABELS = "labelled"
 """Key for the result that only names the class of a region."""
 
 ALSO = "also"
-"""Key of a region that has the shape of the one before it, and another of its labels."""
+"""Key that marks a region with the shape of the region before it, but with another label."""
 
 DERIVED = frozenset({
     "type", "score", LABELS,
@@ -49,20 +49,20 @@ DERIVED = frozenset({
 """Keys that are derived from cells."""
 
 
-def flat(result: Mapping[str, Any]) -> dict[str, Any]:
+def flatten(result: Mapping[str, Any]) -> dict[str, Any]:
     """Flatten a result: merge the keys of its value with the other keys.
 
-    >>> flat({"type": "choices", "value": {"choices": ["a"]}})
+    >>> flatten({"type": "choices", "value": {"choices": ["a"]}})
     {'type': 'choices', 'value.choices': ['a']}
     """
     value = result.get("value")
-    own = value if isinstance(value, dict) else {}
+    items = value if isinstance(value, dict) else {}
     return {**{k: v for k, v in result.items() if k != "value"},
-            **{f"value.{k}": v for k, v in own.items()}}  # fmt: skip
+            **{f"value.{k}": v for k, v in items.items()}}  # fmt: skip
 
 
-def nested(region: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a result in the format of the file: the inverse of `flat`."""
+def unflatten(region: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a result in the format of the file: the inverse of `flatten`."""
     result = {k: v for k, v in region.items() if not k.startswith("value.")}
     value = {k.removeprefix("value."): v for k, v in region.items() if k.startswith("value.")}
     return {**result, "value": value}
@@ -88,7 +88,7 @@ def parse(region: Mapping[str, Any]) -> Object:
             box = (np.array([x, y, x + w, y + h]) * np.tile(scale, 2)).astype(np.float32)
             if angle := _angle(region):
                 corners = np.array([[0, 0], [w, 0], [w, h], [0, h]]) * scale
-                outlines = [(_turned(corners, angle) + np.array([x, y]) * scale).astype(np.float32)]
+                outlines = [(_rotate(corners, angle) + np.array([x, y]) * scale).astype(np.float32)]
                 box = bounds(outlines)
         case "polygon":
             outline = (_points(region.get("value.points")) * scale).astype(np.float32)
@@ -108,7 +108,10 @@ def parse(region: Mapping[str, Any]) -> Object:
             mask = brush.decode(region.get("value.rle"), width, height)
             box = box_of_mask(mask)
         case _:
-            raise ValueError(f"the type of a region must be one of {', '.join(SHAPES)}")
+            raise ValueError(
+                f"the type of a region must be one of {', '.join(SHAPES)}, but it is "
+                f"{str(region.get('type'))[:40]!r}"
+            )
     score = region.get("score")
     return Object(
         label_of(region), box, outlines, (), points, mask,
@@ -127,7 +130,7 @@ def label_of(region: Mapping[str, Any]) -> str | None:
 
 
 def parts_by_label(region: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return a region with several labels as a region for each; any other one as it is.
+    """Return one region per label if a region has several labels, or else the region itself.
 
     >>> region = {"type": "rectanglelabels", "value.rectanglelabels": ["cat", "dog"]}
     >>> [(part["value.rectanglelabels"], ALSO in part) for part in parts_by_label(region)]
@@ -138,11 +141,11 @@ def parts_by_label(region: Mapping[str, Any]) -> list[dict[str, Any]]:
     if not is_list or len(labels) < 2:
         return [dict(region)]
     more = {k: v for k, v in region.items() if k != "with"} | {ALSO: True}
-    return [_labelled(more if n else region, [label]) for n, label in enumerate(labels)]
+    return [_with_labels(more if n else region, [label]) for n, label in enumerate(labels)]
 
 
 def join(region: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return a region with the labels of another one too; None if it is not the same region."""
+    """Return a region with the labels of two regions, or None if their shapes or ids differ."""
     ours, theirs = _labels(region), _labels(other)
     is_alike = region.get("id") == other.get("id") and (LABELS in region) == (LABELS in other)
     if not is_alike or not isinstance(ours, list) or not isinstance(theirs, list):
@@ -151,11 +154,11 @@ def join(region: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any] 
         one, two = (replace(parse(each), label=None) for each in (region, other))
     except (ValueError, TypeError, KeyError):  # people may have edited the JSON
         return None
-    return _labelled(region, [*ours, *theirs]) if is_same(one, two) else None
+    return _with_labels(region, [*ours, *theirs]) if is_same(one, two) else None
 
 
-def renamed(region: Mapping[str, Any], name: object) -> dict[str, Any]:
-    """Return a region with another id, as well as the result that names its class."""
+def with_id(region: Mapping[str, Any], name: object) -> dict[str, Any]:
+    """Return a region with another id, which the result that names its class gets as well."""
     result = {**region, "id": name}
     if isinstance(region.get(LABELS), dict):
         result[LABELS] = {**region[LABELS], "id": name}
@@ -163,21 +166,21 @@ def renamed(region: Mapping[str, Any], name: object) -> dict[str, Any]:
 
 
 def _labels(region: Mapping[str, Any]) -> Any:
-    """Return the labels of a region, of any type; None without any."""
+    """Return the labels of a region, which may have any JSON type, or None if it has none."""
     labels = region.get(f"value.{region.get('type')}")
     if labels is None and isinstance(region.get(LABELS), dict):
-        own = region[LABELS].get("value")
-        labels = own.get("labels") if isinstance(own, dict) else None
+        content = region[LABELS].get("value")
+        labels = content.get("labels") if isinstance(content, dict) else None
     return labels
 
 
-def _labelled(region: Mapping[str, Any], labels: list[Any]) -> dict[str, Any]:
-    """Return a region with other labels, in the place where it has them."""
+def _with_labels(region: Mapping[str, Any], labels: list[Any]) -> dict[str, Any]:
+    """Return a region with other labels, stored under the same key as the old ones."""
     key = f"value.{region.get('type')}"
     if region.get(key) is not None:
         return {**region, key: labels}
-    own = region[LABELS]
-    return {**region, LABELS: {**own, "value": {**own["value"], "labels": labels}}}
+    result = region[LABELS]
+    return {**region, LABELS: {**result, "value": {**result["value"], "labels": labels}}}
 
 
 def size_of(region: Mapping[str, Any]) -> tuple[int, int]:
@@ -194,51 +197,51 @@ def size_of(region: Mapping[str, Any]) -> tuple[int, int]:
     return width, height
 
 
-def rebuild(own: Object, size: tuple[int, int], number: int) -> dict[str, Any]:
+def rebuild(obj: Object, size: tuple[int, int], number: int) -> dict[str, Any]:
     """Convert an object to a region.
 
     Parameters
     ----------
-    own : Object
+    obj : Object
         The object. Of several outlines or points, only the first is used.
     size : (int, int)
         Width and height of the image.
     number : int
         Number of the object, used as its id.
     """
-    shape = shape_for(own)
+    shape = shape_for(obj)
     scale = np.array(size, np.float64) / 100
     value: dict[str, Any] = {}
     match shape:
         case "rectangle":
-            x0, y0, x1, y1 = (exact(own.box).astype(np.float64) / np.tile(scale, 2)).tolist()
+            x0, y0, x1, y1 = (exact(obj.box).astype(np.float64) / np.tile(scale, 2)).tolist()
             value = {"x": x0, "y": y0, "width": x1 - x0, "height": y1 - y0, "rotation": 0}
         case "polygon":
-            points = (exact(own.outlines[0]) / scale).tolist()
+            points = (exact(obj.outlines[0]) / scale).tolist()
             value = {"points": points, "closed": True}
         case "keypoint":
-            x, y = (exact(own.points[0, :2]) / scale).tolist()
+            x, y = (exact(obj.points[0, :2]) / scale).tolist()
             value = {"x": x, "y": y, "width": 0.5}
         case "brush":
-            assert own.mask is not None
-            value = {"format": "rle", "rle": brush.encode(own.mask)}
-    kind = shape if own.label is None else f"{shape}labels"
-    if own.label is not None:
-        value[kind] = [own.label]
+            assert obj.mask is not None
+            value = {"format": "rle", "rle": brush.encode(obj.mask)}
+    kind = shape if obj.label is None else f"{shape}labels"
+    if obj.label is not None:
+        value[kind] = [obj.label]
     head = {
         "id": f"region{number}", "type": kind, "from_name": NAMES[shape], "to_name": "image",
         "original_width": size[0], "original_height": size[1], "image_rotation": 0,
     }  # fmt: skip
-    if own.score is not None:
-        head["score"] = float(exact(np.array([own.score], np.float32))[0])
+    if obj.score is not None:
+        head["score"] = float(exact(np.array([obj.score], np.float32))[0])
     return {**head, **{f"value.{key}": item for key, item in value.items()}}
 
 
-def shape_for(own: Object) -> str:
+def shape_for(obj: Object) -> str:
     """Return the type of region that an object is written as."""
-    if own.kind == "points" and not own.has_own_box and own.points[0, 2] > 0:
+    if obj.kind == "points" and not obj.has_own_box and obj.points[0, 2] > 0:
         return "keypoint"
-    return {"mask": "brush", "polygon": "polygon"}.get(own.kind, "rectangle")
+    return {"mask": "brush", "polygon": "polygon"}.get(obj.kind, "rectangle")
 
 
 def _numbers(region: Mapping[str, Any], *keys: str) -> list[float]:
@@ -257,7 +260,7 @@ def _angle(region: Mapping[str, Any]) -> float:
     return number_of(region.get("value.rotation") or 0) % 360
 
 
-def _turned(corners: NDArray[np.float64], angle: float) -> NDArray[np.float64]:
+def _rotate(corners: NDArray[np.float64], angle: float) -> NDArray[np.float64]:
     """Rotate points around (0, 0), clockwise, by an angle in degrees."""
     cos, sin = (round(f(math.radians(angle)), 15) for f in (math.cos, math.sin))
     result: NDArray[np.float64] = corners @ np.array([[cos, sin], [-sin, cos]])

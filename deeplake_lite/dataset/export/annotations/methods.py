@@ -252,7 +252,7 @@ class AnnotationExports:
             A JSON file (``.json``) for the tasks, or a new or empty folder for ``tasks.json`` and
             ``images``. An existing file is replaced.
         predictions : bool
-            Write the objects as predictions with their scores, for annotators to start from.
+            Whether to write the objects as predictions with scores, for annotators to start from.
 
         Returns
         -------

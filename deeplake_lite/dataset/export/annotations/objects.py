@@ -1,8 +1,8 @@
 """Annotated objects and images, in a form that all annotation formats share.
 
 An importer parses a file into `Picture` and `Object`, which are then converted to cells; an
-exporter builds the same objects from cells. Values of the file that these cannot hold are kept, by
-key, as the *rest* of an object, and are exported as long as its cells have not been edited.
+exporter builds the same objects from cells. Values in the file that have no field in these classes
+are kept, by key, in `rest`, and are exported as long as the object's cells have not been edited.
 """
 
 from __future__ import annotations
@@ -21,10 +21,30 @@ FLAGS = ("difficult", "truncated", "occluded")
 """Boolean properties of objects, each with its own column."""
 
 MISSING = "-"
-"""Key in the rest of an object: a list of keys that the rebuilt object has, but the file lacks."""
+"""Key in `Object.rest` for a list of keys that the rebuilt object has, but the file lacks."""
 
-BOXES_LOST = "the boxes of {} objects are replaced by the bounding boxes of their shapes"
+# Sentences about losses, in the form that `portable.agree` expects.
+BOXES_LOST = (
+    "the [box|boxes] of {} [object is|objects are] replaced by the bounding "
+    "[box of its shape|boxes of their shapes]"
+)
 """The loss when an object's shape is written without its box."""
+KEYPOINTS_LOST = (
+    "the keypoints of {} [object|objects] are left out, because "
+    "[the object has another shape|the objects have other shapes]"
+)
+"""The loss when another shape is written instead of an object's keypoints."""
+OUTLINES_LOST = (
+    "the outlines of {} [object|objects] are left out, because "
+    "[the object has a mask|the objects have masks]"
+)
+"""The loss when a mask is written instead of an object's outlines."""
+OUTLINES_SPLIT = (
+    "{} [object|objects] with several outlines [is|are] split into one polygon per outline"
+)
+"""The loss when a format has no objects with several outlines."""
+IMAGES_MISSING = "{} [row has|rows have] no image, so importers will not find [it|them]"
+"""The loss when a row without an image is written to a format that lists image files."""
 
 NO_POINTS = np.zeros((0, 3), np.float32)
 
@@ -82,7 +102,7 @@ class Picture:
     """An image with its objects."""
 
     path: str
-    """Its key."""
+    """Path of the image, which identifies it."""
 
     objects: Sequence[Object] = ()
 
@@ -104,7 +124,7 @@ class Picture:
     """Values of the file that the other fields cannot hold."""
 
     error: str | None = None
-    """Why the row is invalid. If it is, the other fields are placeholders."""
+    """Reason why the row is invalid, if it is. The other fields are placeholders then."""
 
 
 def bounds(parts: Sequence[NDArray[Any]]) -> NDArray[np.float32]:
@@ -132,22 +152,22 @@ def box_of_mask(mask: NDArray[np.bool_]) -> NDArray[np.float32]:
     return np.array([columns[0], rows[0], columns[-1] + 1, rows[-1] + 1], np.float32)
 
 
-def box_of(own: Object) -> NDArray[np.float32]:
+def box_of(obj: Object) -> NDArray[np.float32]:
     """Return the bounding box of an object's shape, or its own box if it has no other shape."""
-    match own.kind:
+    match obj.kind:
         case "mask":
-            assert own.mask is not None
-            return box_of_mask(own.mask)
+            assert obj.mask is not None
+            return box_of_mask(obj.mask)
         case "polygon":
-            return bounds(own.outlines)
+            return bounds(obj.outlines)
         case "polyline":
-            return bounds(own.lines)
+            return bounds(obj.lines)
         case "points":
-            return bounds([own.points[own.points[:, 2] > 0]])
-    return own.box
+            return bounds([obj.points[obj.points[:, 2] > 0]])
+    return obj.box
 
 
-def trimmed(points: NDArray[np.float32]) -> NDArray[np.float32]:
+def trim_keypoints(points: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return keypoints without the unlabelled ones at the end, which only pad a cell."""
     labelled = np.flatnonzero(points.any(axis=1))
     return points[: labelled[-1] + 1] if labelled.size else points[:0]
@@ -160,7 +180,7 @@ def is_same(a: Object, b: Object) -> bool:
         and np.array_equal(a.box, b.box)
         and _are_same(a.outlines, b.outlines)
         and _are_same(a.lines, b.lines)
-        and np.array_equal(trimmed(a.points), trimmed(b.points))
+        and np.array_equal(trim_keypoints(a.points), trim_keypoints(b.points))
         and _is_same_mask(a.mask, b.mask)
         and _narrow(a.score) == _narrow(b.score)
         and {k for k, v in a.flags.items() if v} == {k for k, v in b.flags.items() if v}
@@ -204,8 +224,8 @@ def with_rest(rebuilt: Mapping[str, Any], rest: Mapping[str, Any]) -> dict[str, 
     return {k: v for k, v in merged.items() if k not in gone}
 
 
-def restored(
-    own: Object,
+def restore_object(
+    obj: Object,
     rebuilt: Mapping[str, Any],
     parse: Callable[[Mapping[str, Any]], Object],
     derived: Collection[str],
@@ -215,7 +235,7 @@ def restored(
 
     Parameters
     ----------
-    own : Object
+    obj : Object
         The object, built from its cells.
     rebuilt : mapping
         The object in the format of the file, built from its cells alone.
@@ -226,17 +246,17 @@ def restored(
     lose : callable, optional
         Called with `BOXES_LOST` if an edited box is replaced by the bounding box of the shape.
     """
-    if not own.rest:
+    if not obj.rest:
         return dict(rebuilt)
-    whole = with_rest(rebuilt, own.rest)
+    whole = with_rest(rebuilt, obj.rest)
     try:
-        if is_same(parse(whole), own):
+        if is_same(parse(whole), obj):
             return whole
     except (ValueError, TypeError, KeyError):  # the JSON may have been edited
         pass
-    if lose is not None and own.kind not in ("box", "points") and own.has_own_box:
+    if lose is not None and obj.kind not in ("box", "points") and obj.has_own_box:
         lose(BOXES_LOST)
-    kept = {k: v for k, v in own.rest.items() if k not in derived and k != MISSING}
+    kept = {k: v for k, v in obj.rest.items() if k not in derived and k != MISSING}
     return {**rebuilt, **kept}
 
 
@@ -287,7 +307,7 @@ def check_mask_size(width: int, height: int) -> None:
 
 def check_masks(objects: Sequence[Object]) -> None:
     """Check that the masks of an image have the same size, and fit in memory. Raises ValueError."""
-    shapes = {own.mask.shape for own in objects if own.mask is not None}
+    shapes = {obj.mask.shape for obj in objects if obj.mask is not None}
     if len(shapes) > 1:
         raise ValueError(
             f"all masks of an image must have the same size, but they have {sorted(shapes)}"

@@ -24,9 +24,15 @@ from deeplake_lite.dataset.export.annotations.objects import (
     Object,
     Picture,
     box_of,
-    trimmed,
+    trim_keypoints,
 )
-from deeplake_lite.dataset.export.portable import is_file, lost_metadata, read_blocks, values_of
+from deeplake_lite.dataset.export.portable import (
+    agree,
+    describe_lost_metadata,
+    is_file,
+    read_blocks,
+    values_of,
+)
 from deeplake_lite.errors import ExportWarning, InvalidValueError, SchemaError
 from deeplake_lite.htypes.boxes import convert_boxes
 from deeplake_lite.htypes.cells import take
@@ -49,14 +55,14 @@ class Losses:
     counts: Counter[str] = field(default_factory=Counter)
 
     def add(self, sentence: str, number: int = 1) -> None:
-        """Count a loss. ``{}`` in the sentence stands for the number."""
+        """Count a loss, described by a sentence in the form that `agree` expects."""
         self.counts[sentence] += number
 
     def sentences(self) -> Iterator[str]:
         """Yield a sentence about each kind of loss."""
         for sentence, number in sorted(self.counts.items()):
             if number:
-                yield sentence.format(f"{number:,}")
+                yield agree(sentence, number)
 
 
 @dataclass(frozen=True)
@@ -71,7 +77,7 @@ class Pictures:
     rest: str
     """Name of the column for values of the file that have no other column."""
 
-    further: Sequence[str] = ()
+    extra_columns: Sequence[str] = ()
     """Names of other columns that the export reads."""
 
     losses: Losses = field(default_factory=Losses)
@@ -101,11 +107,13 @@ class Pictures:
         if "labels" in roles and not shapes:
             raise SchemaError(
                 f"{self.method} needs a column of boxes, outlines, keypoints or masks besides "
-                f"{roles['labels'].name!r}, but this view has only {listing}."
+                f"{roles['labels'].name!r}, but this view has only {listing}. Add one, or leave "
+                f"{roles['labels'].name!r} out."
             )
         if needs_image and self.image is None:
             raise SchemaError(
-                f"{self.method} needs a column of image files, but this view has only {listing}."
+                f"{self.method} needs a column of image files, but this view has only {listing}. "
+                "Store the images as files, for example with dl.Image('jpeg')."
             )
 
     @property
@@ -134,7 +142,7 @@ class Pictures:
             The roles of the columns that it uses.
         """
         used = {f.name for role, f in self.columns.items() if role in roles}
-        used |= {self.rest, *self.further}
+        used |= {self.rest, *self.extra_columns}
         if self.image is None and "image" in self.columns:  # stored as pixels, not as files
             used.discard(self.columns["image"].name)
         return [f.name for f in self.view.schema if f.name not in used]
@@ -145,7 +153,7 @@ class Pictures:
         sentences = [*losses.sentences()]
         if nulls := columns_with_nulls(self.view, [f for f in of_objects if f.name not in names]):
             sentences.append(f"the nulls of {nulls} become empty lists")
-        if lost := [*map(repr, names), *lost_metadata(self.view, self.rest)]:
+        if lost := [*map(repr, names), *describe_lost_metadata(self.view, self.rest)]:
             verb = "is" if len(lost) == 1 else "are"
             sentences.insert(0, f"{', '.join(lost)} {verb} left out")
         if sentences:
@@ -160,7 +168,7 @@ class Pictures:
     def read(self, *, files: bool) -> Iterator[Picture]:
         """Yield the pictures, with image files if `files` is true. Raises InvalidValueError."""
         fields = {f.name: f for role, f in self.columns.items() if role != "image"}
-        for name in (self.rest, *self.further):
+        for name in (self.rest, *self.extra_columns):
             if name in self.view.columns:
                 fields[name] = self.view.schema[name]
         if files and self.image is not None:
@@ -210,7 +218,7 @@ class Pictures:
             width=width,
             height=height,
             tags=[str(tag) for tag in tags],
-            columns={name: values.get(name) for name in self.further if name in values},
+            columns={name: values.get(name) for name in self.extra_columns if name in values},
             rest=own if isinstance(own, dict) else {},
         )
 
@@ -239,7 +247,7 @@ class Pictures:
         rest: Mapping[str, Any],
     ) -> list[Object]:
         """Return the objects of a row. Raises InvalidValueError if its columns disagree."""
-        cells = {role: _listed(by_role[role]) for role in _PER_OBJECT if role in by_role}
+        cells = {role: _or_empty(by_role[role]) for role in _PER_OBJECT if role in by_role}
         if "labels" not in cells:
             return []
         count = len(cells["labels"])
@@ -286,8 +294,8 @@ class Pictures:
 
 
 _ADDED = (
-    "{} rows lose the values of their file that have no column, because objects were added or "
-    "removed"
+    "{} [row loses|rows lose] the values in the imported file that no column holds, because "
+    "objects were added or removed"
 )
 
 _SUFFIXES = ("jpg", "png", "webp", "tif", "bmp")
@@ -296,7 +304,7 @@ _PER_OBJECT = ("labels", *SHAPES, "scores", *FLAGS)
 """Roles of the columns with a value for each object."""
 
 
-def _listed(value: Any) -> Any:
+def _or_empty(value: Any) -> Any:
     return () if value is None else value
 
 
@@ -317,15 +325,15 @@ def _with_visibility(points: Any) -> NDArray[np.float32]:
 def _object(cells: Mapping[str, Any], rest: Mapping[str, Any]) -> Object:
     """Build an object from its cells, by role."""
     label, score, mask = cells["labels"], cells.get("scores"), cells.get("masks")
-    own = Object(
+    obj = Object(
         label=None if label is None else str(label),
-        outlines=[np.asarray(part, np.float32) for part in _listed(cells.get("segmentation"))],
-        lines=[np.asarray(part, np.float32) for part in _listed(cells.get("polylines"))],
-        points=trimmed(cells["keypoints"]) if "keypoints" in cells else NO_POINTS,
+        outlines=[np.asarray(part, np.float32) for part in _or_empty(cells.get("segmentation"))],
+        lines=[np.asarray(part, np.float32) for part in _or_empty(cells.get("polylines"))],
+        points=trim_keypoints(cells["keypoints"]) if "keypoints" in cells else NO_POINTS,
         mask=mask if mask is not None and mask.any() else None,
         score=None if score is None or not np.isfinite(score) else float(score),
         flags={flag: bool(cells[flag]) for flag in FLAGS if flag in cells},
         rest=rest,
     )
-    box = cells["boxes"] if "boxes" in cells else box_of(own)
-    return Object(**{**vars(own), "box": box})
+    box = cells["boxes"] if "boxes" in cells else box_of(obj)
+    return Object(**{**vars(obj), "box": box})

@@ -16,9 +16,14 @@ from deeplake_lite.dataset.export.annotations.files import (
     with_suffix,
     write_file,
 )
-from deeplake_lite.dataset.export.annotations.objects import FLAGS, restored, with_rest
+from deeplake_lite.dataset.export.annotations.objects import (
+    FLAGS,
+    IMAGES_MISSING,
+    restore_object,
+    with_rest,
+)
 from deeplake_lite.dataset.export.annotations.pictures import Pictures
-from deeplake_lite.dataset.export.annotations.xml_text import checked, lines_of
+from deeplake_lite.dataset.export.annotations.xml_text import check_text, lines_of
 from deeplake_lite.dataset.export.atomic_files import as_storage_errors
 from deeplake_lite.dataset.export.folder import new_folder
 from deeplake_lite.dataset.export.portable import is_file
@@ -59,7 +64,7 @@ class _Export:
 
     @cached_property
     def origin(self) -> int:
-        """Number of the first pixel."""
+        """Coordinate of the first pixel."""
         return 0 if self.pictures.metadata.get("origin") == 0 else 1
 
     @cached_property
@@ -88,22 +93,22 @@ class _Export:
         unique, losses = Unique("to_voc"), self.pictures.losses
         for picture in self.pictures:
             unique.add(stem_of(picture.path))
-            for own in picture.objects:
-                self._check(own)
+            for obj in picture.objects:
+                self._check(obj)
             self._page(picture, picture.path)
             self._memberships(picture)
             if self.pictures.image is not None and picture.image is None:
-                losses.add("{} rows have no image, so importers will not find them")
-        for own_name in self.pictures.classes:
-            checked(own_name)
+                losses.add(IMAGES_MISSING)
+        for name in self.pictures.classes:
+            check_text(name)
         self.pictures.warn(self.pictures.left_out(_ROLES), losses)
 
-    def _check(self, own: Object) -> None:
+    def _check(self, obj: Object) -> None:
         """Check the label of an object. Raises InvalidValueError."""
-        if not own.label or own.label != own.label.strip():
+        if not obj.label or obj.label != obj.label.strip():
             raise InvalidValueError(
-                "VOC needs a name for each object, without spaces around it, but one is "
-                f"{own.label!r}. Rename the class, or correct the row."
+                "VOC needs a name for each object, without spaces at either end, but one name is "
+                f"{obj.label!r}. Rename the class, or correct the row."
             )
 
     def write(self, root: Path) -> None:
@@ -120,7 +125,7 @@ class _Export:
                 if isinstance(data, bytes):
                     write_file(root / folder / f"{stem_of(name)}.png", data)
             for place, rests in self._memberships(picture).items():
-                stem = _quoted(stem_of(name))
+                stem = _quote(stem_of(name))
                 self.lines.setdefault(place, []).extend(f"{stem} {r}".rstrip() for r in rests)
             if sum(map(len, self.lines.values())) > 100_000:
                 self._flush(root)
@@ -147,7 +152,7 @@ class _Export:
         if tuple(names) == voc.CLASSES and of_masks in ([], [voc.BACKGROUND, *voc.CLASSES]):
             return
         if column is not None and not of_masks:
-            return  # mask values without names must not get any
+            return  # mask values without names must stay unnamed
         names = [*dict.fromkeys([*(of_masks or [voc.BACKGROUND]), *names])]
         lines = ["# label:color_rgb:parts:actions"]
         lines += [f"{name}:{','.join(map(str, voc.colour(n)))}::" for n, name in enumerate(names)]
@@ -160,16 +165,16 @@ class _Export:
         size = (picture.width, picture.height)
         has_mask = any(picture.columns.get(column) is not None for column in MASKS)
         page = voc.page(PurePosixPath(name).name, size, segmented=has_mask)
-        page = _merged(page, picture.rest.get("page"))
+        page = _merge_page(page, picture.rest.get("page"))
         parse = partial(voc.parse, origin=self.origin)
         objects = [
-            restored(own, voc.rebuild(own, self.origin), parse, voc.DERIVED)
-            for own in picture.objects
+            restore_object(obj, voc.rebuild(obj, self.origin), parse, voc.DERIVED)
+            for obj in picture.objects
         ]
         return {**page, **({"object": objects} if objects else {})}
 
     def _memberships(self, picture: Picture) -> dict[str, list[str]]:
-        """Return the image lists with an image, and the text after its name in each."""
+        """Return the image lists that contain an image, with the text after its name."""
         split = None if picture.split is None else split_name(picture.split, "to_voc")
         has_mask = any(picture.columns.get(column) is not None for column in MASKS)
         usual = voc.default_sets(split, self.sets, self.main, has_mask=has_mask)
@@ -184,8 +189,8 @@ class _Export:
         return own
 
 
-def _merged(page: Mapping[str, Any], rest: object) -> dict[str, Any]:
-    """Merge the elements of an annotation with those of its file that are still valid."""
+def _merge_page(page: Mapping[str, Any], rest: object) -> dict[str, Any]:
+    """Merge rebuilt elements with the elements of the imported file that are still valid."""
     if not isinstance(rest, dict):
         return dict(page)
     rest = dict(rest)
@@ -205,7 +210,7 @@ def _agrees(size: object, own: Mapping[str, str]) -> bool:
     return all(str(sides.get(key, "")).strip() == own[key] for key in ("width", "height"))
 
 
-def _quoted(stem: str) -> str:
+def _quote(stem: str) -> str:
     """Return a name for an image list; like CVAT, quote a name with spaces."""
     return f'"{stem}"' if any(c.isspace() for c in stem) else stem
 

@@ -41,22 +41,22 @@ SIDES = ("xmin", "ymin", "xmax", "ymax")
 _TRUE = ("1", "true", "yes")
 
 
-def parse(own: Mapping[str, Any], origin: int) -> Object:
+def parse(element: Mapping[str, Any], origin: int) -> Object:
     """Parse an element ``<object>``, given as a dict.
 
     Parameters
     ----------
-    own : mapping
+    element : mapping
         The element's children, by name.
     origin : {1, 0}
-        Number of the first pixel.
+        Coordinate of the first pixel.
 
     Raises
     ------
     ValueError
         If it has no name or no valid box.
     """
-    name, box = own.get("name"), own.get("bndbox")
+    name, box = element.get("name"), element.get("bndbox")
     if not isinstance(name, str) or not name.strip():
         raise ValueError("an object must have a name, but one has none")
     if not isinstance(box, dict) or any(side not in box for side in SIDES):
@@ -68,10 +68,10 @@ def parse(own: Mapping[str, Any], origin: int) -> Object:
     sides = np.array([*starts, *(_side(name, side, box[side], 0) for side in SIDES[2:])])
     if (sides[2:] < sides[:2]).any():
         raise ValueError(
-            f"the box of object {name.strip()[:40]!r} must not end before it begins, but it is "
-            + ", ".join(f"{side}={str(box[side])[:20]}" for side in SIDES)
+            f"the box of object {name.strip()[:40]!r} must have xmax >= xmin and ymax >= ymin, but "
+            "it has " + ", ".join(f"{side}={str(box[side])[:20]}" for side in SIDES)
         )
-    flags = {f: str(own[f]).strip().lower() in _TRUE for f in FLAGS if f in own}
+    flags = {f: str(element[f]).strip().lower() in _TRUE for f in FLAGS if f in element}
     return Object(name.strip(), sides.astype(np.float32), flags=flags)
 
 
@@ -94,7 +94,7 @@ def _sum(text: str, offset: int) -> float:
         return float(decimals.Decimal(text.strip()) + offset)
 
 
-def _shifted(value: np.floating[Any], offset: int) -> str:
+def _add_offset(value: np.floating[Any], offset: int) -> str:
     """Return a coordinate plus an offset as text, without rounding."""
     text = decimal(value)
     if text.lstrip("-").isdigit():
@@ -103,11 +103,11 @@ def _shifted(value: np.floating[Any], offset: int) -> str:
         return f"{decimals.Decimal(text) + offset:f}" if offset else text
 
 
-def rebuild(own: Object, origin: int) -> dict[str, Any]:
+def rebuild(obj: Object, origin: int) -> dict[str, Any]:
     """Rebuild the element of an object, as a dict."""
-    sides = [*(_shifted(value, origin) for value in own.box[:2]), *map(decimal, own.box[2:])]
-    flag = {name: str(int(value)) for name, value in own.flags.items()}
-    result: dict[str, Any] = {"name": own.label or "", "pose": "Unspecified"}
+    sides = [*(_add_offset(value, origin) for value in obj.box[:2]), *map(decimal, obj.box[2:])]
+    flag = {name: str(int(value)) for name, value in obj.flags.items()}
+    result: dict[str, Any] = {"name": obj.label or "", "pose": "Unspecified"}
     result["truncated"] = flag.get("truncated", "0")
     if "occluded" in flag:
         result["occluded"] = flag["occluded"]
@@ -115,10 +115,10 @@ def rebuild(own: Object, origin: int) -> dict[str, Any]:
     return {**result, "bndbox": dict(zip(SIDES, sides, strict=True))}
 
 
-def with_rest_of(own: Object, original: Mapping[str, Any], origin: int) -> Object:
+def with_rest_of(obj: Object, original: Mapping[str, Any], origin: int) -> Object:
     """Return an object with those values of the file that its cells cannot hold."""
-    full = replace(own, flags={**dict.fromkeys(FLAGS, False), **own.flags})
-    return replace(own, rest=rest_of(original, rebuild(full, origin)))
+    full = replace(obj, flags={**dict.fromkeys(FLAGS, False), **obj.flags})
+    return replace(obj, rest=rest_of(original, rebuild(full, origin)))
 
 
 def page(name: str, size: tuple[int | None, int | None], *, segmented: bool) -> dict[str, Any]:

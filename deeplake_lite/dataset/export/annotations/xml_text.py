@@ -17,7 +17,7 @@ NAME = re.compile(r"[^\W\d][\w.-]*")
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def checked(text: str) -> str:
+def check_text(text: str) -> str:
     """Return a string if XML allows all its characters. Raises InvalidValueError otherwise."""
     if found := _FORBIDDEN.search(text):
         raise InvalidValueError(
@@ -35,7 +35,7 @@ def attributes(values: Mapping[str, Any]) -> str:
     """
     entities = {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
     return "".join(
-        f" {k}={quoteattr(checked(str(v)), entities)}" for k, v in values.items() if _is_name(k)
+        f" {k}={quoteattr(check_text(str(v)), entities)}" for k, v in values.items() if _is_name(k)
     )
 
 
@@ -45,7 +45,7 @@ def content(text: str) -> str:
     >>> content("black & white")
     'black &amp; white'
     """
-    return escape(checked(text), {"\r": "&#13;"})
+    return escape(check_text(text), {"\r": "&#13;"})
 
 
 def lines_of(tag: str, value: Any, depth: int = 0) -> Iterator[str]:

@@ -24,7 +24,13 @@ from deeplake_lite.dataset.export.annotations.columns import (
 )
 from deeplake_lite.dataset.export.atomic_files import as_storage_errors
 from deeplake_lite.dataset.export.folder import extension, new_folder
-from deeplake_lite.dataset.export.portable import is_file, lost_metadata, read_blocks, values_of
+from deeplake_lite.dataset.export.portable import (
+    agree,
+    describe_lost_metadata,
+    is_file,
+    read_blocks,
+    values_of,
+)
 from deeplake_lite.errors import ExportWarning, InvalidValueError, SchemaError
 from deeplake_lite.htypes.boxes import convert_boxes
 from deeplake_lite.htypes.words import counted
@@ -90,29 +96,31 @@ class _Losses:
 
     def sentences(self) -> Iterator[str]:
         """Yield a sentence about each kind of loss."""
-        if n := self.joined:
-            verb = "becomes" if n == 1 else "become"
-            yield f"{counted(n, 'object')} with several outlines {verb} one outline"
-        if n := self.boxes:
-            verb = "gets" if n == 1 else "get"
-            yield f"{counted(n, 'object')} without an outline {verb} a rectangular one"
-        if n := self.moved:
-            rest = "does not fit its outline" if n == 1 else "do not fit their outlines"
-            words = ("the box", "is") if n == 1 else ("the boxes", "are")
-            yield f"{words[0]} of {counted(n, 'object')} {rest} and {words[1]} left out"
-        if n := self.clipped:
-            verb = (
-                "extends beyond its image and is" if n == 1 else "extend beyond their image and are"
-            )
-            yield f"{counted(n, 'object')} {verb} clipped"
-        if n := self.outside:
-            verb = "lies outside its image and is" if n == 1 else "lie outside their image and are"
-            yield f"{counted(n, 'object')} {verb} left out"
-        if n := self.images:
-            yield f"{counted(n, 'row')} without an image {'is' if n == 1 else 'are'} left out"
-        if n := self.splits:
-            verb = "is" if n == 1 else "are"
-            yield f"{counted(n, 'row')} without a split {verb} written to {DEFAULT_SPLIT!r}"
+        for name, sentence in _SENTENCES.items():
+            if number := getattr(self, name):
+                yield agree(sentence, number)
+
+
+_SENTENCES = {
+    "joined": "{} [object|objects] with several outlines [becomes|become] one outline",
+    "boxes": "{} [object|objects] without an outline [gets|get] a rectangular one",
+    "moved": (
+        "the [box|boxes] of {} [object does not fit its outline and is|"
+        "objects do not fit their outlines and are] left out"
+    ),
+    "clipped": (
+        "{} [object extends beyond its image and is|objects extend beyond their image and are] "
+        "clipped"
+    ),
+    "outside": (
+        "{} [object lies outside its image and is|objects lie outside their image and are] left out"
+    ),
+    "images": "{} [row without an image is|rows without an image are] left out",
+    "splits": (
+        f"{{}} [row without a split is|rows without a split are] written to {DEFAULT_SPLIT!r}"
+    ),
+}
+"""Sentence about each kind of loss, in the form that `agree` expects."""
 
 
 @dataclass
@@ -137,7 +145,7 @@ class _Export:
             columns = ", ".join(f"{f.name!r} ({f.htype})" for f in view.schema)
             raise SchemaError(
                 "to_yolo needs a column of image files and one of labels (a sequence of classes), "
-                f"but this view has only {columns}."
+                f"but this view has only {columns}. Add the missing column."
             )
         boxes = _only(view, "boxes", "boxes", is_boxes)
         outlines = _only(view, "segmentation", "outlines, a sequence of polygons", is_segmentation)
@@ -148,9 +156,10 @@ class _Export:
         checks.choice("task", task, TASKS)
         if fields[task] is None or (task == "pose" and boxes is None):
             needs = {"detect": "boxes", "pose": "boxes and keypoints"}.get(task, "outlines")
+            others = ", ".join(repr(name) for name, f in fields.items() if f)
+            hint = f"Choose another task: {others}." if others else "Add one."
             raise SchemaError(
-                f"task={task!r} needs a column of {needs}, but this view has none. Choose another "
-                f"task: {', '.join(name for name, f in fields.items() if f)}."
+                f"task={task!r} needs a column of {needs}, but this view has none. {hint}"
             )
         return cls(view, task, image, boxes, labels, outlines, points)
 
@@ -179,7 +188,7 @@ class _Export:
         sentences = [*self.losses.sentences()]
         if nulls := columns_with_nulls(self.view, self._fields):
             sentences.append(f"the nulls of {nulls} become images without objects")
-        if lost := [*map(repr, rest), *lost_metadata(self.view, "yolo")]:
+        if lost := [*map(repr, rest), *describe_lost_metadata(self.view, "yolo")]:
             verb = "is" if len(lost) == 1 else "are"
             sentences.insert(0, f"{', '.join(lost)} {verb} left out")
         if sentences:
@@ -200,8 +209,8 @@ class _Export:
                 label = root / "labels" / split / f"{name}.txt"
                 if label in seen:
                     raise InvalidValueError(
-                        f"Each image of a split must have a unique name, but two are named "
-                        f"{name!r} in {split!r}. Correct the column 'path'."
+                        "Each image of a split must have a unique name, but two images in split "
+                        f"{split!r} are named {name!r}. Correct the column 'path'."
                     )
                 seen.add(label)
                 for file, content in ((place, data), (label, "\n".join(lines).encode())):
@@ -221,8 +230,8 @@ class _Export:
         # Ultralytics needs both keys.
         config = {"train": first, "val": config.get("train", first), **config}
         config["names"] = dict(enumerate(self._names))
-        further = self.view.rows.table.metadata.get("yolo")
-        config = {**(further if isinstance(further, dict) else {}), **config}
+        extra = self.view.rows.table.metadata.get("yolo")
+        config = {**(extra if isinstance(extra, dict) else {}), **config}
         flips = config.pop("flip_idx", None)
         if self.task == "pose" and self.keypoints is not None:
             shapes = self.view[self.keypoints.name].shapes
@@ -285,13 +294,14 @@ class _Export:
         objects = self._objects(values, i, row, size)
         if len(objects) != len(labels):
             raise InvalidValueError(
-                f"Row {row:,} must have a label for each object, but it has {len(labels)} labels "
-                f"and {len(objects)} objects. Correct the row.",
+                f"Row {row:,} must have a label for each object, but it has "
+                f"{counted(len(labels), 'label')} and {counted(len(objects), 'object')}. Correct "
+                "the row.",
                 row=row,
             )
         lines = []
         for label, numbers in zip(labels, objects, strict=True):
-            clipped = self._clipped(numbers)
+            clipped = self._clip(numbers)
             if clipped is None:
                 self.losses.outside += 1
                 continue
@@ -299,7 +309,7 @@ class _Export:
             lines.append(" ".join([str(int(label)), *(f"{x:.{_DIGITS}g}" for x in clipped)]))
         return lines
 
-    def _clipped(self, numbers: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    def _clip(self, numbers: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Clip the numbers of an object to its image; return None if it lies outside."""
         limits = self._limits(len(numbers))
         result = np.where(limits, np.clip(numbers, 0, 1), numbers)
@@ -348,14 +358,15 @@ class _Export:
             points[..., :2] /= size
             if len(points) != len(boxes):
                 raise InvalidValueError(
-                    f"Row {row:,} must have keypoints for each box, but it has {len(boxes)} boxes "
-                    f"and keypoints of {len(points)} objects. Correct the row.",
+                    f"Row {row:,} must have keypoints for each box, but the number of boxes is "
+                    f"{len(boxes)}, and keypoints are given for {counted(len(points), 'object')}. "
+                    "Correct the row.",
                     row=row,
                 )
             return [np.concatenate([b, p.ravel()]) for b, p in zip(boxes, points, strict=True)]
         assert self.segmentation is not None
         outlines = values[self.segmentation.name][i] or []
-        return [self._outline(parts, boxes, n, size) for n, parts in enumerate(outlines)]
+        return [self._outline(parts, boxes, n, size, row) for n, parts in enumerate(outlines)]
 
     def _in_fractions(self, boxes: Any, size: NDArray[np.float64]) -> NDArray[np.float64]:
         """Convert boxes to centre and size, as fractions of the image."""
@@ -373,14 +384,15 @@ class _Export:
         boxes: Sequence[NDArray[np.float64]],
         number: int,
         size: NDArray[np.float64],
+        row: int,
     ) -> NDArray[np.float64]:
         """Return the numbers of an object's outline. Raises InvalidValueError."""
         if not len(parts):
             self.losses.boxes += 1
             if number >= len(boxes):
                 raise InvalidValueError(
-                    "Each object must have an outline or a box, but one object has neither. "
-                    "Correct its row."
+                    f"Each object must have an outline or a box, but an object in row {row:,} has "
+                    "neither. Correct the row."
                 )
             corners = convert_boxes(boxes[number][None], "cxcywh", "xyxy")[0]
             return np.asarray(corners, np.float64)[[0, 1, 2, 1, 2, 3, 0, 3]]
@@ -395,7 +407,7 @@ class _Export:
 
 
 def join_outlines(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Join outlines to one, by connecting lines that enclose no area.
+    """Join outlines into one, with connecting lines that enclose no area.
 
     >>> triangle = np.array([[0, 0], [1, 0], [0, 1]])
     >>> join_outlines([triangle, triangle + 5]).tolist()
@@ -414,7 +426,8 @@ def _only(view: View, name: str, kind: str, fits: Any) -> Field | None:
     if len(named) > 1:
         raise SchemaError(
             f"to_yolo accepts one column of {kind}, but this view has "
-            f"{', '.join(repr(f.name) for f in named)}. Select one of them, or name it {name!r}."
+            f"{', '.join(repr(f.name) for f in named)}. Leave out all but one, or rename one to "
+            f"{name!r}."
         )
     return named[0] if named else None
 

@@ -79,8 +79,8 @@ class Form(Protocol):
         """Append cells to the column."""
 
     @property
-    def kept_type(self) -> Htype:
-        """The type to restore the column with."""
+    def exported_type(self) -> Htype:
+        """The type with which an importer restores the column."""
 
     def note(self) -> dict[str, object]:
         """Describe the form as JSON. Must be called after all cells have been added."""
@@ -153,7 +153,7 @@ class _Base:
         self.valid.append(valid)
 
     @property
-    def kept_type(self) -> Htype:
+    def exported_type(self) -> Htype:
         return self.htype
 
     @property
@@ -282,36 +282,36 @@ class _Numbers(_Base):
             )
 
     @property
-    def kept_type(self) -> Htype:
+    def exported_type(self) -> Htype:
         """The column's type; if images are decoded, with a lossless codec for their pixels."""
         pixels = self.htype.pixels
         if pixels is None or not pixels.is_image or not is_file(self.htype):
             return self.htype
-        channels = {shape[2:] for shape in self.known}
+        channels = {shape[2:] for shape in self.distinct_shapes}
         is_png = self.dtype in (None, np.uint8) and channels <= {(), (2,), (3,), (4,)}
         if is_png:
             return replace(self.htype, codec="png")  # type: ignore[call-arg]
         return replace(self.htype, codec="zstd", dtype=str(self.dtype))  # type: ignore[call-arg]
 
     @property
-    def known(self) -> set[tuple[int, ...]]:
+    def distinct_shapes(self) -> set[tuple[int, ...]]:
         """The distinct shapes of values."""
         return {shape for shape in self.shapes if shape is not None}
 
     def note(self) -> dict[str, object]:
-        return {"form": "stack" if self._stacked is not None else "flat"}
+        return {"form": "stack" if self._common_shape is not None else "flat"}
 
     @property
-    def _stacked(self) -> tuple[int, ...] | None:
+    def _common_shape(self) -> tuple[int, ...] | None:
         """The shape of all values, or None if shapes differ."""
-        known = self.known
+        known = self.distinct_shapes
         if not known and None not in (axes := self.htype.axes or (None,)):
             return tuple(size for size in axes if size is not None)
         return next(iter(known)) if len(known) == 1 else None
 
     def arrays(self) -> Iterator[Stored]:
         dtype = self.dtype or np.dtype(self.htype.value_dtype or np.uint8)
-        shape = self._stacked
+        shape = self._common_shape
         if shape is not None:
             blank = np.zeros(shape, dtype)
             if None in self.shapes:
@@ -333,7 +333,7 @@ class _Numbers(_Base):
             yield next(parts) if is_present else blank
 
     def _flat(self, dtype: np.dtype[Any]) -> Iterator[Stored]:
-        known = self.known
+        known = self.distinct_shapes
         rest = {shape[1:] for shape in known}
         axes = self.htype.axes
         if not known and axes is not None and None not in axes[1:]:
@@ -380,10 +380,10 @@ class _Lists(_Base):
         self.items.add(cells.items)
 
     @property
-    def kept_type(self) -> Htype:
-        if self.htype.item is None or self.items.kept_type == self.htype.item:
+    def exported_type(self) -> Htype:
+        if self.htype.item is None or self.items.exported_type == self.htype.item:
             return self.htype
-        return replace(self.htype, of=self.items.kept_type)  # type: ignore[call-arg]
+        return replace(self.htype, of=self.items.exported_type)  # type: ignore[call-arg]
 
     def note(self) -> dict[str, object]:
         return {"form": "lists", "item": self.items.note()}

@@ -38,7 +38,7 @@ def write_numpy(
     target = None if path is None else Path(checks.location("path", path)).expanduser()
     if target is not None:
         warn_of_metadata(view, "to_numpy", "arrays")
-    with collected(view, images, "to_numpy") as arrays:
+    with collect_arrays(view, images, "to_numpy") as arrays:
         if target is None:
             return {stored.name: stored.array() for stored in arrays.stored()}
         method = zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED
@@ -51,7 +51,7 @@ def write_numpy(
 
 
 @contextmanager
-def collected(view: View, images: str, method: str) -> Iterator[Arrays]:
+def collect_arrays(view: View, images: str, method: str) -> Iterator[Arrays]:
     """Collect the arrays of a view, with temporary files that are removed at the end.
 
     Parameters
@@ -97,7 +97,7 @@ class Arrays:
     def note(self) -> str:
         """The types of the columns and the metadata of the dataset, as JSON."""
         columns = {
-            name: {"htype": form.kept_type.get_config(), "form": form.note()}
+            name: {"htype": form.exported_type.get_config(), "form": form.note()}
             for name, form in self.forms.items()
         }
         note: dict[str, Any] = {"rows": len(self.view), "columns": columns}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from deeplake_lite import checks
 from deeplake_lite.dataset.export.arrays.forms import NOTE
-from deeplake_lite.dataset.export.arrays.numpy import collected
+from deeplake_lite.dataset.export.arrays.numpy import collect_arrays
 from deeplake_lite.dataset.export.atomic_files import atomic_write
 from deeplake_lite.dataset.export.portable import warn_of_metadata
 
@@ -22,7 +22,7 @@ def write_torch(view: View, path: str | Path, images: str) -> Path:
     target = Path(checks.location("path", path)).expanduser()
     torch = checks.package("torch", "torch", "to_torch")
     warn_of_metadata(view, "to_torch", "tensors")
-    with collected(view, images, "to_torch") as arrays:
+    with collect_arrays(view, images, "to_torch") as arrays:
         content: dict[str, Any] = {s.name: _tensor(torch, s.array()) for s in arrays.stored()}
         content[NOTE] = arrays.note
     with atomic_write(target) as draft, draft.open("wb") as file:  # PyTorch would store the path

@@ -40,7 +40,9 @@ def to_dataset(view: View) -> Any:
     table = pa.Table.from_arrays(columns, names=table.column_names).replace_schema_metadata(
         table.schema.metadata
     )
-    info = {key: text for key in DESCRIPTIONS if isinstance(text := export.notes.get(key), str)}
+    info = {
+        key: text for key in DESCRIPTIONS if isinstance(text := export.source_info.get(key), str)
+    }
     return datasets.Dataset(table, info=datasets.DatasetInfo(features=features, **info))
 
 

@@ -53,10 +53,10 @@ class FeatureExport:
     """Columns whose rows do not fit the types that they were imported from; see `find_misfits`."""
 
     @cached_property
-    def notes(self) -> Mapping[str, Any]:
+    def source_info(self) -> Mapping[str, Any]:
         """Description and features of the dataset that the lake was imported from."""
-        notes = self.view.rows.table.metadata.get("huggingface")
-        return notes if isinstance(notes, dict) else {}
+        source_info = self.view.rows.table.metadata.get("huggingface")
+        return source_info if isinstance(source_info, dict) else {}
 
     @cached_property
     def columns(self) -> tuple[ExportColumn, ...]:
@@ -109,7 +109,7 @@ class FeatureExport:
 
 
 def find_misfits(view: View, method: str) -> frozenset[str]:
-    """Warn about columns whose rows do not fit the types that they were imported from; return them.
+    """Warn about and return columns whose rows do not fit the types they were imported from.
 
     This reads only columns that may not fit, such as decimals, times of day and structs.
 

@@ -92,7 +92,7 @@ def _part(
         view,
         export.read_fields,
         lambda number, count: f"data/{split or 'train'}-{number:05d}-of-{count:05d}.parquet",
-        partial(_opened, export, {"huggingface": json.dumps(_metadata(splits, export))}),
+        partial(_open_file, export, {"huggingface": json.dumps(_metadata(splits, export))}),
         most_rows=rows_per_file,
         block_rows=export.batch_rows,
         least=1,
@@ -100,7 +100,7 @@ def _part(
 
 
 @contextlib.contextmanager
-def _opened(
+def _open_file(
     export: FeatureExport, metadata: Mapping[str, str], path: Path, _: Shard
 ) -> Iterator[_Parquet]:
     """Open a Parquet file."""
@@ -155,7 +155,7 @@ def _card(splits: Splits, plain: frozenset[str], sizes: dict[str, tuple[int, int
     # `configs` is left out: with it, `datasets` does not notice that files have changed, and
     # returns cached rows of an earlier export. Splits are inferred from the file names.
     lines = [f"dataset_info: {_yaml(info)}"]
-    text = export.notes.get("description")
+    text = export.source_info.get("description")
     return "\n".join(["---", *lines, "---", "", text if isinstance(text, str) else "", ""])
 
 

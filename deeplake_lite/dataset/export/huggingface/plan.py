@@ -25,7 +25,7 @@ from deeplake_lite.dataset.arrow.features import (
 )
 from deeplake_lite.dataset.arrow.leaves import Leaf, leaves
 from deeplake_lite.dataset.arrow.recorded import without_record
-from deeplake_lite.dataset.arrow.structs import joined, joined_feature
+from deeplake_lite.dataset.arrow.structs import join_features, join_parts
 from deeplake_lite.dataset.arrow.types import is_list
 from deeplake_lite.dataset.export.huggingface.types import (
     array_for,
@@ -33,7 +33,7 @@ from deeplake_lite.dataset.export.huggingface.types import (
     could_become,
     feature_of,
     inferred_htype,
-    narrowed,
+    narrow,
     recording_feature,
     with_paths,
 )
@@ -71,7 +71,7 @@ class Part:
         if _innermost_type(self.feature) in FILES or self.paths is not None:
             array = as_files(array)
         if self.paths is not None:
-            array = with_paths(array, narrowed(array_of(self.paths.htype, cells[self.paths.name])))
+            array = with_paths(array, narrow(array_of(self.paths.htype, cells[self.paths.name])))
         return array if self.kind is None else cast_exactly(array, self.kind)
 
     @property
@@ -105,7 +105,7 @@ class ExportColumn:
         arrays = [part.array(cells) for part in self.parts]
         if self.kind is None:
             return arrays[0]
-        return joined(self.kind, zip([part.path for part in self.parts], arrays, strict=True))
+        return join_parts(self.kind, zip([part.path for part in self.parts], arrays, strict=True))
 
     @property
     def fields(self) -> list[Field]:
@@ -132,8 +132,8 @@ def plan(view: View, plain: frozenset[str] = frozenset()) -> tuple[ExportColumn,
     """
     fields = {f.name: f for f in view.schema}
     restored = dict[str, ExportColumn]()
-    for name, feature in noted_features(view.rows.table.metadata).items():
-        column = None if name in plain else _restored(name, feature, fields)
+    for name, feature in imported_features(view.rows.table.metadata).items():
+        column = None if name in plain else _restore_column(name, feature, fields)
         if column is not None:
             restored |= dict.fromkeys((f.name for f in column.fields), column)
     columns = {
@@ -142,7 +142,7 @@ def plan(view: View, plain: frozenset[str] = frozenset()) -> tuple[ExportColumn,
     return tuple({column.name: column for column in columns.values()}.values())
 
 
-def noted_features(metadata: Mapping[str, Any]) -> dict[str, Feature]:
+def imported_features(metadata: Mapping[str, Any]) -> dict[str, Feature]:
     """Return the features of the dataset or table that a lake was imported from."""
     found = dict[str, Feature]()
     for key in ("arrow", "huggingface"):
@@ -164,7 +164,9 @@ def _plain(f: Field, *, is_plain: bool = False) -> ExportColumn:
     return ExportColumn(f.name, feature, (Part(f, (), feature, kind),))
 
 
-def _restored(name: str, feature: Feature, fields: Mapping[str, Field]) -> ExportColumn | None:
+def _restore_column(
+    name: str, feature: Feature, fields: Mapping[str, Field]
+) -> ExportColumn | None:
     """Return the column that restores an imported feature, or None if that is impossible."""
     kind = kind_of(feature)
     if kind is None:
@@ -180,7 +182,7 @@ def _restored(name: str, feature: Feature, fields: Mapping[str, Field]) -> Expor
     parts = [_with_default(part) for part in parts]
     if not parts or any(_depth(part.feature) < _depth_of(kind) for part in parts):
         return None
-    whole = joined_feature(feature, [(part.path, part.feature) for part in parts])
+    whole = join_features(feature, [(part.path, part.feature) for part in parts])
     whole_kind = kind_of(whole)
     again = [] if whole_kind is None else leaves(name, whole, whole_kind)
     if [leaf.name for leaf in again] != [part.field.name for part in parts]:

@@ -53,11 +53,11 @@ def feature_of(htype: Htype) -> Feature:
     if htype.scalar == "datetime64[D]":
         return {"dtype": "date32", "_type": "Value"}
     names = list(htype.classes.names) if htype.classes is not None else []
-    return feature_of_kind(narrowed(array_of(htype, htype.encode([]))).type, names)
+    return feature_of_kind(narrow(array_of(htype, htype.encode([]))).type, names)
 
 
 def recording_feature(htype: Htype) -> Feature:
-    """Return the feature of a type, which also records the type if that cannot be inferred.
+    """Return the feature of a type; it also records the type if an import could not infer it.
 
     >>> from deeplake_lite.htypes import Boxes
     >>> recording_feature(Boxes("xyxy"))["feature"]["feature"]["id"]
@@ -65,8 +65,8 @@ def recording_feature(htype: Htype) -> Feature:
     """
     feature = feature_of(htype)
     inferred = inferred_htype(feature, kind_of(feature))
-    is_told = inferred is not None and is_alike(inferred, htype)
-    return feature if is_told else with_record(feature, htype)
+    is_inferable = inferred is not None and is_alike(inferred, htype)
+    return feature if is_inferable else with_record(feature, htype)
 
 
 def inferred_htype(feature: Feature, kind: pa.DataType | None) -> Htype | None:
@@ -80,7 +80,7 @@ def inferred_htype(feature: Feature, kind: pa.DataType | None) -> Htype | None:
 
 
 def could_become(array: Htype, b: Htype) -> bool:
-    """Return whether two types are alike, apart from sequences in place of arrays.
+    """Return whether two types are alike, where a sequence may take the place of an array.
 
     Lists of numbers are imported as arrays, or as sequences if they contain nulls.
 
@@ -123,7 +123,7 @@ def is_alike(a: Htype, b: Htype) -> bool:
 
 def array_for(htype: Htype, cells: Cells) -> pa.Array:
     """Convert cells to the form that features expect, with files as structs without paths."""
-    return _with_files(narrowed(array_of(htype, cells)), htype)
+    return _with_files(narrow(array_of(htype, cells)), htype)
 
 
 def with_paths(files: pa.Array, paths: pa.Array) -> pa.Array:
@@ -142,15 +142,15 @@ def with_paths(files: pa.Array, paths: pa.Array) -> pa.Array:
     return pa.StructArray.from_arrays(arrays, ["bytes", "path"], mask=mask)
 
 
-def narrowed(array: pa.Array) -> pa.Array:
-    """Convert an array to 32-bit offsets, numbers for classes, and lists for tensors.
+def narrow(array: pa.Array) -> pa.Array:
+    """Convert an array: offsets to 32 bits, classes to numbers, and tensors to lists.
 
-    >>> narrowed(pa.array(["b", None, "b"]).dictionary_encode()).to_pylist()
+    >>> narrow(pa.array(["b", None, "b"]).dictionary_encode()).to_pylist()
     [0, None, 0]
     """
     kind = array.type
     if isinstance(kind, pa.FixedShapeTensorType):
-        return narrowed(_tensor_lists(array, kind))
+        return narrow(_tensor_lists(array, kind))
     if kinds.is_dictionary(kind):
         return array.indices.cast(pa.int64())
     if kinds.is_large_string(kind):
@@ -159,15 +159,15 @@ def narrowed(array: pa.Array) -> pa.Array:
         return array.cast(pa.binary())
     mask = array.is_null() if array.null_count else None
     if kinds.is_struct(kind):
-        parts = [narrowed(array.field(i)) for i in range(kind.num_fields)]
+        parts = [narrow(array.field(i)) for i in range(kind.num_fields)]
         return pa.StructArray.from_arrays(parts, [f.name for f in kind], mask=mask)
     if kinds.is_fixed_size_list(kind):
         first = array.offset * kind.list_size
         values = array.values.slice(first, len(array) * kind.list_size)
-        return pa.FixedSizeListArray.from_arrays(narrowed(values), kind.list_size, mask=mask)
+        return pa.FixedSizeListArray.from_arrays(narrow(values), kind.list_size, mask=mask)
     if kinds.is_large_list(kind):
         offsets = array.offsets.cast(pa.int32())
-        return pa.ListArray.from_arrays(offsets, narrowed(array.values), mask=mask)
+        return pa.ListArray.from_arrays(offsets, narrow(array.values), mask=mask)
     return array
 
 

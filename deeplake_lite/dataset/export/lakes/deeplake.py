@@ -55,7 +55,7 @@ def write_deeplake(view: View, path: str | Path, message: str) -> Path:
 def _failure(root: Path, error: Exception) -> StorageError:
     reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
     return StorageError(
-        f"{str(root)!r} cannot be written: {reason}. Free some space, or choose another place."
+        f"{str(root)!r} cannot be written: {reason}. Free some space, or choose another path."
     )
 
 
@@ -76,7 +76,7 @@ def _columns(view: View) -> list[Column]:
     if not columns:
         raise SchemaError(
             "to_deeplake needs a column that Deep Lake supports, but this view has only "
-            f"{', '.join(map(repr, view.columns)) or 'none'}."
+            f"{', '.join(map(repr, view.columns)) or 'no columns'}. Add a column of another type."
         )
     if losses:
         warnings.warn(f"to_deeplake: {'; '.join(losses)}.", ExportWarning, stacklevel=5)
@@ -85,11 +85,11 @@ def _columns(view: View) -> list[Column]:
 
 def _describe(dataset: Any, view: View, columns: list[Column]) -> None:
     """Add the columns, and the metadata of the dataset and of each column."""
-    _note(dataset.metadata, view.rows.table.metadata)
+    _write_metadata(dataset.metadata, view.rows.table.metadata)
     for column in columns:
         dataset.add_column(column.field.name, column.kind)
         items = dataset[column.field.name].metadata
-        _note(items, column.field.metadata)
+        _write_metadata(items, column.field.metadata)
         items[HTYPE] = json.dumps(column.field.htype.get_config())
         classes = column.field.htype.classes
         pixels = column.field.htype.pixels
@@ -98,7 +98,7 @@ def _describe(dataset: Any, view: View, columns: list[Column]) -> None:
             items["class_names"] = list(names)
 
 
-def _note(items: Any, metadata: Mapping[str, object]) -> None:
+def _write_metadata(items: Any, metadata: Mapping[str, object]) -> None:
     """Write each metadata value that Deep Lake supports, and all metadata as JSON."""
     for key, value in metadata.items():
         if isinstance(value, str | bool | int | float):

@@ -51,7 +51,7 @@ def write_lance(view: View, path: str | Path, rows_per_file: int) -> Path:
             reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
             raise StorageError(
                 f"{str(root)!r} cannot be written: {reason}. Free some space, or choose another "
-                "place."
+                "path."
             ) from error
     return root
 

@@ -20,7 +20,7 @@ LEVELS = {"zstd": (1, 22, 3), "gz": (0, 9, 9)}
 
 
 def split_codec(compression: str | None, known: Sequence[str]) -> tuple[str, int] | None:
-    """Parse a compression, such as ``"zstd:7"``, to its name and level. Raises OptionError.
+    """Parse a compression, such as ``"zstd:7"``, into its name and level. Raises OptionError.
 
     >>> split_codec("zstd", ["zstd"]), split_codec("gz:1", ["zstd", "gz"])
     (('zstd', 3), ('gz', 1))
@@ -40,7 +40,7 @@ def split_codec(compression: str | None, known: Sequence[str]) -> tuple[str, int
 
 
 def compress(path: Path, name: str, level: int) -> None:
-    """Replace a file by a compressed one.
+    """Replace a file with a compressed one.
 
     The whole file is compressed in one call, so that the Zstandard frame declares its length, which
     readers need to decompress in one call.

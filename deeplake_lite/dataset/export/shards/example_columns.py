@@ -58,7 +58,7 @@ def sidecar(view: View) -> bytes:
     return (json.dumps(content, indent=1, ensure_ascii=True) + "\n").encode()
 
 
-def serialized_rows(fields: Sequence[Field], cells: Mapping[str, Cells]) -> list[bytes]:
+def serialize_rows(fields: Sequence[Field], cells: Mapping[str, Cells]) -> list[bytes]:
     """Return a serialized Example for each row.
 
     Raises

@@ -1,6 +1,6 @@
 """Conversion of Arrow arrays to the flat lists of bytes, int64 and float32 of an Example.
 
-The names of the lists are those of TensorFlow Datasets, where it has one:
+If TensorFlow Datasets has a name for a list, the list has that name:
 
 =========================  =======================================================================
 ``x``                      the values, in C order
@@ -76,15 +76,15 @@ class Place:
         return f"{self.name}/{VALID}{self.depth}"
 
     def part(self, name: str) -> Place:
-        """Return the place of a part of a struct."""
+        """Return the position of a part of a struct."""
         return replace(self, name=f"{self.name}/{PARTS.get(name, name)}")
 
     def in_fixed(self) -> Place:
-        """Return the place of the items of a fixed-size list."""
+        """Return the position of the items of a fixed-size list."""
         return replace(self, depth=self.depth + 1)
 
     def in_list(self, kind: pa.DataType) -> Place:
-        """Return the place of the items of a list of varying length, given its type."""
+        """Return the position of the items of a list of varying length, given its type."""
         is_ragged = self.is_ragged or self.has_lengths(kind)
         return Place(self.name, self.level + 1, self.depth + 1, is_ragged)
 
@@ -160,7 +160,7 @@ def _flatten(array: pa.Array, place: Place, counts: Counts) -> Iterator[Flat]:
         if place.has_lengths(kind):
             yield Flat(place.lengths, lengths, counts)
         items = array.values.slice(offsets[0], offsets[-1] - offsets[0])
-        yield from _flatten(items, place.in_list(kind), sums(lengths, counts))
+        yield from _flatten(items, place.in_list(kind), sum_runs(lengths, counts))
     elif kinds.is_struct(kind):
         for i, f in enumerate(kind):
             yield from _flatten(array.field(i), place.part(f.name), counts)
@@ -168,10 +168,10 @@ def _flatten(array: pa.Array, place: Place, counts: Counts) -> Iterator[Flat]:
         yield Flat(place.leaf, _leaf(array), counts)
 
 
-def sums(values: Counts, counts: Counts) -> Counts:
+def sum_runs(values: Counts, counts: Counts) -> Counts:
     """Return the sum of each run of values.
 
-    >>> sums(np.array([1, 2, 3]), np.array([2, 0, 1]))
+    >>> sum_runs(np.array([1, 2, 3]), np.array([2, 0, 1]))
     array([3, 0, 3])
     """
     totals = np.concatenate([[0], np.cumsum(values, dtype=np.int64)])

@@ -1,4 +1,4 @@
-"""File hashes, by the names of algorithms in other formats."""
+"""Hashes of files, by the algorithm names that other formats use."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The journal of an export, which lists its finished files, so that it can resume after an error.
+"""The journal of an export, which lists finished files so that the export can be resumed.
 
-It is a file in the folder of the export, with a line of JSON for the export and another for each
-finished file. It is removed at the end::
+The journal is a file in the folder of the export, with one line of JSON for the export and one for
+each finished file. It is removed at the end::
 
     {"export": "to_webdataset", "identity": "5f0c…", "files": 12}
     {"path": "000000.tar", "rows": 1000, "bytes": 536870912, "info": {}}
@@ -106,7 +106,7 @@ def resumable_folder(root: Path, header: Mapping[str, Any]) -> Iterator[Journal]
         if journal.done and isinstance(error, KeyboardInterrupt | StorageError | OSError):
             remove_drafts(root)
             error.add_note(
-                f"{len(journal.done):,} of {header['files']:,} files have been written. Call "
+                f"The export has written {len(journal.done):,} of {header['files']:,} files. Call "
                 f"{header['export']} again with the same arguments to resume, or delete "
                 f"{str(root)!r}."
             )
@@ -127,20 +127,20 @@ def _finished(root: Path, header: Mapping[str, Any]) -> dict[str, Written]:
     if not root.is_dir():
         raise ExistsError(
             f"{method} writes to a new or empty folder, but {str(root)!r} is a file. Choose "
-            "another name."
+            "another path."
         )
     if all(path.name == f"{NAME}{DRAFT}" for path in root.iterdir()):
         return {}
     if not (root / NAME).is_file():
         raise ExistsError(
             f"{method} writes to a new or empty folder, but {str(root)!r} is not empty. Choose "
-            "another name."
+            "another path."
         )
     lines = _lines(root / NAME)
     if not lines or lines[0] != json.loads(json.dumps(header)):
         raise ExistsError(
             f"{method} cannot continue the unfinished export in {str(root)!r}, because its rows or "
-            "options are different. Delete the folder, or choose another name."
+            "options are different. Delete the folder, or choose another path."
         )
     written = [Written(**line) for line in lines[1:] if line.keys() == _KEYS]
     return {w.path: w for w in written if _has_size(root / w.path, w.bytes)}

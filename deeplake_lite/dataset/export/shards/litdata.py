@@ -40,7 +40,7 @@ ARRAYS = (
     "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32",
     "float64", "complex64", "complex128", "bool",
 )  # fmt: skip
-"""Array dtypes. Their codes are their positions."""
+"""Array dtypes. The code of a dtype is its index."""
 
 MOST_BYTES = 2**32 - 1
 """Largest offset in a chunk."""
@@ -183,7 +183,7 @@ def _part(
         view,
         [column.field for column in columns],
         partial(_name, split, codec),
-        partial(_opened, columns, codec),
+        partial(_open_file, columns, codec),
         most_bytes=most,
         row_bytes=_row_bytes,
     )
@@ -201,7 +201,7 @@ def _row_bytes(sizes: Mapping[str, NDArray[np.int64]]) -> NDArray[np.int64]:
 
 
 @contextlib.contextmanager
-def _opened(
+def _open_file(
     columns: Sequence[SampleColumn], codec: tuple[str, int] | None, path: Path, shard: Shard
 ) -> Iterator[_Chunk]:
     """Open a chunk."""

@@ -189,13 +189,13 @@ def _bytes_of(column: SampleColumn, cells: Cells) -> list[bytes]:
     arrays = [np.asarray(value, dtype) for value in values]
     if column.shape is not None:
         return [array.tobytes() for array in arrays]
-    return [_shape_of(array) + array.tobytes() for array in arrays]
+    return [_encode_shape(array) + array.tobytes() for array in arrays]
 
 
-def _shape_of(array: NDArray[Any]) -> bytes:
-    """Return an array's header: a byte with its number of axes and their width, and their lengths.
+def _encode_shape(array: NDArray[Any]) -> bytes:
+    """Return an array's header: number of axes and integer width in a byte, then the lengths.
 
-    >>> _shape_of(np.zeros((300, 2))).hex(" ")
+    >>> _encode_shape(np.zeros((300, 2))).hex(" ")
     '09 2c 01 02 00'
     """
     longest = max(array.shape, default=0)
@@ -208,7 +208,7 @@ def _part(layout: Layout, split: str, view: View) -> Part:
         view,
         [column.field for column in layout.columns],
         partial(_name, split, layout.codec),
-        partial(_opened, layout, split),
+        partial(_open_file, layout, split),
         most_bytes=layout.config["size_limit"],
         row_bytes=partial(_row_bytes, layout),
     )
@@ -239,7 +239,7 @@ def _row_bytes(layout: Layout, sizes: Mapping[str, NDArray[np.int64]]) -> NDArra
 
 
 @contextlib.contextmanager
-def _opened(layout: Layout, split: str, path: Path, shard: Shard) -> Iterator[_Mds]:  # noqa: ARG001
+def _open_file(layout: Layout, split: str, path: Path, shard: Shard) -> Iterator[_Mds]:  # noqa: ARG001
     """Open a shard."""
     with path.open("w+b") as file:
         yield _Mds(file, path, layout, shard)
@@ -294,17 +294,17 @@ class _Mds:
         self.file.write(ends.astype("<u4").tobytes() + self.layout.header)
         self.file.close()
         basename = raw_name(self.shard.number)
-        raw = _described(self.path, basename)
+        raw = _describe_file(self.path, basename)
         compressed = None
         if (codec := self.layout.codec) is not None:
             name, _, level = codec.partition(":")
             compress(self.path, name, int(level))
-            compressed = _described(self.path, f"{basename}.{name}")
+            compressed = _describe_file(self.path, f"{basename}.{name}")
         own = {"samples": len(self.sizes), "raw_data": raw, "zip_data": compressed}
         return {**self.layout.config, **own}
 
 
-def _described(path: Path, basename: str) -> dict[str, Any]:
+def _describe_file(path: Path, basename: str) -> dict[str, Any]:
     """Return the name, size and hash of a file."""
     return {
         "basename": basename,

@@ -240,10 +240,10 @@ class ShardExports:
         Notes
         -----
         Image files are written as they are stored, with the encoding ``jpeg`` or ``png``; for
-        both, ``streaming`` detects the format with Pillow. Strings are ``str``, numbers ``int``,
-        ``int8`` to ``float64``, classes their numbers, arrays ``ndarray``, and everything else,
-        such as numbers with nulls, is ``json``. `from_mds` restores the lake's types, which
-        ``index.json`` records.
+        both, ``streaming`` detects the format with Pillow. Strings are written as ``str``, numbers
+        as ``int`` or ``int8`` to ``float64``, classes as their numbers, arrays as ``ndarray``, and
+        everything else, such as numbers with nulls, as ``json``. `from_mds` restores the lake's
+        types, which ``index.json`` records.
 
         If the process is killed, the disk is full or you press Ctrl-C, repeat the call to write the
         missing shards. After any other error, everything that was written is removed.
@@ -308,16 +308,16 @@ class ShardExports:
         Notes
         -----
         Image files are written as they are stored, with the serializer ``jpeg``, which decodes all
-        formats that torchvision supports. Strings are ``str``, numbers ``bool``, ``int`` and
-        ``float``, classes their numbers, arrays ``numpy``, and everything else, such as numbers
-        with nulls, is ``json``. `from_litdata` restores the lake's types, which ``index.json``
-        records.
+        formats that torchvision supports. Strings are written as ``str``, numbers as ``bool``,
+        ``int`` or ``float``, classes as their numbers, arrays as ``numpy``, and everything else,
+        such as numbers with nulls, as ``json``. `from_litdata` restores the lake's types, which
+        ``index.json`` records.
 
         If the process is killed, the disk is full or you press Ctrl-C, repeat the call to write the
         missing chunks. After any other error, everything that was written is removed.
 
         When ``litdata.StreamingDataset`` reads compressed chunks of a local folder, it replaces
-        them by decompressed ones.
+        them with decompressed ones.
 
         Examples
         --------

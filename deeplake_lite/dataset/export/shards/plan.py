@@ -47,7 +47,7 @@ class Sink(Protocol):
         """Write the rest of the file; return JSON values for the index of the export."""
 
 
-def unnamed(number: int, count: int) -> str:
+def refuse_to_name(number: int, count: int) -> str:
     """Replace `Part.name` in worker processes, which receive finished names."""
     raise NotImplementedError(number, count)
 
@@ -71,7 +71,8 @@ class Part:
 
     open: Callable[[Path, Shard], AbstractContextManager[Sink]]
     """Function that opens the file at a path, for the rows of a shard. It may be sent to another
-    process, so it must be a module-level function, or a `partial` of one, and so must `row_bytes`.
+    process, so it and `row_bytes` must be module-level functions, or a `partial` of such a
+    function.
     """
 
     most_bytes: int | None = None
@@ -96,7 +97,7 @@ class Part:
 
     @property
     def own_fields(self) -> list[Field]:
-        """The columns in the view. After a query, their ids differ between processes."""
+        """The columns, looked up in the view: column ids of a query differ between processes."""
         return [self.view.field(f.name) for f in self.fields]
 
     def shards(self) -> list[Shard]:
@@ -109,7 +110,7 @@ class Part:
         ]
 
     def measure(self) -> tuple[str, int]:
-        """Return a digest that identifies the rows and their version, and their planned size."""
+        """Return a digest of the rows and their version, and the planned size of the rows."""
         view = self.view
         table, slots = view.rows.locate()
         digest, total = xxhash.xxh3_128(), 0
@@ -217,7 +218,7 @@ class _Cut:
 
 
 def _cell_bytes(table: Any, f: Field, slots: NDArray[np.int64]) -> Sizes:
-    """Return the size of each cell: of files as stored, and of numbers as arrays."""
+    """Return the size of each cell: the stored size of files, the raw size of arrays."""
     layout = f.htype.layout
     if not isinstance(layout, Ragged) or layout.dtype in ("bytes", "utf8", "json"):
         return np.asarray(table.sizes(f.id, slots), np.int64)

@@ -15,17 +15,17 @@ import pickle
 import signal
 import subprocess
 import sys
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from deeplake_lite.dataset.export.shards.drafts import write_file
 from deeplake_lite.dataset.export.shards.journal import Written
-from deeplake_lite.dataset.export.shards.plan import Part, Shard, unnamed
+from deeplake_lite.dataset.export.shards.plan import Part, Shard, refuse_to_name
 from deeplake_lite.errors import StorageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
 READY = True
@@ -38,16 +38,12 @@ PROGRAM = (
 """Code of a worker. It reads the import path from standard input."""
 
 
-def pickled(root: Path, parts: Sequence[Part]) -> bytes | None:
-    """Pickle the input of a worker; None if it cannot read the rows, such as uncommitted ones."""
+def pickle_assignment(root: Path, parts: Sequence[Part]) -> bytes | None:
+    """Pickle the input of a worker, or return None if it could not read the rows."""
     try:
-        return pickle.dumps((root, [replace(part, name=unnamed) for part in parts]))
+        return pickle.dumps((root, [replace(part, name=refuse_to_name) for part in parts]))
     except Exception:  # pickling types and queries of other packages may raise anything
         return None
-
-
-class UnusableWorkerError(Exception):
-    """The process cannot read the rows, for example because a type is defined in a notebook."""
 
 
 class Worker:
@@ -56,7 +52,7 @@ class Worker:
     Parameters
     ----------
     assignment : bytes
-        The result of `pickled`.
+        The result of `pickle_assignment`.
     """
 
     def __init__(self, assignment: bytes) -> None:
@@ -67,7 +63,7 @@ class Worker:
             # A terminal sends Ctrl-C to a whole group; this process stops its workers itself.
             process_group=0 if os.name == "posix" else None,
         )
-        self._assignment: bytes | None = assignment
+        self._assignment = assignment
 
     def __enter__(self) -> Self:
         return self
@@ -83,6 +79,23 @@ class Worker:
         """Kill the process. Any thread may call this."""
         self._process.kill()
 
+    def start(self) -> bool:
+        """Wait until the process has started; return whether it can read the rows.
+
+        It cannot if, for example, a type is defined in a notebook.
+
+        Raises
+        ------
+        StorageError
+            If the process has exited.
+        """
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        with self._as_storage_error("should have written files"):
+            self._process.stdin.write(json.dumps(sys.path).encode() + b"\n" + self._assignment)
+            self._process.stdin.flush()
+            return pickle.load(self._process.stdout) is READY
+
     def write(self, number: int, shard: Shard, progress: Callable[[int], None]) -> Written:
         """Write a file; see `write_file`. `number` is the index of its part.
 
@@ -90,18 +103,10 @@ class Worker:
         ------
         StorageError
             If the process has exited.
-        UnusableWorkerError
-            If the process cannot read the rows.
         """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        try:
-            if self._assignment is not None:
-                self._process.stdin.write(json.dumps(sys.path).encode() + b"\n" + self._assignment)
-                self._process.stdin.flush()
-                self._assignment = None
-                if pickle.load(self._process.stdout) is not READY:
-                    raise UnusableWorkerError
+        with self._as_storage_error(f"wrote {shard.path!r}"):
             pickle.dump((number, shard.number, shard.rows, shard.path), self._process.stdin)
             self._process.stdin.flush()
             while True:
@@ -112,10 +117,16 @@ class Worker:
                         return written
                     case error:
                         raise error
+
+    @contextmanager
+    def _as_storage_error(self, task: str) -> Iterator[None]:
+        """Raise StorageError if the process exits."""
+        try:
+            yield
         except (EOFError, BrokenPipeError, pickle.UnpicklingError):
             raise StorageError(
-                f"The process that wrote {shard.path!r} exited with code {self._process.wait()}. "
-                "If it ran out of memory, set a smaller num_workers, or smaller files."
+                f"The process that {task} exited with code {self._process.wait()}. If it ran out "
+                "of memory, set a smaller num_workers, or write smaller files."
             ) from None
 
 
@@ -145,10 +156,10 @@ def main() -> None:
     except (EOFError, BrokenPipeError):
         return
     except Exception as error:
-        reply(_pickled_error(error))
+        reply(_pickle_error(error))
 
 
-def _pickled_error(error: Exception) -> bytes:
+def _pickle_error(error: Exception) -> bytes:
     """Pickle an error or, if that fails, a RuntimeError with the same message."""
     try:
         data = pickle.dumps(error)

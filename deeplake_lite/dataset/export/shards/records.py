@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from deeplake_lite import checks
 from deeplake_lite.dataset.export.shards.example_columns import (
     SIDECAR,
-    serialized_rows,
+    serialize_rows,
     sidecar,
     warn_of_losses,
 )
@@ -110,7 +110,7 @@ class _Records:
 
     def write(self, cells: Mapping[str, Cells], first: int) -> None:  # noqa: ARG002 (of the protocol)
         """Write rows."""
-        for data in serialized_rows(self._shard.part.fields, cells):
+        for data in serialize_rows(self._shard.part.fields, cells):
             self._write(data)
 
     def finish(self) -> Mapping[str, Any]:
@@ -133,15 +133,15 @@ def _array_record(path: Path) -> Iterator[Write]:
     try:
         yield writer.write
     finally:
-        with _translated(path):
+        with _as_storage_error(path):
             writer.close()
 
 
 @contextlib.contextmanager
-def _translated(path: Path) -> Iterator[None]:
+def _as_storage_error(path: Path) -> Iterator[None]:
     try:
         yield
     except (RuntimeError, ValueError) as error:
         raise StorageError(
-            f"{str(path)!r} cannot be written: {error}. Free some space, or choose another place."
+            f"{str(path)!r} cannot be written: {error}. Free some space, or choose another path."
         ) from error

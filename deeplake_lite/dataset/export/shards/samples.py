@@ -1,8 +1,8 @@
 """Conversion of columns to the kinds of values that sample formats support.
 
 Formats such as MDS and LitData store a dictionary per row, with a few kinds of values. Each format
-maps each kind to one of its encodings. The kinds cannot express all types of the lake, so a note in
-the format's index records the types, from which importers restore them.
+maps each kind to one of its encodings. The kinds cannot express all types of the lake, so a record
+in the format's index lists the types, from which importers restore them.
 """
 
 from __future__ import annotations
@@ -15,8 +15,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from deeplake_lite.dataset.export.portable import has_nulls, is_file, values_of, warn_of_metadata
-from deeplake_lite.dataset.export.strings import plain
+from deeplake_lite.dataset.export.portable import (
+    agree,
+    has_nulls,
+    is_file,
+    values_of,
+    warn_of_metadata,
+)
+from deeplake_lite.dataset.export.strings import with_shapes
 from deeplake_lite.errors import ExportWarning, SchemaError
 from deeplake_lite.htypes.layouts import Dense
 
@@ -29,7 +35,7 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 NOTE = "deeplake_lite"
-"""Key of the note in the format's index."""
+"""Key of this record in the format's index."""
 
 type Kind = Literal["file", "text", "json", "bool", "int", "float", "array", "npy"]
 
@@ -100,19 +106,19 @@ def sample_columns(view: View, method: str, arrays: Sequence[str]) -> list[Sampl
     if not found:
         raise SchemaError(
             f"{method} needs a column that samples can hold, but this view has only "
-            f"{', '.join(map(repr, view.columns)) or 'no columns'}."
+            f"{', '.join(map(repr, view.columns)) or 'no columns'}. Add a column of another type."
         )
-    _warn(method, rest, "is left out, because a sequence of files cannot be one value")
+    _warn(method, rest, "[is|are] left out, because a sequence of files cannot be one value")
     _warn(
         method,
         [c.field.name for c in found if c.kind == "npy"],
-        "is written as npy bytes, because the format does not support the dtype or nulls",
+        "[is|are] written as npy bytes, because the format does not support the dtype or nulls",
     )
     _warn(
         method,
         [c.field.name for c in found if c.kind == "file" and c.has_nulls],
-        "has nulls, which are written as empty bytes; images become plain bytes, and empty files "
-        "are read back as nulls",
+        "[has|have] nulls, which are written as empty bytes; images become plain bytes, and empty "
+        "files are read back as nulls",
     )
     warn_of_metadata(view, method, "the format", stacklevel=6)
     return found
@@ -121,12 +127,14 @@ def sample_columns(view: View, method: str, arrays: Sequence[str]) -> list[Sampl
 def _warn(method: str, names: Sequence[str], what: str) -> None:
     if names:
         warnings.warn(
-            f"{method}: {', '.join(map(repr, names))} {what}.", ExportWarning, stacklevel=6
+            f"{method}: {', '.join(map(repr, names))} {agree(what, len(names))}.",
+            ExportWarning,
+            stacklevel=6,
         )
 
 
 def note_of(view: View, columns: Sequence[SampleColumn]) -> dict[str, Any]:
-    """Return the note with the lake's types and metadata."""
+    """Return the record of the lake's types and metadata."""
     return {
         "columns": {
             c.field.name: {
@@ -194,20 +202,7 @@ def _holds_files(htype: Htype) -> bool:
 
 
 def _json(value: Any) -> bytes:
-    return json.dumps(_plain(value), ensure_ascii=False, separators=(",", ":")).encode()
-
-
-def _plain(value: Any) -> object:
-    """Convert a value to a JSON type. Nested lists cannot tell the shape of an empty array.
-
-    >>> _plain([np.zeros((1, 2)), np.zeros((0, 2))])
-    [[[0.0, 0.0]], {'shape': [0, 2]}]
-    """
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.ndarray) and not value.size and value.ndim > 1:
-        return {"shape": list(value.shape)}
-    return plain(value)
+    return json.dumps(with_shapes(value), ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _npy(value: Any) -> bytes:

@@ -55,7 +55,7 @@ class Splits:
 
     @cached_property
     def views(self) -> dict[str, View]:
-        """The rows of each split, without that column; without splits, all rows under ""."""
+        """The rows of each split, without the column; if there are no splits, all rows under ""."""
         if self.field is None or self.field.htype.classes is None:
             return {"": self.view}
         numbers = np.asarray(self.view[SPLIT][:])

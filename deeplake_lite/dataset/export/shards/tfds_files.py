@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 FEATURES, INFO = "features.json", "dataset_info.json"
 
 DATASET, SPLIT = "data", "train"
-"""Names of the dataset and of the split, which file names start with."""
+"""Names of the dataset and the split. File names start with them."""
 
 _MODULE = "tensorflow_datasets.core.features"
 
 _DTYPES = {"halffloat": "float16", "float": "float32", "double": "float64"}
 
 LONGEST_NAME = 200
-"""Maximum length of a column's name for which a file with its class names is written."""
+"""A file with class names is written only for columns whose names are at most this long."""
 
 
 def tfds_files(view: View, file_format: str, written: Sequence[Written]) -> dict[str, bytes]:

@@ -19,7 +19,7 @@ from deeplake_lite.dataset.export.folder import extension
 from deeplake_lite.dataset.export.portable import is_file, values_of, warn_of_metadata
 from deeplake_lite.dataset.export.shards.plan import Part
 from deeplake_lite.dataset.export.shards.writer import workers_of, write_shards
-from deeplake_lite.dataset.export.strings import plain
+from deeplake_lite.dataset.export.strings import with_shapes
 from deeplake_lite.errors import ExportWarning, InvalidValueError, SchemaError
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def write_webdataset(
         view,
         fields,
         lambda number, _: f"{number:06d}.tar",
-        partial(_opened, columns, key),
+        partial(_open_file, columns, key),
         most_bytes=most,
         row_bytes=partial(_row_bytes, [column.field.name for column in columns]),
     )
@@ -136,7 +136,7 @@ def _columns(view: View) -> list[_Column]:
     if not found:
         raise SchemaError(
             "to_webdataset needs a column whose values can be files, but this view has only "
-            f"{', '.join(map(repr, view.columns))}."
+            f"{', '.join(map(repr, view.columns))}. Add a column of another type."
         )
     if rest:
         verb = "is" if len(rest) == 1 else "are"
@@ -212,7 +212,7 @@ def _text(value: Any) -> bytes:
 
 
 def _json(value: Any) -> bytes:
-    return json.dumps(plain(value), ensure_ascii=False).encode()
+    return json.dumps(with_shapes(value), ensure_ascii=False).encode()
 
 
 def _npy(value: Any) -> bytes:
@@ -222,7 +222,7 @@ def _npy(value: Any) -> bytes:
 
 
 @contextlib.contextmanager
-def _opened(
+def _open_file(
     columns: Sequence[_Column], key: Field | None, path: Path, shard: Shard
 ) -> Iterator[_Tar]:
     """Open a tar file."""
@@ -259,7 +259,7 @@ class _Tar:
             if not files:
                 raise InvalidValueError(
                     f"Row {row:,} must have a value, because a sample needs at least one file, but "
-                    "it has only nulls. Leave it out.",
+                    "it has only nulls. Leave the row out.",
                     row=row,
                 )
             self._add(name, files)

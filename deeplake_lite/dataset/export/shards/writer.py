@@ -4,8 +4,8 @@ The module of each format returns a `Part` for each series of files, which opens
 rows to them. `write_shards` does the rest:
 
 1. It plans the rows of each file (`plan`).
-2. Worker processes write the files that are not finished yet. If the export is small, or other
-   processes cannot read the rows, a thread writes the files instead.
+2. A thread writes the files that are not finished yet. If the export is large, and other processes
+   can read the rows, worker processes join in as soon as they have started.
 3. The main thread records finished files in the `journal`, and writes the index at the end.
 """
 
@@ -20,7 +20,7 @@ from deeplake_lite import checks
 from deeplake_lite.dataset.export.atomic_files import as_storage_errors
 from deeplake_lite.dataset.export.shards.drafts import write_file
 from deeplake_lite.dataset.export.shards.journal import Written, resumable_folder
-from deeplake_lite.dataset.export.shards.processes import UnusableWorkerError, Worker, pickled
+from deeplake_lite.dataset.export.shards.processes import Worker, pickle_assignment
 from deeplake_lite.dataset.repr import bars
 from deeplake_lite.pool import Pool
 
@@ -36,7 +36,11 @@ MOST_WORKERS = 8
 
 LARGE_BYTES = 128 * 2**20
 LARGE_ROWS = 20_000
-"""Minimum size of exports for which processes are started, because that takes a second."""
+"""Minimum size of exports for which processes are started; starting them takes a second."""
+
+THREADS = 1
+"""Number of workers that are threads of this process, which need not be started. Tests set it to 0,
+so that processes write everything."""
 
 FORMAT = 1
 """Version of the written bytes. A new release with different bytes for the same rows must raise it,
@@ -110,11 +114,11 @@ def write_shards(
         total = sum(len(shard.rows) for _, shard in every)
         done = total - sum(len(shard.rows) for _, shard in rest)
         is_large = total >= LARGE_ROWS or sum(size for _, size in measures) >= LARGE_BYTES
-        processes = min(num_workers, len(rest)) if is_large else 1
-        assignment = pickled(root, parts) if processes > 1 else None
+        count = min(num_workers, len(rest)) if is_large else 1
+        assignment = pickle_assignment(root, parts) if count > 1 else None
+        workers = [None] if assignment is None else [None] * THREADS + [assignment] * count
         with bars.bar(method, total, done=done) as bar:
-            threads = 1 if assignment is None else processes
-            _Run(root, rest).run(threads, assignment, journal.add, bar.update)
+            _Run(root, rest).run(workers[:count], journal.add, bar.update)
         finish([[journal.done[shard.path] for shard in own] for own in shards])
     return [root / shard.path for _, shard in every]
 
@@ -124,7 +128,7 @@ class _StoppedError(Exception):
 
 
 class _Run:
-    """Files that are being written by worker processes, with a thread each, or by one thread."""
+    """Files that are being written by a thread, and by processes that have a thread each."""
 
     def __init__(self, root: Path, shards: Sequence[tuple[int, Shard]]) -> None:
         self._root, self._shards = root, shards
@@ -136,20 +140,24 @@ class _Run:
 
     def run(
         self,
-        threads: int,
-        assignment: bytes | None,
+        workers: Sequence[bytes | None],
         add: Callable[[Written], None],
         progress: Callable[[int], Any],
     ) -> None:
-        """Write the files; call `add` with each finished file, and `progress` with numbers of rows.
+        """Write the files.
 
-        If there is an assignment, each thread starts a process; see `processes`.
+        Parameters
+        ----------
+        workers : sequence of (bytes or None)
+            The assignment of each worker: bytes for a process (see `processes`), None for a thread.
+        add, progress : callable
+            Functions that are called with each finished file, and with numbers of rows.
         """
         unfinished = len(self._shards)
-        with Pool(threads) as pool:
+        with Pool(max(1, len(workers))) as pool:
             jobs: list[Job[None]] = []
             try:
-                jobs.extend(pool.submit(self._work, assignment) for _ in range(threads))
+                jobs.extend(pool.submit(self._work, assignment) for assignment in workers)
                 while unfinished:
                     match self._messages.get():
                         case Written() as written:
@@ -172,12 +180,17 @@ class _Run:
     def _work(self, assignment: bytes | None) -> None:
         """Write files one after the other. Runs in a thread."""
         try:
-            if assignment is not None:
-                with Worker(assignment) as worker:
-                    self._workers.append(worker)
-                    self._write_all(lambda n, shard: worker.write(n, shard, self._progress))
-            else:
+            if assignment is None:
                 self._write_all(self._write_here)
+                return
+            with Worker(assignment) as worker:
+                self._workers.append(worker)
+                if self._stopped:  # perhaps before the worker was in the list
+                    return
+                if worker.start():
+                    self._write_all(lambda n, shard: worker.write(n, shard, self._progress))
+                    return
+            self._write_all(self._write_here)
         except _StoppedError:
             pass
         except BaseException as error:
@@ -189,12 +202,7 @@ class _Run:
                 number, shard = self._rest.popleft()
             except IndexError:
                 return
-            try:
-                written = write(number, shard)
-            except UnusableWorkerError:
-                write = self._write_here
-                written = write(number, shard)
-            self._messages.put(written)
+            self._messages.put(write(number, shard))
 
     def _write_here(self, _: int, shard: Shard) -> Written:
         return write_file(self._root, shard, self._progress)

@@ -9,11 +9,11 @@ import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
-from deeplake_lite.query.bind.calls import growth, known
+from deeplake_lite.query.bind.calls import function_names, growth
 from deeplake_lite.query.bind.expressions.digests import digest_of_rows
 from deeplake_lite.query.bind.scalars.conversions import key_of, ordering
 from deeplake_lite.query.bind.scalars.json_values import as_exact_number
-from deeplake_lite.query.bind.scalars.kinds import is_json, is_numpys, kind_of
+from deeplake_lite.query.bind.scalars.kinds import is_json, kind_of, needs_numpy
 from deeplake_lite.query.bind.scope import Aggregates, Scope
 from deeplake_lite.query.functions import Arg, Type
 from deeplake_lite.query.functions.binding import box_numbers, image_numbers
@@ -100,12 +100,12 @@ def aggregate_group(
             for key, node in tensor.env.items()
         ],
     )
-    listed = exp.Order(this=struct, expressions=list(order)) if order else struct
-    rows = exp.Anonymous(this="LIST", expressions=[listed])
+    item = exp.Order(this=struct, expressions=list(order)) if order else struct
+    rows = exp.Anonymous(this="LIST", expressions=[item])
     key = "l_" + rows.sql("duckdb")
     inner = tensor.type
     if aggregate == "LIST":
-        type_ = inner.listed()
+        type_ = inner.as_list()
     else:
         if not inner.is_number:
             raise QueryTypeError(
@@ -136,7 +136,7 @@ def count(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
         values = [low.value(p, scope) for p in compared]
         parts = [
             low.as_sql(digest_of_rows(v, low, null=True), scope)
-            if isinstance(v, Tensor) and is_numpys(v)
+            if isinstance(v, Tensor) and needs_numpy(v)
             else key_of(v, low, scope)
             for v in values
         ]
@@ -148,7 +148,7 @@ def count(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
 
 def _count_unless_nested(scope: Scope) -> None:
     if not scope.in_aggregate:
-        scope.note_aggregate()
+        scope.count_aggregate()
 
 
 def window(low: Lowering, e: exp.Window, scope: Scope) -> Value:
@@ -165,11 +165,12 @@ def window(low: Lowering, e: exp.Window, scope: Scope) -> Value:
     is_number = inner.name.upper() == "ROW_NUMBER" and not inner.expressions
     result = _row_number() if is_number else low.value(inner, inside)
     node = window_parts(low, e, inside)
-    if isinstance(result, Tensor) and is_numpys(result) and _picks_rows(result):
+    if isinstance(result, Tensor) and needs_numpy(result) and _picks_rows(result):
         return map_rows(result, lambda row: _replace_argument(node, row), text_of(e))
     if not isinstance(result, Sql):
         raise QueryTypeError(
-            f"OVER must follow an aggregate or a window function, but it is {text_of(e)}."
+            "OVER must follow an aggregate or a window function, but the expression is "
+            f"{text_of(e)}. Use a function such as SUM or LAG, or remove OVER."
         )
     return Sql(_replace_argument(node, result.node), result.kind)
 
@@ -183,11 +184,11 @@ def _replace_argument(node: exp.Expr, this: exp.Expr) -> exp.Expr:
 def _refuse_tensors(low: Lowering, e: exp.Expr, scope: Scope) -> None:
     """Raise QueryTypeError if an aggregate over a window is applied to tensors."""
     name = e.name.upper()
-    if name not in known.ROWWISE | known.LISTS or not e.expressions:
+    if name not in function_names.ROWWISE | function_names.LISTS or not e.expressions:
         return
     [first, *_] = e.expressions
     value = low.value(first.this if isinstance(first, exp.Order) else first, scope)
-    if is_numpys(value):
+    if needs_numpy(value):
         raise QueryTypeError(
             f"OVER needs one value per row, but {text_of(first)} is a tensor. Reduce it first, as "
             f"in AVG(AMEAN(x)) OVER (…). To compute {text_of(e)} per group, join with a query that "
@@ -211,11 +212,11 @@ def window_parts(low: Lowering, e: exp.Window, scope: Scope) -> exp.Window:
         node.set("order", exp.Order(expressions=order_terms(low, e.args["order"], scope)))
         keys = [*keys, *node.args["order"].expressions]
     for part, key in zip([*parts, *terms], keys, strict=True):
-        _check_steady(part, key, low)
+        _reject_checked_key(part, key, low)
     return node
 
 
-def _check_steady(e: exp.Expr, node: exp.Expr, low: Lowering) -> None:
+def _reject_checked_key(e: exp.Expr, node: exp.Expr, low: Lowering) -> None:
     """Reject a window key that may raise an error at run time, which DuckDB does not allow.
 
     Raises
@@ -226,7 +227,8 @@ def _check_steady(e: exp.Expr, node: exp.Expr, low: Lowering) -> None:
     if not any(call.name.lower() == "error" for call in node.find_all(exp.Anonymous)):
         return
     growing = (part for part in e.walk() if growth.grows(part))
-    part_text = low.shown(next(reversed([*growing]), e.this if isinstance(e, exp.Ordered) else e))
+    whole = e.this if isinstance(e, exp.Ordered) else e
+    part_text = low.short_text(next(reversed([*growing]), whole))
     raise QueryTypeError(
         "PARTITION BY and ORDER BY within OVER must not contain expressions that need a check at "
         f"run time, but {part_text} is checked for its length or exactness. Compute it in a "
@@ -272,7 +274,7 @@ def filter_(low: Lowering, e: exp.Filter, scope: Scope) -> Value:
     aggregate = low.value(e.this, scope)
     inside = replace(scope, in_aggregate=True)
     where = exp.Where(this=low.condition(low.value(e.expression.this, inside), inside))
-    if isinstance(aggregate, Tensor) and is_numpys(aggregate) and _picks_rows(aggregate):
+    if isinstance(aggregate, Tensor) and needs_numpy(aggregate) and _picks_rows(aggregate):
         return map_rows(
             aggregate, lambda n: exp.Filter(this=n, expression=where.copy()), text_of(e)
         )
@@ -294,14 +296,20 @@ def within_group(low: Lowering, e: exp.WithinGroup, scope: Scope) -> Value:
     """
     inner, terms = e.this, e.expression.expressions
     name = inner.name.upper()
-    if name in known.JOINS and inner.expressions:
+    if name in function_names.JOINS and inner.expressions:
         *before, last = (part.copy() for part in inner.expressions)
         by_terms = exp.Order(this=last, expressions=[term.copy() for term in terms])
         return low.value(exp.Anonymous(this=name, expressions=[*before, by_terms]), scope)
-    if name not in known.SORTED or len(terms) != 1:
+    if name not in function_names.SORTED:
+        names = ", ".join(function_names.SORTED)
         raise QueryTypeError(
-            f"WITHIN GROUP (ORDER BY x) must follow one of {', '.join(known.SORTED)}, but it "
-            f"follows {name}."
+            f"WITHIN GROUP (ORDER BY x) must follow one of {names}, but it follows {name}. Other "
+            "aggregates have ORDER BY within the call: LIST(x ORDER BY y)."
+        )
+    if len(terms) != 1:
+        raise QueryTypeError(
+            f"WITHIN GROUP must have one term in ORDER BY, but it has {len(terms)}: "
+            f"{text_of(e)}. Keep only one."
         )
     inside = replace(scope, in_aggregate=True)
     value = low.value(terms[0].this, inside)
@@ -315,4 +323,6 @@ def within_group(low: Lowering, e: exp.WithinGroup, scope: Scope) -> Value:
     parts = [*before, exp.Order(this=last, expressions=[by])]
     kind = kind_of(value, plain=True)
     real = name.endswith("_CONT") and kind.name != "time"
-    return Sql(exp.Anonymous(this=known.SORTED[name], expressions=parts), REAL if real else kind)
+    return Sql(
+        exp.Anonymous(this=function_names.SORTED[name], expressions=parts), REAL if real else kind
+    )

@@ -75,14 +75,14 @@ def _is_option(part: exp.Expr, position: int, entry: Function | None, scope: Sco
 
 
 def _is_misnamed(part: exp.Expr, entry: Function, scope: Scope) -> bool:
-    """Return whether an argument looks like an option, ``name = value``, but has no known name."""
+    """Return whether an argument looks like an option, ``name = value``, with an unknown name."""
     if not isinstance(part, exp.EQ | exp.PropertyEQ | exp.Kwarg):
         return False
     is_name = (
         isinstance(part.this, exp.Column) and not part.this.table and not part.this.this.quoted
     )
-    known_names = {*scope.names(), *_parameters(entry)}
-    return is_name and part.this.name not in known_names and scope.alias(part.this.name) is None
+    names = {*scope.names(), *_parameters(entry)}
+    return is_name and part.this.name not in names and scope.alias(part.this.name) is None
 
 
 def _parameters(entry: Function | None) -> dict[str, bool]:

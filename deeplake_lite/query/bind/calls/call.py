@@ -1,8 +1,8 @@
 """Lower a function call to DuckDB, to NumPy or to an aggregate over a group.
 
 DuckDB computes scalar functions, and the registry contains the tensor functions. If both have a
-function of that name (SUM, MIN, …), a tensor outside of GROUP BY is reduced with NumPy; otherwise,
-the call is an aggregate.
+function with the same name (SUM, MIN, …), a tensor outside of GROUP BY is reduced with NumPy;
+otherwise, the call is an aggregate.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryError, QueryTypeError
-from deeplake_lite.query.bind.calls import known
+from deeplake_lite.query.bind.calls import function_names
 from deeplake_lite.query.bind.calls.arguments import lower_arguments
 from deeplake_lite.query.bind.calls.lambdas import LAMBDAS
 from deeplake_lite.query.bind.calls.scalar_calls import call_scalars
 from deeplake_lite.query.bind.calls.special import OF_OTHERS, SPECIAL
 from deeplake_lite.query.bind.calls.tensor_calls import call_tensors
 from deeplake_lite.query.bind.expressions.numpy_inputs import as_column
-from deeplake_lite.query.bind.scalars.kinds import has_axes, is_numpys
+from deeplake_lite.query.bind.scalars.kinds import has_axes, needs_numpy
 from deeplake_lite.query.functions import REGISTRY
 from deeplake_lite.query.functions.user import OWN
 from deeplake_lite.query.parse.dialect import text_of
@@ -48,12 +48,12 @@ _OPERATORS: dict[str, Callable[[exp.Anonymous], exp.Expr]] = {
 }
 """Functions that are replaced with operators or with CASE."""
 
-_SIDES = {
+_ARGUMENT_COUNTS = {
     "DATE_ADD": 2, "EQUALS": 2, "LOGICAL_AND": 2, "LOGICAL_OR": 2, "LOGICAL_NOT": 1, "NULLIF": 2,
 }  # fmt: skip
-"""Number of arguments of each function in `_OPERATORS`; the minimum for LOGICAL_AND and OR."""
+"""Number of arguments of each function in `_OPERATORS`; LOGICAL_AND and LOGICAL_OR take more."""
 
-_RETURNS_WHOLE = known.PICKS | known.LISTS | {"COALESCE", "IFNULL"}
+_RETURNS_WHOLE = function_names.PICKS | function_names.LISTS | {"COALESCE", "IFNULL"}
 """Functions that return values unchanged."""
 
 NAMED = _OPERATORS.keys() | SPECIAL.keys() | OF_OTHERS.keys() | LAMBDAS.keys() | {"COLUMNS"}
@@ -66,7 +66,7 @@ def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
     Raises
     ------
     NotFoundError
-        For an unknown function, with the closest names.
+        For an unknown function. The message suggests similar names.
     """
     name = e.name.upper()
     if name in OWN:
@@ -76,7 +76,7 @@ def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
     if name in ("ARRAY_VALUE", "LIST_PACK", "LIST_VALUE"):
         return low.value(exp.Array(expressions=e.expressions), scope)
     if name in _OPERATORS:
-        count, least = len(e.expressions), _SIDES[name]
+        count, least = len(e.expressions), _ARGUMENT_COUNTS[name]
         if count < least or (count > least and name not in ("LOGICAL_AND", "LOGICAL_OR")):
             noun = "argument" if least == 1 else "arguments"
             raise QueryTypeError(
@@ -85,29 +85,33 @@ def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
         if name == "NULLIF":
             _check_nullif(low, e, scope)
         return low.value(_OPERATORS[name](e), scope)
-    if name in known.TAKES_NOTHING and e.expressions:
-        raise QueryTypeError(f"{name}() takes no arguments, but the call is {text_of(e)}.")
+    if name in function_names.TAKES_NOTHING and e.expressions:
+        raise QueryTypeError(
+            f"{name}() takes no arguments, but the call is {text_of(e)}. Leave them out."
+        )
     special = SPECIAL.get(name) or OF_OTHERS.get(name) or LAMBDAS.get(name)
     if special is not None:
         value: Value | None = special(low, e, scope)
         if value is not None:
             return value
-    args = lower_arguments(low, e, REGISTRY.get(name), scope, over_rows=name in known.AGGREGATES)
-    # These return their argument as it is, so a sequence must stay a list. NumPy would turn it into
-    # an array.
+    args = lower_arguments(
+        low, e, REGISTRY.get(name), scope, over_rows=name in function_names.AGGREGATES
+    )
+    # These functions return their argument unchanged, so a sequence must stay a list. NumPy would
+    # turn it into an array.
     if name in _RETURNS_WHOLE:
         pairs = zip(args.values, e.expressions, strict=True)
         args.values = [as_column(value, text_of(part)) for value, part in pairs]
     has_tensors = name in REGISTRY and name != "COUNT" and any(map(has_axes, args.values))
-    if has_tensors or any(isinstance(a, Tensor) and is_numpys(a) for a in args.values):
+    if has_tensors or any(isinstance(a, Tensor) and needs_numpy(a) for a in args.values):
         return call_tensors(low, name, args, e, scope)
-    if name in REGISTRY and name not in known.OF_SCALARS:
+    if name in REGISTRY and name not in function_names.OF_SCALARS:
         return low.call(name, args.values, args.options, e)
     if args.options:
         named = ", ".join(args.options)
         raise QueryTypeError(
-            f"{name} has no option {named} for scalars, but the call is {text_of(e)}. Leave "
-            f"{named} out."
+            f"{name} has no option {named} for scalars, but the call is {text_of(e)}. Leave out "
+            f"{named}."
         )
     return call_scalars(low, name, args, e, scope)
 
@@ -139,6 +143,6 @@ def _call_user_function(low: Lowering, entry: Function, e: exp.Anonymous, scope:
     if args.distinct or args.order:
         raise QueryTypeError(
             f"Only aggregates take DISTINCT or ORDER BY within a call, but the call is "
-            f"{text_of(e)}."
+            f"{text_of(e)}. Leave out DISTINCT and ORDER BY."
         )
     return low.call(entry, args.values, args.options, e)

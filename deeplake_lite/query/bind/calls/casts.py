@@ -24,7 +24,7 @@ from deeplake_lite.query.bind.scalars.moments import floor_to_microseconds
 from deeplake_lite.query.database.times import exact_timestamp
 from deeplake_lite.query.parse.added_nodes import WRITTEN
 from deeplake_lite.query.parse.dialect import text_of
-from deeplake_lite.query.parse.duckdb_nodes import func, raises
+from deeplake_lite.query.parse.duckdb_nodes import build_error, func
 from deeplake_lite.query.values import (
     ANY,
     BOOL,
@@ -82,8 +82,8 @@ def cast(low: Lowering, e: exp.Cast, scope: Scope) -> Value:
         node = json_text(node)
     if to.this in (exp.DType.ARRAY, exp.DType.LIST) and kind_of(value).name in ("text", "json"):
         node = check_list_of_text(node, e, scope.lengths)
-    _check_inner_times(to, low.types.refined(value), text_of(e.this))
-    is_string = kind_of(low.types.refined(value)).name in ("text", "json")
+    _check_inner_times(to, low.types.refine(value), text_of(e.this))
+    is_string = kind_of(low.types.refine(value)).name in ("text", "json")
     if is_string and to.this in _MOMENTS | _FINER.keys():
         return Sql(_cast_string(node, type(e), to), kind)
     if is_string and to.this in _REALS:
@@ -122,7 +122,7 @@ _FINER[exp.DType.INTERVAL] += r"|[.]\d{3}\d*[1-9]\d*\s*(ms|milli)|[.]\d*[1-9]\d*
 
 
 def _read_time(value: Constant, e: exp.Cast) -> Constant:
-    """Parse a constant string that is cast to a time type, if SQL would misread it.
+    """Parse a constant string that is cast to a time type, if DuckDB would misread it.
 
     TRY_CAST returns null for a string with more digits than the type can represent.
 
@@ -137,7 +137,7 @@ def _read_time(value: Constant, e: exp.Cast) -> Constant:
     # DuckDB ignores the offset of a string such as '2026-01-31T12:00+02:00'.
     moment = exact_timestamp(value.value, "datetime64[ns]") if e.to.this in _MOMENTS else None
     if is_finer:
-        start, end = _too_fine(e.to)
+        start, end = _precision_message(e.to)
         raise QueryTypeError(f"{start}{brief(value.value, 60)}{end}")
     return value if moment is None else constant(moment)
 
@@ -204,7 +204,7 @@ _FRACTION = r"[.]\d+"
 """Pattern that matches the fraction of a second."""
 
 
-def _too_fine(to: exp.DataType) -> tuple[str, str]:
+def _precision_message(to: exp.DataType) -> tuple[str, str]:
     """Return the parts of the message for too many digits that go before and after the string."""
     unit = next(unit for unit, types in _UNITS.items() if to.this in types)
     start = f"A string that is cast to {to.meta[WRITTEN].upper()} must be a whole number of {unit}"
@@ -222,8 +222,8 @@ def _exact(cast: exp.Cast) -> exp.Expr:
     is_finer = func("regexp_matches", text, pattern)
     if isinstance(cast, exp.TryCast):
         return exp.Case(ifs=[exp.If(this=exp.not_(is_finer), true=cast)])
-    start, end = _too_fine(cast.to)
-    error = raises(start, text.copy(), exp.Literal.string(end))
+    start, end = _precision_message(cast.to)
+    error = build_error(start, text.copy(), exp.Literal.string(end))
     return exp.Case(ifs=[exp.If(this=is_finer, true=error)], default=cast)
 
 
@@ -259,7 +259,7 @@ def _cast_to_real(node: exp.Expr, e: exp.Cast, to: exp.DataType, *, of_json: boo
     if not isinstance(e, exp.TryCast):
         way = exp.Literal.string(". Use TRY_CAST or a wider type.")
         written = e.to.meta[WRITTEN]
-        beyond = raises(f"A number is out of range of {written}: ", text.copy(), way)
+        beyond = build_error(f"A number is out of range of {written}: ", text.copy(), way)
     return exp.Case(ifs=[exp.If(this=is_beyond, true=beyond)], default=result.copy())
 
 
@@ -287,7 +287,7 @@ def _cast_to_half(node: exp.Expr, cast: type[exp.Cast], kind: Kind) -> exp.Expr:
     is_beyond = exp.GTE(this=size.copy(), expression=exp.convert(_BEYOND))
     beyond: exp.Expr = exp.null()
     if cast is exp.Cast:
-        beyond = raises(
+        beyond = build_error(
             "A value is out of range of float16, whose largest number is 65504: ",
             exp.cast(x.copy(), "VARCHAR"),
             exp.Literal.string(". Use TRY_CAST or a wider type."),
@@ -358,9 +358,9 @@ def _dtype(to: exp.DataType, tensor: Tensor) -> str:
     name = _name_of(to)
     if name is None:
         raise QueryTypeError(
-            "A tensor can be CAST only to numbers, such as FLOAT or uint8, but the type is "
-            f"{to.meta[WRITTEN].upper()}, and {tensor.text} is {tensor.type}. For a string or a "
-            "date, select one element first, or reduce the tensor."
+            "A tensor can be CAST only to numbers, such as FLOAT or uint8, but "
+            f"{tensor.text}, which is {tensor.type}, is cast to {to.meta[WRITTEN].upper()}. For a "
+            "string or a date, select one element first, or reduce the tensor."
         )
     return name
 

@@ -65,12 +65,12 @@ def catalog() -> Mapping[str, Function]:
     return {name: listed.get(name, unlisted) for name in GRAMMAR | ALLOWED & listed.keys()}
 
 
-def kind_returned(name: str) -> Kind:
+def catalog_kind(name: str) -> Kind:
     """Return the kind of a function's results; `ANY` if it depends on the arguments.
 
-    >>> [kind_returned(name).name for name in ("UPPER", "MAKE_DATE", "YEAR", "GREATEST")]
+    >>> [catalog_kind(name).name for name in ("UPPER", "MAKE_DATE", "YEAR", "GREATEST")]
     ['text', 'time', 'number', 'any']
-    >>> kind_returned("STRING_SPLIT").of_item.name
+    >>> catalog_kind("STRING_SPLIT").item_kind.name
     'text'
     """
     types = catalog()[name.lower()].types
@@ -79,13 +79,13 @@ def kind_returned(name: str) -> Kind:
     of_lists = {type_[:-2] for type_ in types if type_ is not None and type_.endswith("[]")}
     if len(of_lists) == len(types):
         item = _kind_of(of_lists)
-        return ANY if item == ANY else item.listed
+        return ANY if item == ANY else item.as_list
     return _kind_of(types)
 
 
 def _kind_of(types: Collection[str | None]) -> Kind:
     """Return the kind that covers all of the given types; `ANY` if there is none."""
-    return next((kind for kind, known in _KINDS.items() if {*types} <= known), ANY)
+    return next((kind for kind, covered in _KINDS.items() if {*types} <= covered), ANY)
 
 
 def takes_no_text(name: str) -> bool:

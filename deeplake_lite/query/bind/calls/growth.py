@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
-from deeplake_lite.query.bind.calls.known import EXTENDS_LISTS
+from deeplake_lite.query.bind.calls.function_names import EXTENDS_LISTS
 from deeplake_lite.query.bind.scalars.kinds import kind_of
 from deeplake_lite.query.database.vector_room import HAVE_ROOM, MOST_BYTES
 from deeplake_lite.query.parse.dialect import text_of
-from deeplake_lite.query.parse.duckdb_nodes import func, raises
+from deeplake_lite.query.parse.duckdb_nodes import build_error, func
 from deeplake_lite.query.values import Constant, Sql, Value
 
 if TYPE_CHECKING:
@@ -39,7 +39,8 @@ _SHORT = 100
 """Maximum length of a constant that needs no check, in characters."""
 
 _FEW_ITEMS = 1 << 14
-"""Maximum length of a string that is split unchecked: 2,048 such strings take at most 512 MiB."""
+"""Maximum length of a string that may be split without a check. The items of 2,048 such strings
+take at most 512 MiB."""
 
 _LONGEST = 2_000
 """Maximum length of an expression that a check may repeat, in characters."""
@@ -288,7 +289,7 @@ def _check_widths(pattern: Value, e: exp.Expr) -> None:
             f"{text_of(e)}. Write it in quotes, or pass it as a parameter."
         )
     if re.search(r"\d{5}|\{[^{}]*\{|%[-+ #0]*\*", format_):
-        raise _too_long(e, "padded to any width", "9,999 characters")
+        raise _too_long(e, "padded to a width that is larger or not constant", "9,999 characters")
 
 
 def _length(value: Value, node: exp.Expr, e: exp.Expr) -> exp.Expr:
@@ -346,15 +347,14 @@ def _with_check(
         limit = exp.IntDiv(this=limit, expression=at_least_one)
     of = "longer, counting all items of the list together" if lengths else "longer"
     is_longer = exp.GT(this=exp.paren(size), expression=limit)
-    ifs = [exp.If(this=is_longer, true=raises(str(_too_long(e, of, bound))))]
+    ifs = [exp.If(this=is_longer, true=build_error(str(_too_long(e, of, bound))))]
     if not lengths:  # DuckDB's lambdas cannot call Python functions
         item = _ITEM_BYTES if most == MOST_ITEMS else 1
         taken = exp.Mul(
             this=exp.cast(exp.paren(size.copy()), "DOUBLE"), expression=exp.convert(item)
         )
-        ifs.append(
-            exp.If(this=exp.not_(func(HAVE_ROOM, taken)), true=raises(str(_too_large_vector(e))))
-        )
+        too_large = build_error(str(_too_large_vector(e)))
+        ifs.append(exp.If(this=exp.not_(func(HAVE_ROOM, taken)), true=too_large))
     return exp.Case(ifs=ifs, default=node.copy())
 
 
@@ -397,8 +397,8 @@ def _too_long_to_check(e: exp.Expr) -> QueryTypeError:
 def _too_large_vector(e: exp.Expr) -> QueryTypeError:
     return QueryTypeError(
         "A query computes 2,048 rows at once, and their values may take at most "
-        f"{MOST_BYTES >> 30} GiB, but those of {text_of(e)} would take more. Make them shorter, or "
-        "compute them in Python."
+        f"{MOST_BYTES >> 30} GiB, but the values of {text_of(e)} would take more. Make the values "
+        "shorter, or compute them in Python."
     )
 
 

@@ -17,7 +17,7 @@ from deeplake_lite.htypes import Scalar
 from deeplake_lite.query.bind.calls.growth import grows
 from deeplake_lite.query.bind.expressions.constants import items_of
 from deeplake_lite.query.bind.scalars.agreement import check_column
-from deeplake_lite.query.bind.scalars.conversions import as_part, settled
+from deeplake_lite.query.bind.scalars.conversions import as_part, scalar_to_sql
 from deeplake_lite.query.bind.scalars.kinds import (
     WORDS,
     has_axes,
@@ -69,7 +69,7 @@ def transform(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
     """Lower LIST_TRANSFORM: apply a lambda to each item of a list."""
     node, item, body = _list_and_lambda(low, e, scope, most=2)
     names, inside = _add_parameters(body, [item, _POSITION], low, scope)
-    result = as_part(settled(low.value(body.this, inside), low, inside))
+    result = as_part(scalar_to_sql(low.value(body.this, inside), low, inside))
     inner = low.as_sql(result, inside)
     kind = Kind("list", item=_item_kind_of(result))
     return Sql(_call_over_list(node, body, scope, "list_transform", _lambda(names, inner)), kind)
@@ -80,7 +80,7 @@ def filter_list(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
     node, item, body = _list_and_lambda(low, e, scope, most=2)
     names, inside = _add_parameters(body, [item, _POSITION], low, scope)
     inner = low.condition(low.value(body.this, inside), inside)
-    kind = item.listed if item.names else Kind("list", item=item)
+    kind = item.as_list if item.names else Kind("list", item=item)
     return Sql(_call_over_list(node, body, scope, "list_filter", _lambda(names, inner)), kind)
 
 
@@ -93,16 +93,16 @@ def reduce_list(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
     Raises
     ------
     QueryTypeError
-        If the lambda returns a different kind of value than it is given.
+        If the lambda returns a different kind of value than it receives.
     """
     node, item, body = _list_and_lambda(low, e, scope, most=3, by_name=True)
     start: Value | None = None
     if len(e.expressions) > 2:
-        start = as_part(settled(low.value(e.expressions[2], scope), low, scope))
+        start = as_part(scalar_to_sql(low.value(e.expressions[2], scope), low, scope))
     kind = item if start is None or is_null_constant(start) else kind_of(start)
     for _ in range(_MOST_KINDS):
         names, inside = _add_parameters(body, [kind, item, _POSITION], low, scope, least=2)
-        result = as_part(settled(low.value(body.this, inside), low, inside))
+        result = as_part(scalar_to_sql(low.value(body.this, inside), low, inside))
         inner = low.as_sql(result, inside)
         wider = _wider(kind, kind_of(result), e)
         if wider == kind:
@@ -122,7 +122,7 @@ def _wider(kind: Kind, other: Kind, e: exp.Expr) -> Kind:
         return other
     if kind.name != other.name or _part_names(kind) != _part_names(other):
         raise QueryTypeError(
-            "The lambda of LIST_REDUCE must return the same kind of value that it is given, but "
+            "The lambda of LIST_REDUCE must return the same kind of value that it receives, but "
             f"{text_of(e)} turns {WORDS.get(kind.name, 'a struct')} into "
             f"{WORDS.get(other.name, 'a struct')}. CAST the items first: LIST_TRANSFORM(x, v -> "
             "CAST(v AS TEXT))."
@@ -176,8 +176,8 @@ def _list_and_lambda(
         )
     if (query := parts[1].find(exp.Query, exp.Exists)) is not None:
         raise QueryError(
-            f"A lambda must not have a subquery, but this one has {text_of(query)}. Compute it as "
-            "a column first: FROM (SELECT *, (SELECT …) AS y FROM …)."
+            f"A lambda must not contain a subquery, but this one contains {text_of(query)}. "
+            "Compute it as a column first: FROM (SELECT *, (SELECT …) AS y FROM …)."
         )
     value = low.value(parts[0], scope)
     if isinstance(value, Tensor) and has_axes(value):
@@ -185,7 +185,7 @@ def _list_and_lambda(
             f"{name} takes a list, but {text_of(parts[0])} is a tensor. Compute with the whole "
             "tensor, as in x + 1, or reduce it, for example with MEAN(…)."
         )
-    value = low.types.refined(settled(value, low, scope))
+    value = low.types.refine(scalar_to_sql(value, low, scope))
     if by_name:
         value = as_part(value)
     return low.as_sql(value, scope), _kind_of_items(value, name, parts[0]), parts[1]
@@ -208,10 +208,10 @@ def _kind_of_items(value: Value, name: str, e: exp.Expr) -> Kind:
         what = WORDS.get(kind.name, "a struct")
         raise QueryTypeError(f"{name} takes a list, but {text_of(e)} is {what}.{way}")
     if kind.names:
-        return kind.of_item
+        return kind.item_kind
     if kind.item is None or (kind.item.name == "any" and not kind.item.parts):
         raise QueryTypeError(
-            f"{name} takes a list whose type is known before the query runs, but that of "
+            f"{name} takes a list whose type is known before the query runs, but the type of "
             f"{text_of(e)} is unknown. CAST it: CAST({text_of(e)} AS TEXT[]), or AS DOUBLE[]."
         )
     return _item_kind(kind.item)
@@ -275,7 +275,7 @@ def _add_parameters(
         for name, sql_name, kind in zip(names, sql_names, kinds, strict=False)
     }
     for sql_name, kind in zip(sql_names, kinds, strict=False):
-        low.types.note_parameter(sql_name, kind)
+        low.types.record_parameter(sql_name, kind)
     return sql_names, replace(scope, parameters={**scope.parameters, **own}, lengths=lengths)
 
 

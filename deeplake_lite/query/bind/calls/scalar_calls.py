@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
-from deeplake_lite.query.bind.calls import known
+from deeplake_lite.query.bind.calls import function_names
 from deeplake_lite.query.bind.calls.catalog import catalog, takes_nanoseconds, takes_no_text
 from deeplake_lite.query.bind.calls.growth import check_growth
 from deeplake_lite.query.bind.calls.result_kinds import items_in, result_kind
@@ -19,7 +19,7 @@ from deeplake_lite.query.bind.scalars.agreement import (
     agree,
     check_column,
     check_times_beside_json,
-    unified,
+    unify,
 )
 from deeplake_lite.query.bind.scalars.conversions import (
     as_json,
@@ -27,7 +27,7 @@ from deeplake_lite.query.bind.scalars.conversions import (
     as_part,
     as_text,
     check_ordered,
-    settled,
+    scalar_to_sql,
 )
 from deeplake_lite.query.bind.scalars.exact import parse_fraction
 from deeplake_lite.query.bind.scalars.json_values import (
@@ -78,13 +78,13 @@ def call_scalars(
     The arguments are converted so that DuckDB follows the rules of this language: classes become
     their names, JSON is compared by value, and timestamps keep their nanoseconds.
     """
-    args, duckdb_name = arguments.values, known.NAMES.get(name, name)
+    args, duckdb_name = arguments.values, function_names.NAMES.get(name, name)
     if duckdb_name.lower() not in catalog():
         raise unknown_function(name)
-    if name in known.AGGREGATES:
+    if name in function_names.AGGREGATES:
         if not args:
             raise QueryTypeError(
-                f"{name} needs a value to aggregate, but the call is {text_of(e)}."
+                f"{name} needs a value to aggregate, but the call is {text_of(e)}. Write {name}(x)."
             )
         if name == "MODE" and len(args) > 1:
             raise QueryTypeError(f"MODE takes one value, but the call is {text_of(e)}.")
@@ -94,31 +94,31 @@ def call_scalars(
                 f"a subquery: SELECT MAX(m) FROM (SELECT {text_of(e)} AS m … GROUP BY …)."
             )
         if not scope.in_aggregate:
-            scope.note_aggregate()
-    if name in known.ORDERS:
+            scope.count_aggregate()
+    if name in function_names.ORDERS:
         check_ordered(*args)
     _check_form(name, args, e)
-    if name in known.HOLDS_PARTS:
-        args = [low.types.refined(a) for a in args]
+    if name in function_names.HOLDS_PARTS:
+        args = [low.types.refine(a) for a in args]
     if name in LOOKUPS:
-        check_lookup(name, [low.types.refined(a) for a in args])
+        check_lookup(name, [low.types.refine(a) for a in args])
         args = with_sought_times(name, args)
     args = _unify_items(name, args, low, scope)
-    if name in known.UNIFIES:
+    if name in function_names.UNIFIES:
         _refuse_json(name, args, e)
-        args, kind = unified(args, low, scope)
-    elif name in known.WITH_DEFAULT and len(args) == 3:
-        [first, default], kind = unified([args[0], args[2]], low, scope)
-        args = [_widened(first, default, low, scope), args[1], default]
+        args, kind = unify(args, low, scope)
+    elif name in function_names.WITH_DEFAULT and len(args) == 3:
+        [first, default], kind = unify([args[0], args[2]], low, scope)
+        args = [_widen(first, default, low, scope), args[1], default]
     else:
-        first_time = known.OF_TIMES.get(name, len(args))
+        first_time = function_names.OF_TIMES.get(name, len(args))
         times = with_units_beside_texts(args[first_time:], low)
         _check_times(name, times, e.expressions[first_time:])
         args = [*args[:first_time], *_read_times(name, times)]
         kind = result_kind(name, duckdb_name, args)
         if takes_no_text(duckdb_name):
             args = [parse_fraction(a) for a in args]
-    if name in known.TAKES_PATHS:
+    if name in function_names.TAKES_PATHS:
         args = [args[0], *map(_as_path, args[1:])] if args else args
     nodes = [_argument(name, a, low, scope) for a in args]
     if name in IN_MICROSECONDS:
@@ -157,8 +157,8 @@ def _check_form(name: str, args: Sequence[Value], e: exp.Anonymous) -> None:
     QueryTypeError
         For such arguments.
     """
-    kinds = [kind_of(a) for a in args] if name in known.WRITES_TEXTS else []
-    if any("bytes" in (kind.name, kind.of_item.name) for kind in kinds):
+    kinds = [kind_of(a) for a in args] if name in function_names.WRITES_TEXTS else []
+    if any("bytes" in (kind.name, kind.item_kind.name) for kind in kinds):
         raise QueryTypeError(
             f"{name} returns a string, so its arguments must not be bytes, but the call is "
             f"{text_of(e)}. Write DECODE(x) for UTF-8, or HEX(x)."
@@ -172,7 +172,7 @@ def _check_form(name: str, args: Sequence[Value], e: exp.Anonymous) -> None:
 
 
 def _as_path(value: Value) -> Value:
-    """Rewrite a constant JSON path so that DuckDB can read it; return other values as they are."""
+    """Rewrite a constant JSON path so that DuckDB can read it; return other values unchanged."""
     if isinstance(value, Constant) and isinstance(value.value, str):
         return constant(readable_path(value.value))
     return value
@@ -180,19 +180,25 @@ def _as_path(value: Value) -> Value:
 
 def _argument(name: str, value: Value, low: Lowering, scope: Scope) -> exp.Expr:
     """Return an argument as the SQL that a function expects; most functions get classes by name."""
-    if is_json(value) and name in known.OF_CONDITIONS:
+    if is_json(value) and name in function_names.OF_CONDITIONS:
         return low.condition(value, scope)
-    if is_json(value) and name in known.OF_JSON | known.SEEKS | known.RESIZES:
+    if (
+        is_json(value)
+        and name in function_names.OF_JSON | function_names.SEEKS | function_names.RESIZES
+    ):
         return exp.cast(low.as_sql(value, scope), "JSON")
-    if name in known.HOLDS_PARTS | known.HOLDS_VALUES:
-        return low.as_sql(as_part(settled(value, low, scope)), scope)
-    if name in known.JOINS or name not in known.AGGREGATES | known.SAME | known.REAL:
+    if name in function_names.HOLDS_PARTS | function_names.HOLDS_VALUES:
+        return low.as_sql(as_part(scalar_to_sql(value, low, scope)), scope)
+    if (
+        name in function_names.JOINS
+        or name not in function_names.AGGREGATES | function_names.SAME | function_names.REAL
+    ):
         return as_text(value, low, scope)
     return low.as_sql(value, scope)
 
 
-def _widened(value: Value, default: Value, low: Lowering, scope: Scope) -> Value:
-    """Widen a value to a type that fits its default, too, which SQL would otherwise round."""
+def _widen(value: Value, default: Value, low: Lowering, scope: Scope) -> Value:
+    """Widen a value to a type that also fits its default, which DuckDB would otherwise round."""
     if is_null_constant(default) or kind_of(value).htype == kind_of(default).htype is not None:
         return value
     sides = [low.as_sql(v, scope) for v in (value, default)]
@@ -201,41 +207,43 @@ def _widened(value: Value, default: Value, low: Lowering, scope: Scope) -> Value
 
 
 def _unify_items(name: str, args: list[Value], low: Lowering, scope: Scope) -> list[Value]:
-    """Convert lists, and the values to find in them or add to them, to one form.
+    """Convert lists, and the values that are looked up in them or added to them, to the same form.
 
-    If one of them is JSON, all become JSON.
+    If one of these is JSON, all become JSON.
     """
     if name == "MAP":  # keys and values may have different kinds
         return args
-    if name in known.OF_ONE_KIND:
+    if name in function_names.OF_ONE_KIND:
         args = _parse_quoted_times(name, args)
-        found = [item for at, a in enumerate(args) for item in items_in(name, at, a)]
-        check_column(found)
-        if name not in known.EXTENDS_LISTS | known.RESIZES:  # the function compares the items
-            of_kinds = {kind_of(item): item for item in found}
+        samples = [item for at, a in enumerate(args) for item in items_in(name, at, a)]
+        check_column(samples)
+        if (
+            name not in function_names.EXTENDS_LISTS | function_names.RESIZES
+        ):  # the function compares the items
+            of_kinds = {kind_of(item): item for item in samples}
             for pair in combinations(of_kinds.values(), 2):
                 check_times_beside_json(*pair)
-        values = [settled(a, low, scope) if not has_axes(a) else a for a in args]
-        values = [low.types.refined(a) for a in values]
+        values = [scalar_to_sql(a, low, scope) if not has_axes(a) else a for a in args]
+        values = [low.types.refine(a) for a in values]
         floats = beside_floats.as_floats(values, [kind_of(a) for a in values])
         if any(a is not b for a, b in zip(values, floats, strict=True)):
             args = floats
-    kinds, seeks = [_kind_of_list(a) for a in args], name in known.SEEKS
+    kinds, seeks = [_kind_of_list(a) for a in args], name in function_names.SEEKS
     lists = [kind.name == "list" or has_axes(a) for kind, a in zip(kinds, args, strict=True)]
-    items = [kind.of_item if listed else kind for kind, listed in zip(kinds, lists, strict=True)]
+    items = [kind.item_kind if listed else kind for kind, listed in zip(kinds, lists, strict=True)]
     is_sought = any(map(is_json, args)) or mixes_json(*items)
     if any(map(lists_json, kinds)) or (seeks and any(lists) and is_sought):
         return [
             as_list_of_json(a, low, scope)
             if listed
             else _as_json_item(a, low, scope)
-            if seeks or (name in known.RESIZES and at == 2)
+            if seeks or (name in function_names.RESIZES and at == 2)
             else a
             for at, (a, listed) in enumerate(zip(args, lists, strict=True))
         ]
     if not seeks:
         return args
-    of_numbers = any(kind.name == "list" and kind.of_item.name == "number" for kind in kinds)
+    of_numbers = any(kind.name == "list" and kind.item_kind.name == "number" for kind in kinds)
     return [parse_fraction(a) for a in args] if of_numbers else args
 
 
@@ -276,7 +284,7 @@ def _parse_quoted_times(name: str, args: list[Value]) -> list[Value]:
 
 def _kind_of_list(value: Value) -> Kind:
     """Return the kind of a value; a constant list that is JSON counts as a list of JSON values."""
-    return JSON.listed if isinstance(value, Constant) and value.is_json else kind_of(value)
+    return JSON.as_list if isinstance(value, Constant) and value.is_json else kind_of(value)
 
 
 def _as_json_item(value: Value, low: Lowering, scope: Scope) -> Value:
@@ -309,7 +317,7 @@ def _adapt_json(
         return f"ARG_{name}", [nodes[0], json_order(nodes[0])]
     if name in _COUNTS_EQUALS:
         return name, [json_key(n) if json else n for n, json in zip(nodes, of_json, strict=True)]
-    if name in known.BY_ANOTHER:
+    if name in function_names.BY_ANOTHER:
         by = zip(nodes[1:], of_json[1:], strict=True)
         return name, [nodes[0], *(json_order(n) if json else n for n, json in by)]
     if name not in _NUMERIC:
@@ -334,5 +342,5 @@ def _refuse_json(name: str, args: list[Value], e: exp.Anonymous) -> None:
 _COUNTS_EQUALS = {"MODE", "APPROX_COUNT_DISTINCT", "ENTROPY"}
 """Aggregates that only test whether values are equal."""
 
-_NUMERIC = {known.NAMES.get(name, name) for name in known.REAL | {"SUM"}}
+_NUMERIC = {function_names.NAMES.get(name, name) for name in function_names.REAL | {"SUM"}}
 """DuckDB's names of numeric functions."""

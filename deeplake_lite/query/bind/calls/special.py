@@ -15,15 +15,15 @@ from deeplake_lite.query.bind.calls.aggregates import count
 from deeplake_lite.query.bind.expressions.clock import age
 from deeplake_lite.query.bind.expressions.constants import option
 from deeplake_lite.query.bind.expressions.digests import digest, key_of_row
-from deeplake_lite.query.bind.expressions.forms import named, names_of, with_names
+from deeplake_lite.query.bind.expressions.forms import name_classes, names_of, with_names
 from deeplake_lite.query.bind.places import start_of
 from deeplake_lite.query.bind.scalars.agreement import agree, check_times_beside_json
 from deeplake_lite.query.bind.scalars.bytes_values import bytes_contain
-from deeplake_lite.query.bind.scalars.conversions import as_text, by_name, settled
-from deeplake_lite.query.bind.scalars.exact import equal_beside
+from deeplake_lite.query.bind.scalars.conversions import as_text, by_name, scalar_to_sql
+from deeplake_lite.query.bind.scalars.exact import adapt_for_equality
 from deeplake_lite.query.bind.scalars.hashes import hash_of
 from deeplake_lite.query.bind.scalars.json_values import is_of_type, json_contains, json_length
-from deeplake_lite.query.bind.scalars.kinds import is_json, is_numpys, kind_of, lists_structs
+from deeplake_lite.query.bind.scalars.kinds import is_json, kind_of, lists_structs, needs_numpy
 from deeplake_lite.query.functions import Type
 from deeplake_lite.query.functions.value_type import Items
 from deeplake_lite.query.parse.dialect import text_of
@@ -128,9 +128,10 @@ def unnest(low: Lowering, value: Value, e: exp.Expr, scope: Scope) -> Value:
         return Sql(func("unnest", listed), JSON)
     if kind.name not in ("list", "any"):
         raise QueryTypeError(
-            f"UNNEST takes a list or a tensor, but {text_of(e)} has one value per row."
+            f"UNNEST takes a list or a tensor, but {text_of(e)} has one value per row. Leave out "
+            "UNNEST."
         )
-    return Sql(func("unnest", low.as_sql(value, scope)), kind.of_item)
+    return Sql(func("unnest", low.as_sql(value, scope)), kind.item_kind)
 
 
 def is_sequence(value: Value) -> bool:
@@ -213,14 +214,14 @@ def _hash(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     value = low.value(e.expressions[0], scope)
     if isinstance(value, Constant) and isinstance(value.value, list | np.ndarray):
         value = low.as_tensor(value, text_of(e))
-    if isinstance(value, Tensor) and is_numpys(value):
+    if isinstance(value, Tensor) and needs_numpy(value):
         # A value whose number of axes is unknown may equal a scalar, so it is hashed by value.
         is_open = value.type.shape is None and not value.type.is_like_image
         # Classes are hashed by name, since `=` compares their names.
         return digest(with_names(value), low, stored=not is_open, null=True)
     if kind_of(value).name == "list" and not lists_structs(kind_of(value)):
         return digest(_with_nulls(low.as_tensor(by_name(value), text_of(e))), low, null=True)
-    return hash_of(settled(value, low, scope), low, scope)
+    return hash_of(scalar_to_sql(value, low, scope), low, scope)
 
 
 def _with_nulls(tensor: Tensor) -> Tensor:
@@ -257,23 +258,24 @@ def _random(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
 
 def _seed_of_call(low: Lowering, e: exp.Anonymous) -> int:
     """Derive a seed from the query's seed and the position of the call in the text."""
-    place = (start_of(e) or 0) + 1
-    return (low.draw_seed() + place * 0x9E3779B97F4A7C15) % (1 << 64)  # splitmix64's increment
+    position = (start_of(e) or 0) + 1
+    return (low.draw_seed() + position * 0x9E3779B97F4A7C15) % (1 << 64)  # splitmix64's increment
 
 
 def _name(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     """Lower NAME: the name of a class, or the names of several classes."""
     if len(e.expressions) != 1:
         raise QueryTypeError(f"NAME takes one label, but the call is {text_of(e)}.")
-    labels = settled(low.value(e.expressions[0], scope), low, scope)
+    labels = scalar_to_sql(low.value(e.expressions[0], scope), low, scope)
     kind = kind_of(labels)
     if isinstance(labels, Sql) and kind.names:
         of_list = kind.name == "list"
         return Sql(as_text(labels, low, scope), Kind("list", item=TEXT) if of_list else TEXT)
     if isinstance(labels, Tensor) and (names := names_of(labels.type)):
-        return named(labels, names, text_of(e))
+        return name_classes(labels, names, text_of(e))
     raise QueryTypeError(
-        f"NAME returns the name of a class, but {text_of(e.expressions[0])} has no classes."
+        f"NAME returns the name of a class, but {text_of(e.expressions[0])} has no classes. Pass a "
+        "column of class labels that have names."
     )
 
 
@@ -282,7 +284,7 @@ def _keys(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     if isinstance(value, Sql) and value.kind.name == "json":
         keys_of = func("json_keys", value.node.copy())
         ifs = [exp.If(this=is_of_type(value.node, "OBJECT"), true=keys_of)]
-        return Sql(exp.Case(ifs=ifs), TEXT.listed)
+        return Sql(exp.Case(ifs=ifs), TEXT.as_list)
     return None
 
 
@@ -295,7 +297,7 @@ def _contains(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
         part = agree(low.value(e.expressions[1], scope), value)
         return Sql(bytes_contain(value.node, low.as_sql(part, scope)), BOOL)
     if isinstance(value, Tensor) and value.type.is_number:
-        part = equal_beside(low.value(e.expressions[1], scope), value)
+        part = adapt_for_equality(low.value(e.expressions[1], scope), value)
         return low.call("CONTAINS", [value, part], {}, e)
     if not isinstance(value, Sql) or not is_json(value):
         return None
@@ -303,8 +305,8 @@ def _contains(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     check_times_beside_json(part, value)
     if is_json(part) or isinstance(part, Tensor):
         raise QueryTypeError(
-            f"The second argument of {text_of(e)} must be a string, a number or a boolean. Convert "
-            "it with CAST."
+            f"The second argument of {text_of(e)} must be a string, a number or a boolean, but it "
+            f"is {'JSON' if is_json(part) else 'a tensor'}. Convert it with CAST."
         )
     node = as_text(part, low, scope)
     return Sql(json_contains(value.node, node, kind_of(part).name), BOOL)
@@ -339,7 +341,8 @@ def _bm25(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     """Lower BM25_SIMILARITY: score how well each string of a column matches the words."""
     if len(e.expressions) != 2:
         raise QueryTypeError(
-            f"BM25_SIMILARITY takes a text column and search words, but the call is {text_of(e)}."
+            f"BM25_SIMILARITY takes a text column and search words, but the call is {text_of(e)}. "
+            "Write BM25_SIMILARITY(column, 'words')."
         )
     column, words = (low.value(part, scope) for part in e.expressions)
     if not isinstance(column, Sql) or column.plain is None or column.kind.name != "text":
@@ -350,7 +353,7 @@ def _bm25(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     if not isinstance(words, Constant) or not isinstance(words.value, str):
         raise QueryTypeError(
             "The words of BM25_SIMILARITY must be the same for all rows, but they are "
-            f"{text_of(e.expressions[1])}. Write them as 'words', or as a parameter."
+            f"{text_of(e.expressions[1])}. Write them in quotes, or pass them as a parameter."
         )
     key = key_of_row(column)
     what = f"bm25:{words.value}"

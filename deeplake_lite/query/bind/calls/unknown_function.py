@@ -15,11 +15,11 @@ def unknown_function(name: str) -> NotFoundError:
     """Return the error for an unknown function, which suggests similar names."""
     ours = {n for n in (*REGISTRY, *OWN, *SPECIAL) if n.isidentifier()} - _WORDS
     theirs = {n.upper() for n in catalog()} - ours
-    near = [
+    similar = [
         *get_close_matches(name, sorted(ours), n=3),
         *get_close_matches(name, sorted(theirs), n=2, cutoff=0.75),
     ]
-    hint = f" Did you mean {' or '.join(near[:3])}?" if near else ""
+    hint = f" Did you mean {' or '.join(similar[:3])}?" if similar else ""
     return NotFoundError(
         f"There is no function {name}.{hint} `python -m deeplake_lite.query.reference` lists the "
         "functions that queries may call."

@@ -10,7 +10,7 @@ from deeplake_lite.brief import brief
 from deeplake_lite.errors import QueryError, QueryTypeError
 from deeplake_lite.query.bind.calls.aggregates import sort_term
 from deeplake_lite.query.bind.expressions.digests import comparable
-from deeplake_lite.query.bind.places import placed, start_of
+from deeplake_lite.query.bind.places import locate_errors, start_of
 from deeplake_lite.query.parse import added_nodes
 from deeplake_lite.query.parse.added_nodes import CLAUSES, UNGROUP
 from deeplake_lite.query.parse.dialect import text_of
@@ -31,7 +31,7 @@ def order_by(binder: Binder, order: exp.Order, scope: Scope, items: list[Value])
     """Lower the terms of ORDER BY; `items` are the values of the select list."""
     terms: list[exp.Expr] = []
     for term in order.expressions:
-        with placed(binder.low.text, term):
+        with locate_errors(binder.low.text, term):
             terms += _sort_terms(binder, term, scope, items)
     return terms
 
@@ -76,7 +76,7 @@ def limit(binder: Binder, tree: exp.Expr, out: exp.Query, scope: Scope) -> int |
         e = limit.args.get("expression") or limit.args.get("count")
         options = limit.args.get("limit_options")
         percent = options is not None and options.args.get("percent")
-        with placed(binder.low.text, limit):
+        with locate_errors(binder.low.text, limit):
             count = whole_number(binder, e, scope, "LIMIT", percent=bool(percent))
         if percent:
             out.set(
@@ -87,7 +87,7 @@ def limit(binder: Binder, tree: exp.Expr, out: exp.Query, scope: Scope) -> int |
             out.set("limit", exp.Limit(expression=exp.convert(count)))
             end = int(count)
     if offset := tree.args.get("offset"):
-        with placed(binder.low.text, offset):
+        with locate_errors(binder.low.text, offset):
             skip = whole_number(binder, offset.expression, scope, "OFFSET")
         out.set("offset", exp.Offset(expression=exp.convert(int(skip))))
         end = None if end is None else end + int(skip)
@@ -104,7 +104,7 @@ def whole_number(
     QueryTypeError
         For anything else.
     """
-    with placed(binder.low.text, e):
+    with locate_errors(binder.low.text, e):
         return _number_of_rows(binder, e, scope, what, percent=percent)
 
 
@@ -116,14 +116,12 @@ def _number_of_rows(
     is_number = isinstance(number, int | float) and not isinstance(number, bool)
     if is_number and 0 <= number < MOST_ROWS and (percent or number == int(number)):
         return cast("int | float", number)
-    shown = text_of(e)
+    text = text_of(e)
     if isinstance(value, Constant) and isinstance(e, exp.Placeholder | exp.Parameter):
-        shown = f"{shown}, which is {brief(value.value)}"
-    if what == "SEED":
-        raise QueryTypeError(f"SEED must be a whole number from 0 to 2**62 - 1, but it is {shown}.")
-    raise QueryTypeError(
-        f"{what} must be a whole number of rows from 0 to 2**62 - 1, but it is {shown}."
-    )
+        text = f"{text}, which is {brief(value.value)}"
+    rule = "a whole number" if what == "SEED" else "a whole number of rows"
+    rule = "a finite percentage of at least 0" if percent else f"{rule} from 0 to 2**62 - 1"
+    raise QueryTypeError(f"{what} must be {rule}, but it is {text}.")
 
 
 def stop_early(tree: exp.Select, scope: Scope, out: exp.Select, limit: int | None) -> None:
@@ -137,7 +135,7 @@ def stop_early(tree: exp.Select, scope: Scope, out: exp.Select, limit: int | Non
         if instance is None or instance.is_filtered_later:
             return
         if not any(out.find_all(exp.Window)) and "UNNEST" not in names:
-            instance.enough = limit
+            instance.rows_needed = limit
 
 
 def _row_column(tree: exp.Expr, scope: Scope, projection: Projection) -> tuple[str, str]:
@@ -169,7 +167,7 @@ def clauses(binder: Binder, tree: exp.Expr, scope: Scope, projection: Projection
     """Lower ARRANGE BY, SAMPLE BY and EXPAND BY, in the order written."""
     out: list[Clause] = []
     for part in tree.args.get(CLAUSES) or ():
-        with placed(binder.low.text, part):
+        with locate_errors(binder.low.text, part):
             match part:
                 case added_nodes.Arrange():
                     out.append(_lower_arrange(binder, part, scope, projection))

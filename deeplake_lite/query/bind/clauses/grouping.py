@@ -12,8 +12,8 @@ from deeplake_lite.query.bind.calls.aggregates import aggregate_group, not_posit
 from deeplake_lite.query.bind.clauses.endings import is_number, item_number
 from deeplake_lite.query.bind.expressions.digests import comparable, digest_of_rows
 from deeplake_lite.query.bind.expressions.names import in_brackets
-from deeplake_lite.query.bind.places import placed
-from deeplake_lite.query.bind.scalars.kinds import is_json, is_numpys, kind_of
+from deeplake_lite.query.bind.places import locate_errors
+from deeplake_lite.query.bind.scalars.kinds import is_json, kind_of, needs_numpy
 from deeplake_lite.query.bind.scope import Aggregates
 from deeplake_lite.query.parse.dialect import text_of
 from deeplake_lite.query.plan import ROW
@@ -29,11 +29,11 @@ def keys_of(tree: exp.Select, scope: Scope, low: Lowering) -> list[exp.Expr]:
     group = tree.args.get("group")
     if group is None:
         return []
-    with placed(low.text, group):
+    with locate_errors(low.text, group):
         _check_keys(group)
     keys = []
     for part in group.expressions:
-        with placed(low.text, part):
+        with locate_errors(low.text, part):
             keys.append(_key(resolve_item(part, tree, scope, "GROUP BY"), scope, low))
     if group.args.get("all"):
         meaning = "GROUP BY ALL groups by all items without aggregates"
@@ -79,7 +79,7 @@ def _key(e: exp.Expr, scope: Scope, low: Lowering) -> exp.Expr:
     node = comparable(value, low, scope)
     if isinstance(value, Constant):
         return not_positional(node)
-    if isinstance(value, Tensor) and is_numpys(value):
+    if isinstance(value, Tensor) and needs_numpy(value):
         as_group: Value = pick_row(value, "FIRST")
     elif is_json(value):
         as_group = _first_value(value, low, scope)
@@ -121,10 +121,10 @@ def over_group(value: Value, keys: set[str], e: exp.Expr, scope: Scope, low: Low
     if scope.keys.get(e) is not None:
         return value
     if isinstance(value, Tensor):
-        by = digest_of_rows(value, low) if is_numpys(value) else value
+        by = digest_of_rows(value, low) if needs_numpy(value) else value
         node = low.find_precomputed(by, scope)
         if node is not None and node.sql("duckdb") in keys:
-            return pick_row(value, "FIRST") if is_numpys(value) else Sql(node, kind_of(value))
+            return pick_row(value, "FIRST") if needs_numpy(value) else Sql(node, kind_of(value))
         if plain:
             return aggregate_group(value, "LIST", text_of(e))
         if any(isinstance(n, exp.Column) and n.name == ROW for n in value.env.values()):
@@ -135,7 +135,7 @@ def over_group(value: Value, keys: set[str], e: exp.Expr, scope: Scope, low: Low
             )
         return value
     if plain and isinstance(value, Sql) and value.node.sql("duckdb") not in keys:
-        return Sql(exp.Anonymous(this="LIST", expressions=[value.node.copy()]), value.kind.listed)
+        return Sql(exp.Anonymous(this="LIST", expressions=[value.node.copy()]), value.kind.as_list)
     return Sql(value.node, value.kind) if plain and isinstance(value, Sql) else value
 
 

@@ -55,7 +55,7 @@ def make_deterministic(
     Parameters
     ----------
     select : Select
-        The SELECT that DuckDB will run, otherwise complete. It is changed in place.
+        The SELECT that DuckDB will run, complete except for its order. It is changed in place.
     scope : Scope
         The scope of the SELECT, with its relations.
     rows : bool
@@ -80,7 +80,7 @@ def make_deterministic(
             select.set("order", exp.Order(expressions=terms))
 
 
-def sorted_afterwards(select: exp.Select, scope: Scope) -> list[exp.Expr]:
+def positions_to_sort_by(select: exp.Select, scope: Scope) -> list[exp.Expr]:
     """Return the position columns by which to sort a join's result; none if DuckDB sorts it.
 
     A join may have more rows than fit in memory, which is an error. If DuckDB sorted the rows, it

@@ -22,13 +22,13 @@ from deeplake_lite.query.bind.clauses.sets import set_operation
 from deeplake_lite.query.bind.clauses.subqueries import one_value
 from deeplake_lite.query.bind.clauses.tables import read_from, rename_columns
 from deeplake_lite.query.bind.clauses.ungrouped import is_ungrouped
-from deeplake_lite.query.bind.clauses.unread import leave_out
+from deeplake_lite.query.bind.clauses.unused_columns import prune_columns
 from deeplake_lite.query.bind.clauses.where import lower_where
 from deeplake_lite.query.bind.effort import Effort
 from deeplake_lite.query.bind.expressions.digests import comparable
 from deeplake_lite.query.bind.expressions.lowering import Lowering
-from deeplake_lite.query.bind.places import placed, start_of
-from deeplake_lite.query.bind.scalars.kinds import is_numpys, kind_of
+from deeplake_lite.query.bind.places import locate_errors, start_of
+from deeplake_lite.query.bind.scalars.kinds import kind_of, needs_numpy
 from deeplake_lite.query.bind.scope import Relation, Scope, relation_columns
 from deeplake_lite.query.parse.added_nodes import CLAUSES, UNGROUP
 from deeplake_lite.query.parse.dialect import text_of
@@ -87,7 +87,7 @@ class Binder:
         self._text, self.open_source, self.default = text, open_source, default
         self.run_subquery = run_subquery
         """Computes a subquery that returns the same tensor for all rows."""
-        self.low = Lowering(params, self._nested, lambda e, scope: one_value(self, e, scope))
+        self.low = Lowering(params, self._lower_nested, lambda e, scope: one_value(self, e, scope))
         self.low.seed, self.low.moment = seed, moment
         self.low.text, self.low.effort = text, Effort(text)
         self.low.effort.allow_values(params.size)
@@ -121,7 +121,7 @@ class Binder:
             for name, value in lowered.columns.items()
         )
         udfs = tuple(self.low.udfs.values())
-        leave_out(lowered.sql)  # first, so that unneeded columns are not read below
+        prune_columns(lowered.sql)  # first, so that unneeded columns are not read below
         used = {(c.table, c.name) for c in lowered.sql.find_all(exp.Column)}
         for i in self.instances:
             i.scalars = {name: f for name, f in i.scalars.items() if (i.table, name) in used}
@@ -141,10 +141,10 @@ class Binder:
             lowered.order,
         )
 
-    def _nested(self, tree: exp.Query, scope: Scope) -> tuple[exp.Query, list[Sql]]:
+    def _lower_nested(self, tree: exp.Query, scope: Scope) -> tuple[exp.Query, list[Sql]]:
         lowered = self.query(tree, scope, bare=True)
         values = lowered.columns.values()
-        kinds = [TENSOR if is_numpys(v) else kind_of(v) for v in values]
+        kinds = [TENSOR if needs_numpy(v) else kind_of(v) for v in values]
         nodes = [v.node if isinstance(v, Sql) else exp.null() for v in values]
         return lowered.sql, list(map(Sql, nodes, kinds))
 
@@ -167,9 +167,9 @@ class Binder:
         outermost : bool
             Whether the query's rows are the result, so that unchanged columns can be read later.
         bare : bool
-            Whether the query is used in an expression, so that digests of tensors are enough.
+            Whether the query is used in an expression, so that digests of tensors suffice.
         """
-        with placed(self.low.text, tree):
+        with locate_errors(self.low.text, tree):
             return self._query(tree, parent, outermost=outermost, bare=bare)
 
     def _query(
@@ -213,7 +213,7 @@ class Binder:
             raise QueryError("WITH RECURSIVE is not part of the language. Use WITH.")
         for cte in clause.expressions:
             lowered = self.query(cte.this, parent or Scope())  # not outermost
-            with placed(self.low.text, cte):
+            with locate_errors(self.low.text, cte):
                 lowered.columns = rename_columns(lowered.columns, cte.args["alias"])
             self.queries[-1][cte.alias] = (self.new_name("q"), lowered)
             self.ctes.append(cte)
@@ -224,7 +224,7 @@ class Binder:
     ) -> Lowered:
         """Lower a query in parentheses and the clauses that follow it."""
         if joins := tree.args.get("joins"):
-            with placed(self.low.text, joins[0].this):
+            with locate_errors(self.low.text, joins[0].this):
                 raise QueryError(
                     "A join must be in FROM, but this one follows a query. Write SELECT * FROM "
                     f"({text_of(tree.this):.60}) AS a JOIN …."
@@ -240,7 +240,7 @@ class Binder:
     ) -> Lowered:
         """Lower the clauses after a query in parentheses, as a SELECT from that query."""
         name = self.new_name("t")
-        self.low.types.note_query(name, inner.sql)
+        self.low.types.record_query(name, inner.sql)
         columns = relation_columns(inner.columns.items(), name, self.count)
         source = self.as_relation(inner.sql, name)
         relation = Relation("", name, columns, source=source)
@@ -294,7 +294,7 @@ class Binder:
         if bare:  # the rows are only compared, so no tensor has to be read later
             values = {
                 n: Sql(comparable(v, low, scope), TENSOR)
-                if is_numpys(v)
+                if needs_numpy(v)
                 else Sql(low.as_sql(v, scope), kind_of(v))
                 for n, v in values.items()
             }
@@ -304,7 +304,7 @@ class Binder:
         lazy = outermost and not (scope.grouped or scope.aggregated)
         merges = distinct is not None and distinct.args.get("on") is None
         columns = {
-            name: projection.value(v if lazy else low.types.refined(v), lazy=lazy, merges=merges)
+            name: projection.value(v if lazy else low.types.refine(v), lazy=lazy, merges=merges)
             for name, v in values.items()
         }
         if distinct is not None:
@@ -321,7 +321,7 @@ class Binder:
         for e in _closing_expressions(tree) if scope.grouped or scope.aggregated else ():
             self._record_ungrouped(e, _nodes(low.value(e, scope)), keys, scope)
         # The result of a join is counted before it is sorted, because it may not fit into memory.
-        sorts = row_order.sorted_afterwards(out, scope) if outermost else []
+        sorts = row_order.positions_to_sort_by(out, scope) if outermost else []
         order = [projection.column(position).name for position in sorts]
         # This comes last, since ORDER BY and SAMPLE BY may add columns. DuckDB needs at least one.
         out.set("expressions", projection.items or [exp.alias_(exp.convert(1), "c0")])
@@ -346,7 +346,7 @@ class Binder:
                 kind = exp.Having if clause == "having" else exp.Qualify
                 node = low.clause(part.this, replace(scope, names_first=clause == "having"))
                 if clause == "qualify":
-                    with placed(low.text, part.this):
+                    with locate_errors(low.text, part.this):
                         _check_windows(part.this, [node, *_nodes(*values.values())])
                 self._record_ungrouped(part.this, [node], keys, scope, groups=clause == "having")
                 out.set(clause, kind(this=node))
@@ -414,7 +414,7 @@ def _check_windows(e: exp.Expr, nodes: list[exp.Expr]) -> None:
     """Reject QUALIFY without a window function. Raises QueryError."""
     if not any(node.find(exp.Window) for node in nodes):
         raise QueryError(
-            f"QUALIFY must test a window function, but {text_of(e)} has none. Write WHERE, or "
+            f"QUALIFY must test a window function, but {text_of(e)} contains none. Write WHERE, or "
             "HAVING after GROUP BY."
         )
 

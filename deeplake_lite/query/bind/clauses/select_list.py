@@ -10,7 +10,7 @@ from deeplake_lite.errors import QueryError
 from deeplake_lite.query.bind.calls.special import is_sequence, unnest
 from deeplake_lite.query.bind.clauses.grouping import over_group
 from deeplake_lite.query.bind.expressions.numpy_inputs import as_column
-from deeplake_lite.query.bind.places import placed, start_of
+from deeplake_lite.query.bind.places import locate_errors, start_of
 from deeplake_lite.query.parse.added_nodes import UNGROUP
 from deeplake_lite.query.parse.dialect import text_of
 from deeplake_lite.query.parse.duckdb_nodes import func
@@ -39,15 +39,15 @@ def lower_items(low: Lowering, tree: exp.Select, scope: Scope, keys: set[str]) -
     for item in tree.expressions:
         star = _star(item)
         if star is not None:
-            with placed(low.text, item):
+            with locate_errors(low.text, item):
                 items += _items_of_star(star, item, scope, keys, low)
             row_values.append(item)
             continue
         e = item.unalias()
         if e.find(exp.Star) is not None and not _counts_rows(e):
             raise QueryError(
-                "* must stand alone or follow a source, as in source.*, but the query has "
-                f"{text_of(item)}."
+                "* must stand alone or follow a source, as in source.*, but the query contains "
+                f"{text_of(item)}. Write the names of the columns instead."
             )
         is_alias = isinstance(item, exp.Alias)
         name = item.alias if is_alias else _name_of(e)
@@ -59,7 +59,7 @@ def lower_items(low: Lowering, tree: exp.Select, scope: Scope, keys: set[str]) -
         elif _reads_rows(value, scope):
             row_values.append(e)
         if scope.grouped:
-            with placed(low.text, e):
+            with locate_errors(low.text, e):
                 value = over_group(value, keys, e, scope, low)
         items.append((name, as_column(value, text_of(e)), e))
         low.outputs[name] = start_of(e)
@@ -79,13 +79,14 @@ def _split_lists(
     """Return the select list, and apply UNNEST to the lists that UNGROUP BY splits into rows."""
     parts: list[exp.Expr] = tree.args.get(UNGROUP) or []
     split = [p.sql().upper() for p in parts] == ["SPLIT"] and not scope.find("SPLIT", None)
-    known = [e for _, _, e in items] + [exp.column(name) for name, _, _ in items]
-    missing = [part for part in parts if part not in known and not split]
+    selected = [e for _, _, e in items] + [exp.column(name) for name, _, _ in items]
+    missing = [part for part in parts if part not in selected and not split]
     if missing:
-        with placed(low.text, missing[0]):
+        with locate_errors(low.text, missing[0]):
             raise QueryError(
                 "UNGROUP BY must be followed by columns of the select list, or by SPLIT for "
-                f"all of its lists, but it is {text_of(missing[0])}."
+                f"all of its lists, but it is followed by {text_of(missing[0])}. Select that "
+                "column, too."
             )
     out = []
     for name, value, e in items:
@@ -106,12 +107,12 @@ def _items_of_star(
     left_out = {c.name for c in star.args.get("except_") or ()}
     replacements = {a.alias: a.this for a in star.args.get("replace") or ()}
     renamed = {a.this.name: a.alias for a in star.args.get("rename") or ()}
-    known = {n for r in scope.relations for n in r.columns if table in (None, "", r.alias)}
+    columns = {n for r in scope.relations for n in r.columns if table in (None, "", r.alias)}
     parts = [*(star.args.get("except_") or ()), *(star.args.get("replace") or ())]
     named = {part.alias_or_name: part for part in parts}
     named |= {a.this.name: a for a in star.args.get("rename") or ()}
-    for name in named.keys() - known:
-        with placed(low.text, named[name]):
+    for name in named.keys() - columns:
+        with locate_errors(low.text, named[name]):
             raise scope.unknown(name, table or None)
     items: list[_Item] = []
     for relation in scope.relations:

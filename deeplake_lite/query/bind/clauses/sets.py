@@ -18,8 +18,8 @@ from deeplake_lite.query.bind.expressions.digests import (
     stored_type,
     with_comparable_digests,
 )
-from deeplake_lite.query.bind.expressions.forms import in_one_form
-from deeplake_lite.query.bind.places import placed, start_of
+from deeplake_lite.query.bind.expressions.forms import unify_tensors
+from deeplake_lite.query.bind.places import locate_errors, start_of
 from deeplake_lite.query.bind.scalars import beside_floats
 from deeplake_lite.query.bind.scalars.agreement import (
     agree,
@@ -29,7 +29,7 @@ from deeplake_lite.query.bind.scalars.agreement import (
 )
 from deeplake_lite.query.bind.scalars.conversions import as_json, as_text
 from deeplake_lite.query.bind.scalars.json_values import json_key
-from deeplake_lite.query.bind.scalars.kinds import WORDS, goes_as_json, is_numpys, kind_of
+from deeplake_lite.query.bind.scalars.kinds import WORDS, compares_as_json, kind_of, needs_numpy
 from deeplake_lite.query.bind.scalars.moments import differ_in_unit, nanoseconds_of
 from deeplake_lite.query.bind.scope import Relation, Scope, relation_columns
 from deeplake_lite.query.parse.added_nodes import CLAUSES, UNGROUP
@@ -79,10 +79,10 @@ def set_operation(
     queries = [binder.query(part, parent) for part in _halves(tree)]
     counts = [len(query.columns) for query in queries]
     if counts[0] != counts[1]:
-        with placed(low.text, _item(tree, min(counts))):
+        with locate_errors(low.text, _item(tree, min(counts))):
             raise QueryError(
                 f"The queries of {name} must have the same number of columns, but they have "
-                f"{counts[0]} and {counts[1]}."
+                f"{counts[0]} and {counts[1]}. Leave out columns, or add columns such as NULL AS x."
             )
     sides = [_side(binder, query, at) for at, query in enumerate(queries)]
     columns = zip(sides[0].columns.items(), sides[1].columns.values(), strict=True)
@@ -93,7 +93,7 @@ def set_operation(
     compared, carried = _Columns("c"), _Columns("k")
     result: dict[str, Value] = {}
     for at, ((label, a), b) in enumerate(columns):
-        with placed(low.text, _item(tree, at)):
+        with locate_errors(low.text, _item(tree, at)):
             a, b = _parse_time(sides[0], a, b), _parse_time(sides[1], b, a)
             pair = _pair(low, name, label, a, b)
             count = len(compared.pairs)
@@ -101,7 +101,7 @@ def set_operation(
                 low, label, pair, compared, carried, table, of_both=name == "UNION"
             )
             start = start_of(_item(tree, at))
-            # Converting a column may raise an error, so note where the column is in the text.
+            # Converting a column may raise an error, so its position in the text is recorded.
             computed = [
                 node for both in compared.pairs[count:] for node in both if start is not None
             ]
@@ -120,7 +120,7 @@ def set_operation(
 
 
 def _item(tree: exp.SetOperation, at: int) -> exp.Expr:
-    """Return the expression of a column in the right query, to point errors to it."""
+    """Return the expression of a column in the right query, to which errors point."""
     select = tree.expression.find(exp.Select)
     items: list[exp.Expr] = [] if select is None else select.expressions
     return items[min(at, len(items) - 1)] if items else tree
@@ -165,7 +165,7 @@ def _chain(parts: list[exp.Expr], tree: exp.SetOperation) -> exp.Expr:
 def _side(binder: Binder, lowered: Lowered, at: int) -> _Side:
     table = binder.new_name("u")
     binder.relations[table] = lowered.sql
-    binder.low.types.note_query(table, lowered.sql)
+    binder.low.types.record_query(table, lowered.sql)
     return _Side(lowered, table, relation_columns(lowered.columns.items(), table, at))
 
 
@@ -191,25 +191,25 @@ class _Columns:
         return [exp.alias_(pair[at], name) for pair, name in named]
 
 
-# ---- values of both sides in one form
+# ---- values of both sides in the same form
 
 
 def _pair(low: Lowering, name: str, label: str, a: Value, b: Value) -> Pair:
-    """Convert the values of both sides to one form. Raises QueryTypeError if that is impossible."""
+    """Convert the values of both sides to the same form. Raises QueryTypeError if this fails."""
     a, b = with_comparable_digests(a, b, low)
     check_hashes(kind_of(a), kind_of(b))
-    if is_numpys(a) or is_numpys(b):
-        sides = [low.types.refined(v) for v in (a, b)]
+    if needs_numpy(a) or needs_numpy(b):
+        sides = [low.types.refine(v) for v in (a, b)]
         a, b = (low.as_tensor(v, label) if kind_of(v).name == "list" else v for v in sides)
     if isinstance(a, Tensor) and isinstance(b, Tensor):
-        (left, right), _ = in_one_form(name, [a, b], label, low)
+        (left, right), _ = unify_tensors(name, [a, b], label, low)
         return left, right
-    if is_numpys(a) or is_numpys(b):
+    if needs_numpy(a) or needs_numpy(b):
         raise QueryTypeError(
             f"{name} must combine columns of the same kind, but {label!r} is a tensor on one side "
             "only. Leave it out, or select one value per row: MEAN(x)."
         )
-    return low.types.refined(_scalar(low, a)), low.types.refined(_scalar(low, b))
+    return low.types.refine(_scalar(low, a)), low.types.refine(_scalar(low, b))
 
 
 def _parse_time(side: _Side, value: Value, other: Value) -> Value:
@@ -272,12 +272,12 @@ def _add_column(
         compared.add(left, right)
         if not of_both:
             return Tensor(*_carry(a, 0, carried, table), label)
-        type_ = in_one_form("", [a, b], label, low)[1]
+        type_ = unify_tensors("", [a, b], label, low)[1]
         return _choice(label, a, b, carried, table, type_)
     kinds = _kinds_of(a, b, low)
-    kind = kinds[0].beside(kinds[1])
+    kind = kinds[0].combine(kinds[1])
     is_class = any(k.names for k in kinds)
-    if goes_as_json(a, b):
+    if compares_as_json(a, b):
         if not of_both:
             check_times_beside_json(a, b)
         documents = [as_json(side, low, Scope()) for side in pair]
@@ -345,7 +345,10 @@ def _check_kinds(label: str, names: list[KindName]) -> None:
 
 
 def _choice(label: str, a: Tensor, b: Tensor, carried: _Columns, table: str, type_: Type) -> Tensor:
-    """Return a tensor that reads one of two sides: a tag tells which; the other has null keys."""
+    """Return a tensor that reads one of two sides.
+
+    A tag column tells which side, and the keys of the other side are null.
+    """
     tag = carried.add(exp.convert(0), exp.convert(1))
     sides = [_carry(side, at, carried, table) for at, side in enumerate((a, b))]
     env: dict[str, exp.Expr] = {f"{table}_{tag}": exp.column(tag, table=table)}

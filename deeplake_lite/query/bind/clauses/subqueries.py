@@ -36,23 +36,23 @@ def one_value(binder: Binder, tree: exp.Query, scope: Scope) -> Value:
     The state of the binder is restored in between.
     """
     before = _state(binder)
-    sql, columns = binder.low.nested(tree, scope)
+    sql, columns = binder.low.lower_query(tree, scope)
     if len(columns) != 1:
         raise QueryError(
             f"A subquery that is used as a value must have exactly one column, but {text_of(tree)} "
-            f"has {len(columns)}."
+            f"has {len(columns)}. Select only one of them."
         )
     if columns[0].kind != TENSOR:
         return Sql(exp.Subquery(this=sql), columns[0].kind)
-    _restore(binder, before)  # `nested` has lowered the digest of the tensor
+    _restore(binder, before)  # `lower_query` has lowered the digest of the tensor
     lowered = binder.query(tree, scope)
     [tensor] = lowered.columns.values()
     if isinstance(tensor, Tensor) and _is_correlated(lowered, scope):
         return _correlate(tensor, lowered, tree)
-    _restore(binder, before)  # that was only to learn the type
+    _restore(binder, before)  # the query was lowered only to learn the type of its value
     if isinstance(tensor, Tensor):
         return _compute(binder, tree, tensor.type)
-    return Sql(exp.Subquery(this=binder.low.nested(tree, scope)[0]))  # for a constant list
+    return Sql(exp.Subquery(this=binder.low.lower_query(tree, scope)[0]))  # for a constant list
 
 
 @dataclass(frozen=True)
@@ -62,20 +62,20 @@ class _State:
     instances: int
     udfs: dict[str, Udf]
     count: int
-    known: int
+    cached: int
 
 
 def _state(binder: Binder) -> _State:
     low = binder.low
-    return _State(len(binder.instances), dict(low.udfs), binder.count, len(low.known))
+    return _State(len(binder.instances), dict(low.udfs), binder.count, len(low.cache))
 
 
 def _restore(binder: Binder, before: _State) -> None:
     """Undo everything that the binder has lowered since `before`."""
     del binder.instances[before.instances :]
     binder.low.udfs, binder.count = dict(before.udfs), before.count
-    for key in list(binder.low.known)[before.known :]:
-        del binder.low.known[key]
+    for key in list(binder.low.cache)[before.cached :]:
+        del binder.low.cache[key]
 
 
 def _is_correlated(lowered: Lowered, scope: Scope) -> bool:
@@ -111,7 +111,7 @@ def _compute(binder: Binder, tree: exp.Query, type_: Type) -> Tensor:
         binder.low.moment,
         run_subquery=binder.run_subquery,
     )
-    inner.low.text = binder.low.text  # errors show their place in the whole query
+    inner.low.text = binder.low.text  # errors show their position in the whole query
     inner.low.effort = binder.low.effort
     plan = inner.plan(_with_names(binder, _as_nested(tree)))
     binder.low.seed, binder.low.moment = plan.seed, plan.moment
@@ -120,8 +120,8 @@ def _compute(binder: Binder, tree: exp.Query, type_: Type) -> Tensor:
         return null_tensor(type_, text)
     if type_.items is not None:
         return Tensor(Literal_(list(value), type_), {}, text)
-    value, known = as_array(value)
-    return Tensor(Literal_(value, Type(known.dtype, known.shape, type_.meaning)), {}, text)
+    value, exact = as_array(value)
+    return Tensor(Literal_(value, Type(exact.dtype, exact.shape, type_.meaning)), {}, text)
 
 
 def _as_nested(tree: exp.Query) -> exp.Query:

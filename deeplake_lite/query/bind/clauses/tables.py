@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryError, QueryTypeError
-from deeplake_lite.query.bind.calls import known
+from deeplake_lite.query.bind.calls import function_names
 from deeplake_lite.query.bind.expressions.comparisons import compare_scalars
 from deeplake_lite.query.bind.expressions.digests import compare_digests, count_argument
 from deeplake_lite.query.bind.expressions.operators import case_of_tensors
-from deeplake_lite.query.bind.places import placed
-from deeplake_lite.query.bind.scalars.agreement import unified
-from deeplake_lite.query.bind.scalars.kinds import is_numpys
+from deeplake_lite.query.bind.places import locate_errors
+from deeplake_lite.query.bind.scalars.agreement import unify
+from deeplake_lite.query.bind.scalars.kinds import needs_numpy
 from deeplake_lite.query.bind.scope import OWN, Relation, Scope, relation_columns
 from deeplake_lite.query.parse.dialect import text_of
 from deeplake_lite.query.parse.duckdb_nodes import func
@@ -60,7 +60,10 @@ def _reads(tree: exp.Select, source: Source) -> bool:
     if any(tree.args.get(part) for part in ("where", "group", "having", "qualify")):
         return True
     functions = {call.name.upper() for call in tree.find_all(exp.Anonymous)}
-    if functions & (known.AGGREGATES | _OF_ROWS) or tree.find(exp.Star, exp.Window) is not None:
+    if (
+        functions & (function_names.AGGREGATES | _OF_ROWS)
+        or tree.find(exp.Star, exp.Window) is not None
+    ):
         return True
     aliases = {item.alias for item in tree.expressions if isinstance(item, exp.Alias)}
     stored = {f.name for f in source.fields}
@@ -98,7 +101,7 @@ def rename_columns(columns: dict[str, Value], alias: exp.TableAlias | None) -> d
 
 def table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
     """Lower one item of FROM, and add its relation to the scope."""
-    with placed(binder.low.text, e):
+    with locate_errors(binder.low.text, e):
         source = _table(binder, e, scope)
     scope.relations[-1].source = source
     return source
@@ -110,7 +113,7 @@ def _table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
         lowered = binder.query(exp.Subquery(**parts), scope.parent or Scope())  # not outermost
         name = binder.new_name("t")
         columns = rename_columns(dict(lowered.columns), e.args.get("alias"))
-        binder.low.types.note_query(name, lowered.sql)
+        binder.low.types.record_query(name, lowered.sql)
         scope.add(
             Relation(e.alias or name, name, relation_columns(columns.items(), name, binder.count))
         )
@@ -121,7 +124,10 @@ def _table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
             f"{text_of(e)}. Use a subquery: FROM (SELECT *, UNNEST(x) AS item FROM …)."
         )
     if not isinstance(e, exp.Table):
-        raise QueryError(f"FROM must list sources or subqueries, but it has {text_of(e)}.")
+        raise QueryError(
+            f"FROM must list sources or subqueries, but it contains {text_of(e)}. Write the name "
+            "of a source, a URL in quotes, or a query in parentheses."
+        )
     if e.args.get("db"):
         raise QueryError(
             f"A source in FROM must be a name, or a URL in quotes, but it is {text_of(e)}. Schemas "
@@ -134,7 +140,7 @@ def _table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
         if name in names and not e.args.get("version"):
             inner, lowered = names[name]
             own = binder.new_name("t")
-            binder.low.types.note_query(own, lowered.sql)
+            binder.low.types.record_query(own, lowered.sql)
             columns = relation_columns(lowered.columns.items(), own, binder.count)
             scope.add(Relation(alias, own, rename_columns(columns, e.args.get("alias"))))
             binder.relations[own] = lowered.sql
@@ -144,7 +150,10 @@ def _table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
     if version is not None:
         value = binder.low.value(version, scope)
         if not isinstance(value, Constant) or not isinstance(value.value, str):
-            raise QueryTypeError(f"VERSION must be a string, but it is {text_of(version)}.")
+            raise QueryTypeError(
+                f"VERSION must be a string, but it is {text_of(version)}. Write it in quotes, as "
+                "in VERSION 'v1'."
+            )
         label = value.value
     node = source_table(binder, binder.open_source(name, label), alias, scope)
     relation = scope.relations[-1]
@@ -153,7 +162,7 @@ def _table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
 
 
 class Columns(dict[str, Value]):
-    """Columns of a source; looks up the number of axes of images when a column is first used."""
+    """Columns of a source. When a column is first used, its number of axes is looked up."""
 
     def __getitem__(self, name: str) -> Value:
         """Return a column, with a precise type."""
@@ -172,7 +181,7 @@ def source_table(binder: Binder, source: Source, alias: str, scope: Scope) -> ex
     instance = Instance(table, source)
     binder.instances.append(instance)
     row = exp.column(ROW, table=table)
-    binder.low.types.note(table, ROW, "int64")
+    binder.low.types.record(table, ROW, "int64")
     columns = Columns()
     binder.low.effort.allow_columns(source)
     for number, f in enumerate(source.fields):
@@ -181,7 +190,7 @@ def source_table(binder: Binder, source: Source, alias: str, scope: Scope) -> ex
         if kind is not None:
             kind = source.narrow_kind(f, kind)
             instance.scalars[f"x{number}"] = f
-            _note(binder, table, f"x{number}", kind)
+            _record_dtype(binder, table, f"x{number}", kind)
             columns[f.name] = Sql(exp.column(f"x{number}", table=table), kind, plain)
         else:
             key = f"r_{table}"
@@ -195,11 +204,11 @@ _DTYPES = {"text": "str", "json": "object", "bytes": "bytes", "bool": "bool"}
 """Dtypes of the columns of each kind."""
 
 
-def _note(binder: Binder, table: str, column: str, kind: Kind) -> None:
+def _record_dtype(binder: Binder, table: str, column: str, kind: Kind) -> None:
     """Record the type of a source's column, except for classes."""
     dtype = kind.column_dtype if kind.name in ("number", "time") else ""
     if dtype_ := dtype or _DTYPES.get(kind.name):
-        binder.low.types.note(table, column, dtype_)
+        binder.low.types.record(table, column, dtype_)
 
 
 def table_function(binder: Binder, e: exp.Table, scope: Scope) -> exp.Expr:
@@ -208,7 +217,7 @@ def table_function(binder: Binder, e: exp.Table, scope: Scope) -> exp.Expr:
     if name not in ("RANGE", "GENERATE_SERIES", "UNNEST"):
         raise QueryError(
             "FROM must contain lakes, queries, RANGE, GENERATE_SERIES or UNNEST, but it contains "
-            f"{name}(…). Other files cannot be read."
+            f"{name}(…). To query a file, ingest it into a lake first."
         )
     args = [binder.low.sql(p, scope) for p in e.this.expressions]
     table = binder.new_name("t")
@@ -225,7 +234,7 @@ def join_relation(binder: Binder, join: exp.Join, scope: Scope) -> exp.Join:
     """Lower a join."""
     left = list(scope.relations)
     if nested := join.this.args.get("joins"):
-        with placed(binder.low.text, join.this):
+        with locate_errors(binder.low.text, join.this):
             raise QueryError(
                 "Joins must be written one after the other, each with its own condition, but this "
                 f"one joins {text_of(nested[0].this)} first. Write JOIN (SELECT * FROM a JOIN b ON "
@@ -265,29 +274,29 @@ def using(
     for name, written in names.items():
         owner = next((r for r in left if name in r.columns), None)
         if owner is None or name not in right.columns:
-            with placed(low.text, written):
+            with locate_errors(low.text, written):
                 raise scope.unknown(name, None)
         a = scope.merged.get(name) or low.value(exp.column(name, table=owner.alias), scope)
         b = low.value(exp.column(name, table=right.alias), scope)
         tests.append(_is_same(a, b, low, scope))
         right.hidden.add(name)
         outer = join.side in ("RIGHT", "FULL")
-        scope.merged[name] = _either(a, b, name, low, scope) if outer else a
+        scope.merged[name] = _first_non_null(a, b, name, low, scope) if outer else a
     return exp.and_(*tests)
 
 
 def _is_same(a: Value, b: Value, low: Lowering, scope: Scope) -> exp.Expr:
     """Return whether two values are equal; tensors are compared as a whole."""
-    if isinstance(a, Tensor) and isinstance(b, Tensor) and is_numpys(a) and is_numpys(b):
+    if isinstance(a, Tensor) and isinstance(b, Tensor) and needs_numpy(a) and needs_numpy(b):
         return compare_digests(exp.EQ, a, b, low, scope)
     return compare_scalars(exp.EQ, a, b, low, scope)
 
 
-def _either(a: Value, b: Value, name: str, low: Lowering, scope: Scope) -> Value:
+def _first_non_null(a: Value, b: Value, name: str, low: Lowering, scope: Scope) -> Value:
     """Return the first of two values that is not null."""
-    if isinstance(a, Tensor) and isinstance(b, Tensor) and is_numpys(a):
-        is_there = exp.not_(exp.Is(this=count_argument(a, low, scope), expression=exp.null()))
-        return case_of_tensors(low, [is_there], [a, b], exp.column(name))
-    values, kind = unified([a, b], low, scope)
+    if isinstance(a, Tensor) and isinstance(b, Tensor) and needs_numpy(a):
+        is_present = exp.not_(exp.Is(this=count_argument(a, low, scope), expression=exp.null()))
+        return case_of_tensors(low, [is_present], [a, b], exp.column(name))
+    values, kind = unify([a, b], low, scope)
     node = func("coalesce", *(low.as_sql(value, scope) for value in values))
     return Sql(node, replace(kind, htype=None))

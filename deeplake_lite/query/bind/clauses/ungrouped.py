@@ -6,7 +6,7 @@ from functools import partial
 
 from sqlglot import exp
 
-from deeplake_lite.query.bind.calls import known
+from deeplake_lite.query.bind.calls import function_names
 
 
 def is_ungrouped(nodes: list[exp.Expr], keys: list[exp.Expr], *, is_group: bool) -> bool:
@@ -19,7 +19,7 @@ def _takes_rows(node: exp.Expr, keys: list[exp.Expr]) -> bool:
     """Return whether an expression over a group uses a column outside of keys and aggregates."""
     if node in keys or isinstance(node, exp.Query):
         return False
-    if isinstance(node, exp.Anonymous) and node.name.upper() in known.AGGREGATES:
+    if isinstance(node, exp.Anonymous) and node.name.upper() in function_names.AGGREGATES:
         return False
     return isinstance(node, exp.Column) or any(
         _takes_rows(part, keys) for part in node.iter_expressions()
@@ -35,7 +35,7 @@ def _has_windows_of_groups(node: exp.Expr) -> bool:
         if part is not None
     )
     return any(
-        call.name.upper() in known.AGGREGATES
+        call.name.upper() in function_names.AGGREGATES
         for part in parts
         for call in part.find_all(exp.Anonymous)
     )

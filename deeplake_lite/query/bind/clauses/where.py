@@ -28,7 +28,7 @@ def lower_where(low: Lowering, tree: exp.Select, scope: Scope) -> list[exp.Expr]
         node = low.clause_of_rows(part, scope, "WHERE")
         conditions.append(exp.paren(node, copy=False))
         if instance is not None:
-            _note_condition(instance, node)
+            _assign_condition(instance, node)
     return conditions
 
 
@@ -43,7 +43,7 @@ def _conjuncts(e: exp.Expr) -> Iterator[exp.Expr]:
         yield e
 
 
-def _note_condition(instance: Instance, node: exp.Expr) -> None:
+def _assign_condition(instance: Instance, node: exp.Expr) -> None:
     """Add a condition to its source, if it depends on that source alone.
 
     Conditions on stored columns are tested first, so that precomputed columns have to be computed

@@ -1,4 +1,4 @@
-"""Lower the current time, which stays the same throughout a query and when it is repeated.
+"""Lower the current time, which stays the same throughout a query and when the query is repeated.
 
 The clock is read once, in UTC, and its time becomes a constant in the query. A saved or pickled
 view stores this time, just as it stores the seed of RANDOM.

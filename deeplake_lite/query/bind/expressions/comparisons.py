@@ -26,22 +26,22 @@ from deeplake_lite.query.bind.scalars.conversions import (
     as_part,
     by_name,
     check_ordered,
-    settled,
+    scalar_to_sql,
 )
-from deeplake_lite.query.bind.scalars.exact import beside_integers, equal_beside, number_of
+from deeplake_lite.query.bind.scalars.exact import adapt_for_equality, adapt_to_integers, number_of
 from deeplake_lite.query.bind.scalars.json_compare import compare_json
 from deeplake_lite.query.bind.scalars.json_values import json_key, json_text
 from deeplake_lite.query.bind.scalars.kinds import (
-    goes_as_json,
+    compares_as_json,
     has_axes,
     is_json,
-    is_numpys,
     kind_of,
     lists_structs,
+    needs_numpy,
 )
 from deeplake_lite.query.bind.scalars.moments import (
-    beside_coarser,
     compare_out_of_range,
+    compare_with_coarser,
     differ_in_unit,
     is_fine,
     with_units,
@@ -73,12 +73,12 @@ def compare_scalars(
     """
     if is_quantified(right):
         return compare_with_each(kind, left, right, low, scope)
-    left, right = settled(left, low, scope), settled(right, low, scope)
-    left, right = low.types.refined(left), low.types.refined(right)
-    kind, left, right = beside_integers(kind, left, right)
+    left, right = scalar_to_sql(left, low, scope), scalar_to_sql(right, low, scope)
+    left, right = low.types.refine(left), low.types.refine(right)
+    kind, left, right = adapt_to_integers(kind, left, right)
     if kind is exp.NEQ:  # so that `<>` is true for NaN, where all other comparisons are false
         return exp.not_(exp.paren(compare_scalars(exp.EQ, left, right, low, scope)))
-    if goes_as_json(left, right):
+    if compares_as_json(left, right):
         return compare_json(kind, left, right, low, scope)
     if kind is not exp.EQ:
         check_ordered(left, right)
@@ -93,7 +93,7 @@ def compare_scalars(
         left, right = as_part(left), as_part(right)
     a, b = low.as_sql(left, scope), low.as_sql(right, scope)
     kinds = kind_of(left), kind_of(right)
-    node = beside_coarser(kind, (left, right), (a, b)) or kind(this=a, expression=b)
+    node = compare_with_coarser(kind, (left, right), (a, b)) or kind(this=a, expression=b)
     if beside_floats.are_mixed(*kinds):
         node = beside_floats.compare(kind, (a, b), kinds)
     return exclude_nan(node, [(a, left), (b, right)])
@@ -106,14 +106,14 @@ def comparison(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
     if type(e.this) in COMPARISON:
         if not isinstance(e.this.expression, exp.DPipe):
             low.value(e.this, scope)  # errors of the first comparison take precedence
-        raise chained(e)
+        raise chained_error(e)
     if (value := _compare_hashed(low, e, scope)) is not None:
         return value
-    left, right = (low.types.refined(low.value(p, scope)) for p in (e.this, e.expression))
+    left, right = (low.types.refine(low.value(p, scope)) for p in (e.this, e.expression))
     _check_any(e, e.this, right)
     _check_any(e, e.expression, left)
-    kind, left, right = beside_integers(type(e), *with_comparable_digests(left, right, low))
-    if not goes_as_json(left, right) and _is_elementwise(left, right):
+    kind, left, right = adapt_to_integers(type(e), *with_comparable_digests(left, right, low))
+    if not compares_as_json(left, right) and _is_elementwise(left, right):
         return low.call(COMPARISON[kind], [left, right], {}, e)
     return Sql(compare_scalars(kind, left, right, low, scope), BOOL)
 
@@ -139,7 +139,7 @@ def _compare_hashed(low: Lowering, e: exp.Expr, scope: Scope) -> Value | None:
         return None
     if any(map(is_json, values)):
         return low.value(type(e)(this=sides[0].copy(), expression=sides[1].copy()), scope)
-    if all(map(is_numpys, values)):
+    if all(map(needs_numpy, values)):
         tensors = [low.as_tensor(v, text_of(e)) for v in values]
         return Sql(compare_digests(type(e), tensors[0], tensors[1], low, scope), BOOL)
     return None
@@ -150,7 +150,7 @@ def _check_any(e: exp.Expr, part: exp.Expr, other: Value) -> None:
     quantifier = part.name.upper() if isinstance(part, exp.Anonymous) else ""
     if quantifier not in ("ANY", "ALL") or quantifier in OWN or len(part.expressions) != 1:
         return
-    if kind_of(other).name in ("bool", "any") and not is_numpys(other):
+    if kind_of(other).name in ("bool", "any") and not needs_numpy(other):
         return
     sides = [part.expressions[0] if side is part else side for side in (e.this, e.expression)]
     each = type(e)(this=sides[0].copy(), expression=sides[1].copy())
@@ -167,15 +167,15 @@ def _is_elementwise(left: Value, right: Value) -> bool:
     It does so for tensors, and for a DuckDB list, for example from KEYS, that is compared with a
     single value.
     """
-    if is_numpys(left) or is_numpys(right):
+    if needs_numpy(left) or needs_numpy(right):
         return True
     kinds = kind_of(left), kind_of(right)
     listed = [k.item for k in kinds if k.name == "list"]
     return len(listed) == 1 and listed[0] is not None and listed[0].name in ("text", "number")
 
 
-def chained(e: exp.Expr) -> QueryTypeError:
-    """Return the error for ``a < b < c``, or for ``a = b || c = d``, which is parsed alike."""
+def chained_error(e: exp.Expr) -> QueryTypeError:
+    """Return the error for ``a < b < c``, or for ``a = b || c = d``, which has the same syntax."""
     joined = e.this.expression
     if isinstance(joined, exp.DPipe):
         first = type(e.this)(this=e.this.this.copy(), expression=joined.this.copy())
@@ -202,7 +202,7 @@ def _compare_parts(e: exp.Expr) -> exp.Expr:
     if not pairs or len(e.this.expressions) != len(e.expression.expressions):
         raise QueryTypeError(
             "Only rows with the same number of values can be compared, but these are "
-            f"{text_of(e.this)} and {text_of(e.expression)}."
+            f"{text_of(e.this)} and {text_of(e.expression)}. Leave out values, or add some."
         )
     # The nodes are not copied, so that parts shared by several options are lowered only once.
     equal = [exp.EQ(this=a, expression=b) for a, b in pairs]
@@ -232,18 +232,18 @@ def null_safe(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
             test = is_(low, exp.Is(this=side, expression=exp.null()), scope)
             node = low.as_sql(test, scope)
             return Sql(exp.not_(node) if isinstance(e, exp.NullSafeNEQ) else node, BOOL)
-    left, right = low.types.refined(left), low.types.refined(right)
+    left, right = low.types.refine(left), low.types.refine(right)
     left, right = with_comparable_digests(left, right, low)
-    left, right = equal_beside(left, right), equal_beside(right, left)
+    left, right = adapt_for_equality(left, right), adapt_for_equality(right, left)
     if _are_whole_tensors(left, right):
         tensors = [low.as_tensor(by_name(side), text_of(e)) for side in (left, right)]
         return Sql(compare_digests(type(e), tensors[0], tensors[1], low, scope), BOOL)
-    left, right = settled(left, low, scope), settled(right, low, scope)
+    left, right = scalar_to_sql(left, low, scope), scalar_to_sql(right, low, scope)
     left, right = with_units(left, right, low)
     pairs = ((left, right), (right, left))
     if differ_in_unit(left, right):
         return Sql(_null_safe_of_moments(e, left, right, low, scope), BOOL)
-    if goes_as_json(left, right):
+    if compares_as_json(left, right):
         if any(number_of(side) is not None for side in (left, right)):
             equal = func("coalesce", compare_scalars(exp.EQ, left, right, low, scope), exp.false())
             return Sql(exp.not_(equal) if isinstance(e, exp.NullSafeNEQ) else equal, BOOL)
@@ -258,10 +258,10 @@ def null_safe(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
 
 def _are_whole_tensors(*sides: Value) -> bool:
     """Return whether whole values are compared: two tensors, or a tensor and a DuckDB list."""
-    if all(map(is_numpys, sides)):
+    if all(map(needs_numpy, sides)):
         return True
     lists = [kind_of(s).name == "list" and not lists_structs(kind_of(s)) for s in sides]
-    return any(lists) and any(isinstance(s, Tensor) and is_numpys(s) for s in sides)
+    return any(lists) and any(isinstance(s, Tensor) and needs_numpy(s) for s in sides)
 
 
 def _null_safe_of_moments(
@@ -283,8 +283,8 @@ def is_(low: Lowering, e: exp.Is, scope: Scope) -> Value:
         return low.value(exp.Anonymous(this="ISNAN", expressions=[e.this]), scope)
     if not isinstance(e.expression, exp.Null | exp.Boolean):
         raise QueryTypeError(
-            "IS must be followed by NULL, TRUE, FALSE, NAN or DISTINCT FROM, but the query has "
-            f"{text_of(e)}. Compare values with =."
+            "IS must be followed by NULL, TRUE, FALSE, NAN or DISTINCT FROM, but the query "
+            f"contains {text_of(e)}. Compare values with =."
         )
     value = low.value(e.this, scope)
     if is_array(value) and isinstance(e.expression, exp.Null):

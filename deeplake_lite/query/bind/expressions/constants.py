@@ -46,7 +46,7 @@ def constant(value: object) -> Constant:
         case float() if not np.isfinite(value) or str(value) == "-0.0":  # SQL has no literal
             return Constant(value, exp.cast(exp.Literal.string(str(value)), "DOUBLE"))
         case decimal.Decimal():
-            return _of_decimal(value)
+            return _decimal_constant(value)
         case int() if abs(value) > MOST:
             return Constant(value, partial(_too_large, value))
         case str():
@@ -126,8 +126,8 @@ _DECIMALS = 18
 """Maximum number of decimal places of a DuckDB decimal that still fits any 64-bit integer."""
 
 
-def _of_decimal(number: decimal.Decimal) -> Constant:
-    """Return a decimal number as a constant; with over 18 decimal places, it is a float in SQL."""
+def _decimal_constant(number: decimal.Decimal) -> Constant:
+    """Return a decimal number as a constant. In SQL, over 18 decimal places make it a float."""
     if number.copy_abs() > MOST:
         return Constant(float(number), partial(_too_large, number), number)
     is_short = int(number.as_tuple().exponent) >= -_DECIMALS
@@ -137,8 +137,8 @@ def _of_decimal(number: decimal.Decimal) -> Constant:
     return Constant(int(number) if is_whole else float(number), node, number)
 
 
-def of_literal(e: exp.Literal) -> Constant:
-    """Return the number that a literal represents; with an exponent, it is a float64.
+def literal_constant(e: exp.Literal) -> Constant:
+    """Return the number that a literal represents, which is a float64 if it has an exponent.
 
     Raises
     ------
@@ -150,7 +150,7 @@ def of_literal(e: exp.Literal) -> Constant:
     except decimal.InvalidOperation:
         raise QueryError(f"A number must look like 3, 2.5 or 1e-3, but it is {e.this}.") from None
     if not e.this.isdecimal():
-        return _of_float(float(e.this), e, number)
+        return _float_constant(float(e.this), e, number)
     return Constant(int(number), e) if number <= MOST else constant(int(number))
 
 
@@ -158,7 +158,7 @@ _SHORT = 15
 """Maximum number of digits for which DuckDB converts a decimal to the nearest double."""
 
 
-def _of_float(value: float, e: exp.Literal, number: decimal.Decimal) -> Constant:
+def _float_constant(value: float, e: exp.Literal, number: decimal.Decimal) -> Constant:
     """Convert a literal with a decimal point or an exponent; an exponent makes it a float."""
     has_exponent = "e" in e.this.lower()
     if has_exponent and np.isfinite(value) and abs(value) >= _LEAST_ROUNDED:
@@ -173,7 +173,7 @@ _LEAST_ROUNDED = 2**53
 """Largest integer up to which doubles represent every integer exactly."""
 
 
-def negated(value: Constant) -> Constant:
+def negate(value: Constant) -> Constant:
     """Return the negative of a number."""
     number = None if value.number is None else value.number.copy_negate()
     return Constant(
@@ -196,17 +196,17 @@ def _too_large(value: int | decimal.Decimal) -> exp.Expr:
 def _reject_complex(value: complex) -> exp.Expr:
     """Raise QueryTypeError for a complex number in an expression that SQL computes."""
     raise QueryTypeError(
-        f"SQL has only real numbers, but this constant is {value!r}. Complex columns can be "
-        "compared with it by = or <>."
+        f"SQL has only real numbers, but this constant is {value!r}. Use it only to compare it "
+        "with a complex column by = or <>."
     )
 
 
 def _encodable(text: str) -> str:
     """Return a string that UTF-8 can encode. Raises QueryTypeError for a lone surrogate."""
-    if (half := find_lone_surrogate(text)) is not None:
+    if (position := find_lone_surrogate(text)) is not None:
         raise QueryTypeError(
             f"A string parameter must be valid Unicode, but {text!a:.60} has a lone surrogate "
-            f"at position {half}. Decode it with errors='replace'."
+            f"at position {position}. Decode it with errors='replace'."
         )
     return text
 
@@ -300,4 +300,7 @@ def option(low: Lowering, part: exp.Expr, scope: Scope) -> object:
     parts = part.expressions if isinstance(part, exp.Tuple) else ()
     if parts:
         return tuple(option(low, p, scope) for p in parts)
-    raise QueryTypeError(f"An option must be a constant, but it is {text_of(part)}.")
+    raise QueryTypeError(
+        f"An option must be a constant, but it is {text_of(part)}. Write a literal, or pass a "
+        "parameter."
+    )

@@ -14,7 +14,7 @@ from sqlglot import exp
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.expressions.forms import innermost, with_comparable_names
 from deeplake_lite.query.bind.scalars.conversions import key_of
-from deeplake_lite.query.bind.scalars.kinds import is_numpys
+from deeplake_lite.query.bind.scalars.kinds import needs_numpy
 from deeplake_lite.query.functions import Type
 from deeplake_lite.query.values import Call, Cell, Choice, Literal_, Meta, Tensor, Tree, Value
 
@@ -37,9 +37,10 @@ def comparable(value: Value, low: Lowering, scope: Scope, *, stored: bool = True
     scope : Scope
         The scope of the expression.
     stored : bool
-        Whether the stored digest of a column may be used. It is only comparable within one type.
+        Whether the stored digest of a column may be used. Stored digests are comparable only within
+        one type.
     """
-    if isinstance(value, Tensor) and is_numpys(value):
+    if isinstance(value, Tensor) and needs_numpy(value):
         return low.as_sql(digest_of_rows(value, low, stored=stored), scope)
     return key_of(value, low, scope)
 
@@ -137,7 +138,7 @@ def _digest_of_values(value: Value, low: Lowering) -> Value:
 
 
 def _cell_of(value: Tensor) -> Tensor:
-    """Return the column that a stored digest belongs to."""
+    """Return the column to which a stored digest belongs."""
     leaf = value.tree
     assert isinstance(leaf, Meta)
     assert leaf.field is not None
@@ -170,7 +171,7 @@ def compare_digests(
 
 
 def _as_json_list(value: Tensor, other: Tensor) -> Tensor:
-    """Convert a constant list to a list of JSON values if the other side contains such lists.
+    """Convert a constant list to a list of JSON values if the other side contains lists of JSON.
 
     In NumPy, ``[TRUE]`` is an array that equals ``[1]``. In JSON, the two differ.
     """
@@ -178,7 +179,7 @@ def _as_json_list(value: Tensor, other: Tensor) -> Tensor:
         return value
     items = value.tree.value
     json = items.tolist() if isinstance(items, np.ndarray) else _as_json(items)
-    return Tensor(Literal_(json, Type("object").listed()), value.env, value.text)
+    return Tensor(Literal_(json, Type("object").as_list()), value.env, value.text)
 
 
 def _lists_json(type_: Type) -> bool:

@@ -14,7 +14,7 @@ from deeplake_lite.query.values import Call, Literal_, Tensor, Value, calls_user
 
 
 def fold(value: Value) -> Value:
-    """Compute a tensor of numbers that reads only constants; return other values as they are."""
+    """Compute a tensor of numbers that reads only constants; return other values unchanged."""
     if not isinstance(value, Tensor) or value.env or isinstance(value.tree, Literal_):
         return value
     is_digest = isinstance(value.tree, Call) and value.tree.name == "HASH"  # must stay a call

@@ -1,7 +1,7 @@
-"""Convert tensors to one form, so that they can be compared or put into one column.
+"""Convert tensors to the same form, so that they can be compared or put into one column.
 
-Classes are numbered by one list of names, and numbers get one dtype. Boxes with different units or
-formats are rejected.
+Classes are numbered by the same list of names, and numbers get the same dtype. Boxes with different
+units or formats are rejected.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ if TYPE_CHECKING:
     from deeplake_lite.query.bind.expressions.lowering import Lowering
 
 
-def in_one_form(
+def unify_tensors(
     what: str, tensors: Sequence[Tensor], text: str, low: Lowering
 ) -> tuple[list[Tensor], Type]:
-    """Return tensors converted to one type, and that type.
+    """Return tensors converted to the same type, and that type.
 
     Parameters
     ----------
     what : str
-        The clause or function that combines them, for messages.
+        The clause or function that combines the tensors, for messages.
     tensors : sequence of Tensor
         The tensors.
     text : str
@@ -59,12 +59,12 @@ def in_one_form(
     if any(t.type.items is None and t.type.dtype == "bool" for t in tensors):
         tensors = [as_truths(tensor) for tensor in tensors]
     _check(what, tensors, text)
-    converted = _of_one_dtype(what, with_one_list_of_names(tensors), text, low)
+    converted = _unify_dtypes(what, with_one_list_of_names(tensors), text, low)
     types = [t.type for t in converted]
     if (list_ := _list_of_all(tensors)) is not None:
         types = [replace(type_, meaning=list_) for type_ in types]
     first, *others = types
-    return converted, reduce(_both, others, first)
+    return converted, reduce(_common_type, others, first)
 
 
 def names_of(type_: Type) -> tuple[str, ...]:
@@ -75,9 +75,9 @@ def names_of(type_: Type) -> tuple[str, ...]:
 
 
 def with_names(tensor: Tensor) -> Tensor:
-    """Convert a tensor of named classes to their names; return any other tensor as it is."""
+    """Convert a tensor of named classes to their names; return any other tensor unchanged."""
     names = names_of(tensor.type) if _is_labels(tensor.type) else ()
-    return named(tensor, names, tensor.text) if names else tensor
+    return name_classes(tensor, names, tensor.text) if names else tensor
 
 
 def with_names_beside_texts(tensors: Sequence[Tensor]) -> list[Tensor]:
@@ -159,16 +159,16 @@ def with_one_list_of_names(tensors: Sequence[Tensor]) -> list[Tensor]:
         return list(tensors)
     merged = tuple(dict.fromkeys(name for names in of_each for name in names))
     return [
-        _relabelled(tensor, names, merged) if names and names != merged else tensor
+        _renumber_classes(tensor, names, merged) if names and names != merged else tensor
         for tensor, names in zip(tensors, of_each, strict=True)
     ]
 
 
-def named(tensor: Tensor, names: tuple[str, ...], text: str) -> Tensor:
+def name_classes(tensor: Tensor, names: tuple[str, ...], text: str) -> Tensor:
     """Return the names of the classes in a tensor, as a call to NAME."""
 
     def compute(value: object, *, lead: int) -> object:
-        return _named(value, names)
+        return _name_value(value, names)
 
     bound = Bound(_type_of_names(tensor.type), compute, stacks=False)
     return Tensor(Call("NAME", bound, (tensor.tree,), (("names", names),)), tensor.env, text)
@@ -180,14 +180,14 @@ def _type_of_names(type_: Type) -> Type:
         return Type("str", () if type_.shape == () else (None,))
     if not may_hold_null(type_) and type_.items.of.items is None:
         return Type("str", (None,))
-    return _type_of_names(type_.items.of).listed()
+    return _type_of_names(type_.items.of).as_list()
 
 
-def _named(value: Any, names: tuple[str, ...]) -> object:
+def _name_value(value: Any, names: tuple[str, ...]) -> object:
     if value is None:
         return None
     if isinstance(value, list) or np.ndim(value):
-        return objects([_named(item, names) for item in value])
+        return objects([_name_value(item, names) for item in value])
     return names[int(value)]
 
 
@@ -202,7 +202,7 @@ def _has_classes(type_: Type) -> bool:
     return (type_.is_mask and bool(type_.names)) or _is_labels(type_)
 
 
-def _relabelled(tensor: Tensor, names: tuple[str, ...], merged: tuple[str, ...]) -> Tensor:
+def _renumber_classes(tensor: Tensor, names: tuple[str, ...], merged: tuple[str, ...]) -> Tensor:
     """Return a tensor of classes renumbered from the list `names` to the list `merged`.
 
     Raises
@@ -219,50 +219,50 @@ def _relabelled(tensor: Tensor, names: tuple[str, ...], merged: tuple[str, ...])
         )
 
     def compute(value: object, *, lead: int) -> object:
-        return _renumbered(value, numbers)
+        return _renumber(value, numbers)
 
-    bound = Bound(_renamed(tensor.type, merged), compute, stacks=tensor.type.items is None)
+    bound = Bound(_with_class_names(tensor.type, merged), compute, stacks=tensor.type.items is None)
     options = (("from", names), ("to", merged))
     return Tensor(Call("RELABEL", bound, (tensor.tree,), options), tensor.env, tensor.text)
 
 
-def _renumbered(value: object, numbers: NDArray[Any]) -> object:
+def _renumber(value: object, numbers: NDArray[Any]) -> object:
     """Replace each class in an array or a list with `numbers[class]`; None stays None."""
     if value is None:
         return None
     if isinstance(value, list) or (isinstance(value, np.ndarray) and value.dtype.hasobject):
-        return objects([_renumbered(item, numbers) for item in value])
+        return objects([_renumber(item, numbers) for item in value])
     array = np.asarray(value)
     is_class = (array >= 0) & (array < len(numbers))  # pixels of a mask may have no class
     return np.where(is_class, numbers.astype(array.dtype)[np.where(is_class, array, 0)], array)
 
 
-def _renamed(type_: Type, names: tuple[str, ...]) -> Type:
+def _with_class_names(type_: Type, names: tuple[str, ...]) -> Type:
     if type_.is_mask:
         return replace(type_, meaning=Mask(names=names))
     if type_.items is None:
         return replace(type_, meaning=ClassLabel(list(names)))
     return replace(
-        type_, meaning=replace(type_.items, of=_renamed(type_.items.of, names), htype=None)
+        type_, meaning=replace(type_.items, of=_with_class_names(type_.items.of, names), htype=None)
     )
 
 
 def _check(what: str, tensors: Sequence[Tensor], text: str) -> None:
     """Reject tensors that do not fit in one column. Raises QueryTypeError."""
     types = [t.type for t in tensors]
-    shown = " and ".join(map(str, types))
+    listing = " and ".join(map(str, types))
     of_items = [
         t.is_number if t.items is None else (t.items.of.dtype, t.items.of.ndim) for t in types
     ]
     if len(set(of_items)) > 1:
         raise QueryTypeError(
-            f"{what} must be given values of the same type, but they are {shown}: {text}."
+            f"{what} must be given values of the same type, but they are {listing}: {text}."
             f"{next(filter(None, (way_around_nulls(t.type, t.text) for t in tensors)), '')}"
         )
     if len({t.ndim for t in types}) > 1:
         raise QueryTypeError(
-            f"{what} must be given tensors with the same number of axes, but they are {shown}: "
-            f"{text}."
+            f"{what} must be given tensors with the same number of axes, but they are {listing}: "
+            f"{text}. Reduce one of them, or add an axis, as in x[None]."
         )
     inner = [t if t.items is None else t.items.of for t in types]
     formats = {t.box_format or "xyxy" for t in inner if t.shape is None or t.shape[-1:] == (4,)}
@@ -280,7 +280,7 @@ def _check(what: str, tensors: Sequence[Tensor], text: str) -> None:
         )
 
 
-def _of_one_dtype(what: str, tensors: list[Tensor], text: str, low: Lowering) -> list[Tensor]:
+def _unify_dtypes(what: str, tensors: list[Tensor], text: str, low: Lowering) -> list[Tensor]:
     """Convert numbers to a dtype that fits all of them, and times to the finest unit.
 
     The columns determine the dtype. A constant widens it only if it does not fit.
@@ -294,17 +294,18 @@ def _of_one_dtype(what: str, tensors: list[Tensor], text: str, low: Lowering) ->
     if len(dtypes) == 1:
         return tensors
     if (unit := _unit_of_all(dtypes)) is not None:
-        return [t if t.type.dtype == unit.name else _in_unit(t, unit) for t in tensors]
+        return [t if t.type.dtype == unit.name else _convert_unit(t, unit) for t in tensors]
     if not all(t.type.is_number for t in tensors):
-        shown = " and ".join(str(t.type) for t in tensors)
+        listing = " and ".join(str(t.type) for t in tensors)
         raise QueryTypeError(
-            f"{what} must be given columns of the same kind, but they are {shown}: {text}."
+            f"{what} must be given columns of the same kind, but they are {listing}: {text}. Leave "
+            "one of them out."
         )
     columns = {t.type.dtype for t in tensors if not isinstance(t.tree, Literal_)} or dtypes
-    dtype = reduce(_common, map(np.dtype, sorted(columns)))
+    dtype = reduce(_common_dtype, map(np.dtype, sorted(columns)))
     for tensor in tensors:
         if isinstance(tensor.tree, Literal_) and not _holds(dtype, np.asarray(tensor.tree.value)):
-            dtype = _common(dtype, np.dtype(tensor.type.dtype))
+            dtype = _common_dtype(dtype, np.dtype(tensor.type.dtype))
     e = exp.column(text)
     return [
         t
@@ -313,7 +314,7 @@ def _of_one_dtype(what: str, tensors: list[Tensor], text: str, low: Lowering) ->
         if (t.type.dtype, dtype.name) == ("uint64", "int64")
         else _as_floats(t, dtype)
         if t.type.dtype in ("int64", "uint64") and dtype.kind in "fc"
-        else _converted(t, dtype.name, lambda array: array.astype(dtype))
+        else _convert(t, dtype.name, lambda array: array.astype(dtype))
         if t.type.list_of is not None
         else low.call("CAST", [t], {"type": dtype.name}, e)
         for t in tensors
@@ -341,7 +342,7 @@ def _is_time(dtype: str) -> bool:
     return dtype.endswith("]")
 
 
-def _in_unit(tensor: Tensor, unit: np.dtype[Any]) -> Tensor:
+def _convert_unit(tensor: Tensor, unit: np.dtype[Any]) -> Tensor:
     """Convert times to a finer unit; times that are out of its range raise an error."""
 
     def convert(array: NDArray[Any]) -> NDArray[Any]:
@@ -353,14 +354,14 @@ def _in_unit(tensor: Tensor, unit: np.dtype[Any]) -> Tensor:
                 f"represent a time in {tensor.text}. Combine only times in the same unit."
             ) from error
 
-    return _converted(tensor, unit.name, convert)
+    return _convert(tensor, unit.name, convert)
 
 
-def _common(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
+def _common_dtype(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
     """Return a dtype that fits numbers of two dtypes: NumPy's choice, except int64 for integers.
 
-    >>> _common(np.dtype("int8"), np.dtype("uint64")), _common(np.dtype("int8"), np.dtype("f2"))
-    (dtype('int64'), dtype('float16'))
+    >>> _common_dtype(np.dtype("int8"), np.dtype("uint64"))
+    dtype('int64')
     """
     dtype = np.promote_types(a, b)
     is_rounded = dtype.kind == "f" and {a.kind, b.kind} <= {*"iu"}
@@ -369,14 +370,14 @@ def _common(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
 
 def _as_int64(tensor: Tensor) -> Tensor:
     """Convert uint64 to int64; numbers that are too large raise an error."""
-    return _converted(tensor, "int64", lambda array: as_int64(array, tensor.text))
+    return _convert(tensor, "int64", lambda array: as_int64(array, tensor.text))
 
 
 def _as_floats(tensor: Tensor, dtype: np.dtype[Any]) -> Tensor:
     """Convert integers to floats; integers that would be rounded raise an error."""
 
     def convert(array: NDArray[Any]) -> NDArray[Any]:
-        if (rounded := _rounded(array, dtype)).size:
+        if (rounded := _find_rounded(array, dtype)).size:
             raise QueryTypeError(
                 f"Integers combined with floats are converted to floats, but {dtype} cannot "
                 f"represent {rounded.flat[0]}, which is in {tensor.text}. CAST the integers AS "
@@ -384,13 +385,13 @@ def _as_floats(tensor: Tensor, dtype: np.dtype[Any]) -> Tensor:
             )
         return array.astype(dtype)
 
-    return _converted(tensor, dtype.name, convert)
+    return _convert(tensor, dtype.name, convert)
 
 
-def _rounded(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+def _find_rounded(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     """Return the integers of an array that a float dtype would round.
 
-    >>> _rounded(np.array([2**24, 2**24 + 1, 2**63 - 1]), np.dtype("float32"))
+    >>> _find_rounded(np.array([2**24, 2**24 + 1, 2**63 - 1]), np.dtype("float32"))
     array([           16777217, 9223372036854775807])
     """
     with np.errstate(over="ignore"):  # float16 overflows to inf
@@ -402,9 +403,7 @@ def _rounded(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     return rounded
 
 
-def _converted(
-    tensor: Tensor, dtype: str, convert: Callable[[NDArray[Any]], NDArray[Any]]
-) -> Tensor:
+def _convert(tensor: Tensor, dtype: str, convert: Callable[[NDArray[Any]], NDArray[Any]]) -> Tensor:
     """Return a tensor converted to another dtype by `convert`, which may raise QueryTypeError."""
 
     def compute(value: object, *, lead: int) -> NDArray[Any]:
@@ -421,7 +420,7 @@ def _holds(dtype: np.dtype[Any], value: NDArray[Any]) -> bool:
     if dtype.kind == "f" and value.dtype.kind == "f":
         return bool(np.isfinite(value.astype(dtype)).all())
     if dtype.kind in "fc" and value.dtype.kind in "iu":
-        return not _rounded(value, dtype).size
+        return not _find_rounded(value, dtype).size
     with np.errstate(all="ignore"):
         return bool((value.astype(dtype) == value).all())
 
@@ -436,13 +435,14 @@ def _list_of_all(tensors: Sequence[Tensor]) -> Htype | None:
     return columns[0].htype if are_lists else None
 
 
-def _both(a: Type, b: Type) -> Type:
+def _common_type(a: Type, b: Type) -> Type:
     """Return the common type of two types with the same dtype."""
     shape = a.shape
     if a.shape is not None and b.shape is not None:
         shape = tuple(n if n == m else None for n, m in zip(a.shape, b.shape, strict=True))
     if isinstance(b.meaning, Truths):
         a = replace(a, meaning=b.meaning)
-    named = names_of(a) == names_of(b) and (shape is not None or a.is_like_image == b.is_like_image)
+    same_names = names_of(a) == names_of(b)
+    same_names = same_names and (shape is not None or a.is_like_image == b.is_like_image)
     is_same = isinstance(a.meaning, Truths) or (a.list_of is None) == (b.list_of is None)
-    return replace(a, shape=shape, meaning=a.meaning if named and is_same else None)
+    return replace(a, shape=shape, meaning=a.meaning if same_names and is_same else None)

@@ -13,7 +13,7 @@ from deeplake_lite.query.bind.expressions import (
     operators,
     subscripts,
 )
-from deeplake_lite.query.bind.expressions.quantified import quantified
+from deeplake_lite.query.bind.expressions.quantified import lower_quantifier
 from deeplake_lite.query.bind.scalars import structs
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ HANDLERS: dict[str, Handler] = {
     "struct": structs.struct_of,
     "propertyeq": structs.property_of,
     "subquery": membership.subquery,
-    "any": quantified,
-    "all": quantified,
+    "any": lower_quantifier,
+    "all": lower_quantifier,
     "tuple": operators.tuple_of,
     "bitwiseand": operators.bitwise,
     "bitwiseor": operators.bitwise,

@@ -22,11 +22,11 @@ from deeplake_lite.query.bind.expressions.folding import fold, fold_to_sql
 from deeplake_lite.query.bind.expressions.handlers import HANDLERS
 from deeplake_lite.query.bind.expressions.numpy_calls import call_function
 from deeplake_lite.query.bind.expressions.numpy_inputs import as_tensor
-from deeplake_lite.query.bind.expressions.rebuilt import rebuild
+from deeplake_lite.query.bind.expressions.rebuild import rebuild
 from deeplake_lite.query.bind.expressions.types import Types
-from deeplake_lite.query.bind.places import add_place, placed, start_of
+from deeplake_lite.query.bind.places import add_place, locate_errors, start_of
 from deeplake_lite.query.bind.scalars.json_values import as_condition
-from deeplake_lite.query.bind.scalars.kinds import WORDS, is_numpys, kind_of
+from deeplake_lite.query.bind.scalars.kinds import WORDS, kind_of, needs_numpy
 from deeplake_lite.query.parse.dialect import text_of
 from deeplake_lite.query.plan import ROW, Instance, Udf
 from deeplake_lite.query.values import ANY, Constant, Sql, Tensor, Value
@@ -50,7 +50,7 @@ _MOST_TRACES = 200
 
 
 @dataclass(frozen=True)
-class _Known:
+class _CachedValue:
     """The cached value of an expression in a scope.
 
     The cache key contains the ids of the expression and the scope, so this object keeps both alive.
@@ -93,8 +93,10 @@ class Lowering:
         self.text = ""
         """Text of the query, to show where errors are."""
         self.effort = Effort("")
-        self.known: dict[tuple[Any, ...], _Known] = {}
-        """Cache of values by expression, scope and state of the scope, since handlers ask again."""
+        self.cache: dict[tuple[Any, ...], _CachedValue] = {}
+        """Cache of values by expression, scope and state of the scope.
+
+        Handlers lower some expressions more than once."""
         self.traces: list[tuple[int, exp.Expr]] = []
         """Positions in the text and the SQL generated from there, inner expressions first."""
         self.starts: dict[str, int] = {}
@@ -131,11 +133,11 @@ class Lowering:
             case Sql(node) | Constant(node=node):
                 self.effort.spend(sum(1 for _ in node.walk()))
                 return node.copy()
-            case Tensor() if is_numpys(value) and value.is_scalar:
+            case Tensor() if needs_numpy(value) and value.is_scalar:
                 raise QueryTypeError(
-                    "Sort keys and SQL functions must be real numbers, booleans or strings, "
-                    f"but {value.text} is {value.type}. Use HASH({value.text}) to test for "
-                    "equality."
+                    "Sort keys and arguments of SQL functions must be real numbers, booleans or "
+                    f"strings, but {value.text} is {value.type}. Use HASH({value.text}) to test "
+                    "for equality."
                 )
             case Tensor() if value.is_scalar:
                 return self._precompute(value, scope)
@@ -153,13 +155,13 @@ class Lowering:
         """Arrange for a tree to be precomputed; return the column or call that has its value."""
         if not tensor.env:
             return fold_to_sql(tensor)
-        known = self.find_precomputed(tensor, scope)
-        if known is not None:
-            return known
+        existing = self.find_precomputed(tensor, scope)
+        if existing is not None:
+            return existing
         instance = self._instance_of(tensor, scope)
         if instance is not None:
             name = f"i{len(instance.precomputed)}"
-            self.types.note(instance.table, name, tensor.type.dtype)
+            self.types.record(instance.table, name, tensor.type.dtype)
             instance.precomputed[name] = tensor.tree
             instance.texts[name] = tensor.text
             return exp.column(name, table=instance.table)
@@ -171,8 +173,8 @@ class Lowering:
         """Return the column or function call that already computes a tree, or None."""
         instance = self._instance_of(tensor, scope)
         if instance is not None:
-            known = (name for name, tree in instance.precomputed.items() if tree == tensor.tree)
-            name = next(known, None)
+            names = (name for name, tree in instance.precomputed.items() if tree == tensor.tree)
+            name = next(names, None)
             return None if name is None else exp.column(name, table=instance.table)
         for udf in self.udfs.values():
             if udf.tree == tensor.tree and udf.keys == tuple(tensor.env):
@@ -199,8 +201,8 @@ class Lowering:
             at = at.parent
         return None
 
-    def shown(self, e: exp.Expr) -> str:
-        """Return the text of an expression for messages; long ones are cut after 60 characters."""
+    def short_text(self, e: exp.Expr) -> str:
+        """Return the text of an expression for messages. Long texts are cut after 60 characters."""
         if sum(1 for _ in islice(e.walk(), _MANY)) < _MANY:
             return text_of(e)
         start = start_of(e) or 0
@@ -223,16 +225,16 @@ class Lowering:
         flags = scope.in_aggregate, scope.in_window, scope.names_first, scope.grouped
         names = scope.unfolding, len(scope.keys), len(scope.relations)
         state = (id(e), id(scope.relations), *flags, *names)
-        known = None if scope.parameters else self.known.get(state)
-        if known is not None:
-            scope.aggregates.count += known.aggregated
-            return known.value
+        cached = None if scope.parameters else self.cache.get(state)
+        if cached is not None:
+            scope.aggregates.count += cached.aggregated
+            return cached.value
         self.effort.spend(EXPRESSION_COST)
         before = scope.aggregates.count
         result = self._value(e, scope)
         if not scope.parameters:  # parameters of lambdas are undefined elsewhere
             self._trace(e, result)
-            self.known[state] = _Known(e, scope, result, scope.aggregates.count > before)
+            self.cache[state] = _CachedValue(e, scope, result, scope.aggregates.count > before)
         return result
 
     def _value(self, e: exp.Expr, scope: Scope) -> Value:
@@ -243,7 +245,7 @@ class Lowering:
             add_place(error, self.text, e)
             raise
         if isinstance(result, Sql) and result.kind == ANY:  # ask DuckDB for the type
-            return self.types.refined(result)
+            return self.types.refine(result)
         return result
 
     def _trace(self, e: exp.Expr, value: Value) -> None:
@@ -281,7 +283,7 @@ class Lowering:
 
     def clause(self, e: exp.Expr, scope: Scope) -> exp.Expr:
         """Lower the condition of a clause."""
-        with placed(self.text, e):
+        with locate_errors(self.text, e):
             value = self.value(e, scope)
             node, start = self.condition(value, scope), start_of(e)
         if kind_of(value).name != "bool" and start is not None:
@@ -293,14 +295,14 @@ class Lowering:
         before = scope.aggregates.count
         node = self.clause(e, scope)
         if scope.aggregates.count > before:
-            with placed(self.text, e):
+            with locate_errors(self.text, e):
                 raise QueryError(
                     f"{name} is evaluated for each row separately, but {text_of(e)} aggregates "
                     "rows. Use HAVING, or a subquery."
                 )
         return node
 
-    def nested(self, query: exp.Query, scope: Scope) -> tuple[exp.Query, list[Sql]]:
+    def lower_query(self, query: exp.Query, scope: Scope) -> tuple[exp.Query, list[Sql]]:
         """Lower a query within an expression; return its SQL and its columns."""
         return self._lower_query(query, scope)
 

@@ -23,20 +23,20 @@ from deeplake_lite.query.bind.scalars.conversions import (
     as_text,
     by_name,
     class_name,
-    settled,
+    scalar_to_sql,
 )
-from deeplake_lite.query.bind.scalars.exact import equal_beside
+from deeplake_lite.query.bind.scalars.exact import adapt_for_equality
 from deeplake_lite.query.bind.scalars.json_values import json_key
 from deeplake_lite.query.bind.scalars.kinds import (
-    goes_as_json,
+    compares_as_json,
     is_null_constant,
-    is_numpys,
     kind_of,
+    needs_numpy,
 )
 from deeplake_lite.query.bind.scalars.moments import differ_in_unit, nanoseconds_of, with_units
 from deeplake_lite.query.bind.scalars.nan import exclude_nan, is_nan, is_null, is_present
 from deeplake_lite.query.parse.dialect import text_of
-from deeplake_lite.query.parse.duckdb_nodes import paired, select_from
+from deeplake_lite.query.parse.duckdb_nodes import combine_balanced, select_from
 from deeplake_lite.query.values import BOOL, JSON, Constant, Sql, Value
 
 if TYPE_CHECKING:
@@ -60,19 +60,19 @@ def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
         if (field := e.args.get("field")) is not None:
             raise QueryTypeError(
                 f"{text_of(e.this)} IN must be followed by a query or a list of rows, such as "
-                f"((1, 'a'), (2, 'b')), but {text_of(field)} follows."
+                f"((1, 'a'), (2, 'b')), but it is followed by {text_of(field)}."
             )
         equal = [exp.EQ(this=e.this, expression=option) for option in e.expressions]
         return low.value(_any(equal), scope)
-    this = low.types.refined(low.value(e.this, scope))
-    if is_numpys(this):
+    this = low.types.refine(low.value(e.this, scope))
+    if needs_numpy(this):
         raise _tensor_error(e.this)
-    values = _listed(low, e, scope, mixes=_compares_with_both(this))
+    values = _values_of_list(low, e, scope, mixes=_compares_with_both(this))
     if is_digest(this) and any(map(is_digest, values)):
         return low.value(_any([exp.EQ(this=e.this, expression=v) for v in e.expressions]), scope)
-    values = [settled(equal_beside(v, this), low, scope) for v in values]
-    values = [low.types.refined(v) for v in values]
-    this = settled(this, low, scope)
+    values = [scalar_to_sql(adapt_for_equality(v, this), low, scope) for v in values]
+    values = [low.types.refine(v) for v in values]
+    this = scalar_to_sql(this, low, scope)
     is_searched = isinstance(this, Constant) and not all(isinstance(v, Constant) for v in values)
     has_nulls = kind_of(this).real and not all(map(is_present, values))
     is_mixed = any(
@@ -80,7 +80,7 @@ def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
         or differ_in_unit(*with_units(this, v, low))
         for v in values
     )
-    if is_searched or has_nulls or is_mixed or any(goes_as_json(this, v) for v in values):
+    if is_searched or has_nulls or is_mixed or any(compares_as_json(this, v) for v in values):
         return Sql(_any([compare_scalars(exp.EQ, this, v, low, scope) for v in values]), BOOL)
     for value in values:
         agree(this, value)
@@ -98,7 +98,7 @@ def _any(conditions: Sequence[exp.Expr]) -> exp.Expr:
     """Return the disjunction of conditions; false if there are none."""
     if not conditions:
         return exp.false()
-    return exp.Paren(this=paired(exp.Or, conditions))
+    return exp.Paren(this=combine_balanced(exp.Or, conditions))
 
 
 def _compares_with_both(value: Value) -> bool:
@@ -107,7 +107,7 @@ def _compares_with_both(value: Value) -> bool:
     return kind == "class" or (kind == "json" and not isinstance(value, Constant))
 
 
-def _listed(low: Lowering, e: exp.In, scope: Scope, *, mixes: bool) -> list[Value]:
+def _values_of_list(low: Lowering, e: exp.In, scope: Scope, *, mixes: bool) -> list[Value]:
     """Return the values of the list that follows IN.
 
     A list that mixes strings with numbers is JSON, unless `mixes` says that the left side can be
@@ -122,8 +122,8 @@ def _listed(low: Lowering, e: exp.In, scope: Scope, *, mixes: bool) -> list[Valu
     values = [low.value(option, scope) for option in (e.expressions if field is None else [field])]
     if field is not None and not has_list(values[0]):
         raise QueryTypeError(
-            f"IN must be followed by a list or a query, but it is {text_of(field)}. To look for an "
-            f"element, write CONTAINS({text_of(field)}, {text_of(e.this)})."
+            f"IN must be followed by a list or a query, but it is followed by {text_of(field)}. To "
+            f"look for an element, write CONTAINS({text_of(field)}, {text_of(e.this)})."
         )
     if len(values) == 1 and has_list(values[0]):
         items = items_of(values[0])
@@ -132,7 +132,8 @@ def _listed(low: Lowering, e: exp.In, scope: Scope, *, mixes: bool) -> list[Valu
         return [v if is_null_constant(v) else Sql(as_json(v, low, scope), JSON) for v in items]
     if any(map(has_list, values)):
         raise QueryTypeError(
-            f"IN takes single values or one list of values, but the query has {text_of(e)}."
+            f"IN takes single values or one list of values, but the query contains {text_of(e)}. "
+            "Write all values in one list."
         )
     return values
 
@@ -146,15 +147,16 @@ def _in_query(low: Lowering, e: exp.In, inner: exp.Query, scope: Scope) -> Value
     """
     parts = e.this.expressions if isinstance(e.this, exp.Tuple) else [e.this]
     values = [low.value(part, scope) for part in parts]
-    query, selected = low.nested(inner, scope)
+    query, selected = low.lower_query(inner, scope)
     if len(selected) != len(parts):
         raise QueryTypeError(
             f"The query after {text_of(e.this)} IN must have as many columns as there are values "
-            f"on the left, but it has {len(selected)}: {text_of(inner)}."
+            f"on the left, but it has {len(selected)}: {text_of(inner)}. Select one column for "
+            "each value."
         )
     for part, value, column in zip(parts, values, selected, strict=True):
-        if is_numpys(value) or column.kind.name == "tensor":
-            raise _tensor_error(part if is_numpys(value) else inner)
+        if needs_numpy(value) or column.kind.name == "tensor":
+            raise _tensor_error(part if needs_numpy(value) else inner)
     # DuckDB's IN follows its own rules, so each pair is first converted to the form in which `=`
     # would compare it.
     sides: list[exp.Expr] = []
@@ -162,13 +164,13 @@ def _in_query(low: Lowering, e: exp.In, inner: exp.Query, scope: Scope) -> Value
     plain: list[tuple[exp.Expr, Value]] = []
     for value, column in zip(values, selected, strict=True):
         node, kind = exp.column(column.node.name, table=_SUBQUERY), column.kind
-        value = settled(equal_beside(value, Sql(node, kind)), low, scope)
-        value, _ = with_units(low.types.refined(value), Sql(node, kind), low)
+        value = scalar_to_sql(adapt_for_equality(value, Sql(node, kind)), low, scope)
+        value, _ = with_units(low.types.refine(value), Sql(node, kind), low)
         check_bytes(value, Sql(node, kind))
         check_times_beside_json(value, Sql(node, kind))
         check_pair(value, kind_of(value), kind)
         plain.append((low.as_sql(value, scope), value))
-        if goes_as_json(value, Sql(node, kind)):
+        if compares_as_json(value, Sql(node, kind)):
             columns.append(json_key(as_json(Sql(node, kind), low, scope)))
             sides.append(json_key(as_json(value, low, scope)))
         elif kind.name == "class" and kind_of(value).names != kind.names:
@@ -217,7 +219,7 @@ def has_list(value: Value) -> TypeGuard[Constant]:
 def exists(low: Lowering, e: exp.Exists, scope: Scope) -> Value:
     """Lower EXISTS."""
     inner = e.this.this if isinstance(e.this, exp.Subquery) else e.this
-    return Sql(exp.Exists(this=low.nested(inner, scope)[0]), BOOL)
+    return Sql(exp.Exists(this=low.lower_query(inner, scope)[0]), BOOL)
 
 
 def subquery(low: Lowering, e: exp.Subquery, scope: Scope) -> Value:

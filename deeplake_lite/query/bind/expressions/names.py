@@ -9,7 +9,7 @@ from sqlglot import exp
 from deeplake_lite.errors import ColumnNotFoundError, NotFoundError, QueryError, QueryTypeError
 from deeplake_lite.query.bind.calls.catalog import catalog
 from deeplake_lite.query.bind.calls.unknown_function import unknown_function
-from deeplake_lite.query.bind.expressions.constants import of_literal
+from deeplake_lite.query.bind.expressions.constants import literal_constant
 from deeplake_lite.query.bind.expressions.subscripts import subscript
 from deeplake_lite.query.functions import REGISTRY
 from deeplake_lite.query.functions.user import OWN
@@ -53,9 +53,9 @@ def column(low: Lowering, e: exp.Column, scope: Scope) -> Value:
 
 
 def _parameter(name: str, scope: Scope) -> exp.Identifier | None:
-    """Return the parameter of a lambda that a name matches regardless of case, if it is unique."""
-    alike = [known for known in scope.parameters if known.casefold() == name.casefold()]
-    return exp.to_identifier(alike[0]) if len(alike) == 1 else None
+    """Return the only parameter of a lambda that a name matches regardless of case, or None."""
+    matches = [p for p in scope.parameters if p.casefold() == name.casefold()]
+    return exp.to_identifier(matches[0]) if len(matches) == 1 else None
 
 
 def _alias_comes_first(e: exp.Column, scope: Scope) -> bool:
@@ -96,7 +96,7 @@ def _dotted(low: Lowering, first: str, rest: list[str], e: exp.Column, scope: Sc
 
 
 def in_brackets(e: exp.Expr, scope: Scope) -> exp.Expr:
-    """Return ``column.key`` as ``column['key']``, and any other expression as it is."""
+    """Return ``column.key`` as ``column['key']``, and any other expression unchanged."""
     if not isinstance(e, exp.Column) or len(e.parts) < 2:
         return e
     parts = [part.copy() for part in e.parts]
@@ -114,7 +114,7 @@ def in_brackets(e: exp.Expr, scope: Scope) -> exp.Expr:
 
 
 def _unknown_name(e: exp.Column, scope: Scope) -> QueryError | ColumnNotFoundError:
-    """Return the error for an unknown name, with a hint if it looks like a string in quotes."""
+    """Return the error for an unknown name, with a hint if it may be a string in double quotes."""
     error = scope.unknown(e.name, None)
     if not e.this.quoted or not isinstance(error, ColumnNotFoundError):
         return error
@@ -144,14 +144,14 @@ def dot(low: Lowering, e: exp.Dot, scope: Scope) -> Value:
         name = _IN_MODULES.get(function.name.upper(), function.name.upper())
         if name not in {*REGISTRY, *OWN} and name.lower() not in catalog():
             raise unknown_function(name)
-        shown = exp.Anonymous(this=name, expressions=function.expressions)
+        call = exp.Anonymous(this=name, expressions=function.expressions)
         raise NotFoundError(
-            f"Functions are called without a module, but the query has {text_of(e)}. Write "
-            f"{text_of(shown)}."
+            f"Functions are called without a module, but the query contains {text_of(e)}. Write "
+            f"{text_of(call)}."
         )
     base = exp.column(*reversed(parts)) if is_name else e.this
-    chained = exp.Anonymous(this=function.this, expressions=[base.copy(), *function.expressions])
-    return low.value(chained, scope)
+    call = exp.Anonymous(this=function.this, expressions=[base.copy(), *function.expressions])
+    return low.value(call, scope)
 
 
 def _part(low: Lowering, value: Value, name: str, e: exp.Expr, scope: Scope) -> Value:
@@ -160,7 +160,7 @@ def _part(low: Lowering, value: Value, name: str, e: exp.Expr, scope: Scope) -> 
         return subscript(low, value, [exp.Literal.string(name)], e, scope)
     function = _ATTRIBUTES.get(name, name.upper())
     raise QueryTypeError(
-        f"Tensors have no attributes in queries, but the query has {text_of(e)}. Write "
+        f"Tensors have no attributes in queries, but the query contains {text_of(e)}. Write "
         f"{function}({value.text})."
     )
 
@@ -177,7 +177,7 @@ _ATTRIBUTES = {"T": "TRANSPOSE"}
 
 def literal(low: Lowering, e: exp.Literal, scope: Scope) -> Value:
     """Lower a number or a string."""
-    return Constant(e.this, e) if e.is_string else of_literal(e)
+    return Constant(e.this, e) if e.is_string else literal_constant(e)
 
 
 def boolean(low: Lowering, e: exp.Boolean, scope: Scope) -> Value:
@@ -193,9 +193,9 @@ def null(low: Lowering, e: exp.Null, scope: Scope) -> Value:
 def placeholder(low: Lowering, e: exp.Placeholder, scope: Scope) -> Value:
     """Return the value of ``?`` or of a named placeholder."""
     named = isinstance(e.this, str) and e.this
-    return low.params.named(e.this) if named else low.params.at(e.meta[AT])
+    return low.params.get_named(e.this) if named else low.params.get_positional(e.meta[AT])
 
 
 def parameter(low: Lowering, e: exp.Parameter, scope: Scope) -> Value:
     """Return the value of ``$name``."""
-    return low.params.named(e.this.name)
+    return low.params.get_named(e.this.name)

@@ -39,9 +39,9 @@ def call_function(
     """Return a call to a function that NumPy computes; see `Lowering.call`."""
     entry = REGISTRY[function] if isinstance(function, str) else function
     name = function if isinstance(function, str) else f"{entry.group}: {entry.name}"
-    shown = low.shown(e)
+    whole = low.short_text(e)
     # A call may have more arguments than appear in the query, for example for operators on lists.
-    texts = [low.shown(part) for part in _parts(e)] + [shown] * len(args)
+    texts = [low.short_text(part) for part in _parts(e)] + [whole] * len(args)
     tensors = [low.as_tensor(a, text) for a, text in zip(args, texts, strict=False)]
     tensors = with_types_of_nulls(tensors, [is_null_constant(a) for a in args])
     tensors = with_one_list_of_names(with_names_beside_texts(tensors))
@@ -56,7 +56,7 @@ def call_function(
         Literal_(a.value, a.type) if a.is_constant and isinstance(t.tree, Literal_) else t.tree
         for t, a in zip(tensors, arguments, strict=True)
     )
-    return Tensor(Call(name, bound, trees, tuple(sorted(options.items()))), env, shown)
+    return Tensor(Call(name, bound, trees, tuple(sorted(options.items()))), env, whole)
 
 
 def _arg(tensor: Tensor) -> Arg:

@@ -37,7 +37,7 @@ def as_tensor(value: Value, text: str, types: Types) -> Tensor:
         case Constant(constant):
             return Tensor(Literal_(*as_array(constant)), {}, text)
         case Sql():
-            node, kind = _in_64_bits(types.refined(value))
+            node, kind = _in_64_bits(types.refine(value))
             type_ = _given_type(kind)
             if _is_span(kind) or (kind == TIME and types.of(node) == "INTERVAL"):
                 # DuckDB exports an INTERVAL to Arrow in nanoseconds, which overflow at 292 years.
@@ -47,7 +47,7 @@ def as_tensor(value: Value, text: str, types: Types) -> Tensor:
 
 
 def as_column(value: Value, text: str) -> Value:
-    """Return a constant array as a tensor that is the same in each row; keep any other value.
+    """Return a constant array as a tensor that is the same in each row; return other values as is.
 
     In SQL, it would be a list of scalars with a different dtype. Aggregates and windows pick rows
     of it, so it is a `Choice` with a single option.
@@ -95,7 +95,7 @@ def _list_type(item: Kind) -> Type:
     """Return the type of a list that DuckDB computes."""
     of = Type("float64") if item.name == "any" else _given_type(item)
     is_plain = of.is_number and of.shape == () and of.classes is None
-    return of.listed(Sequence(Scalar(of.dtype)) if is_plain else None)
+    return of.as_list(Sequence(Scalar(of.dtype)) if is_plain else None)
 
 
 def _is_span(kind: Kind) -> bool:
@@ -113,7 +113,7 @@ def _given_type(kind: Kind) -> Type:
         case "class":
             return Type("int64", (), kind.htype or ClassLabel(list(kind.names)))
         case "list":
-            return _list_type(kind.of_item)
+            return _list_type(kind.item_kind)
         case "json":
             return Type("object")
         case "bytes":

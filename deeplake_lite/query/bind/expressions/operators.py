@@ -1,4 +1,7 @@
-"""Lower operators, CASE, LIKE and others: DuckDB computes scalars, NumPy values with axes."""
+"""Lower operators, CASE, LIKE and similar syntax.
+
+DuckDB computes scalars, and NumPy computes values with axes.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +17,26 @@ from sqlglot import exp
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.calls import growth
-from deeplake_lite.query.bind.expressions.comparisons import chained, compare_scalars
-from deeplake_lite.query.bind.expressions.constants import list_of, negated, null_tensor
-from deeplake_lite.query.bind.expressions.forms import in_one_form
+from deeplake_lite.query.bind.expressions.comparisons import chained_error, compare_scalars
+from deeplake_lite.query.bind.expressions.constants import list_of, negate, null_tensor
+from deeplake_lite.query.bind.expressions.forms import unify_tensors
 from deeplake_lite.query.bind.expressions.numpy_inputs import is_array
-from deeplake_lite.query.bind.expressions.rebuilt import rebuild
+from deeplake_lite.query.bind.expressions.rebuild import rebuild
 from deeplake_lite.query.bind.scalars import beside_floats
 from deeplake_lite.query.bind.scalars.agreement import (
     check_bytes,
     check_column,
     parse_fractions,
     parse_times,
-    unified,
+    unify,
 )
-from deeplake_lite.query.bind.scalars.conversions import as_json, as_part, as_text, by_name, settled
+from deeplake_lite.query.bind.scalars.conversions import (
+    as_json,
+    as_part,
+    as_text,
+    by_name,
+    scalar_to_sql,
+)
 from deeplake_lite.query.bind.scalars.exact import parse_fraction
 from deeplake_lite.query.bind.scalars.json_values import as_exact_number
 from deeplake_lite.query.bind.scalars.kinds import (
@@ -35,9 +44,9 @@ from deeplake_lite.query.bind.scalars.kinds import (
     has_axes,
     is_json,
     is_null_constant,
-    is_numpys,
     kind_of,
     kind_of_two,
+    needs_numpy,
 )
 from deeplake_lite.query.bind.scalars.moments import (
     FINE_UNITS,
@@ -94,8 +103,8 @@ def neg(low: Lowering, e: exp.Neg, scope: Scope) -> Value:
     """Lower ``-x``."""
     operand = low.value(e.this, scope)
     if isinstance(operand, Constant) and isinstance(operand.value, int | float):
-        return negated(operand)
-    if is_numpys(operand):
+        return negate(operand)
+    if needs_numpy(operand):
         return low.call("NEG", [operand], {}, e)
     _refuse_bytes(e.this, operand, e)
     node = _number(low.as_sql(operand, scope), operand, e)
@@ -106,7 +115,7 @@ def array_of(low: Lowering, e: exp.Array, scope: Scope) -> Value:
     """Lower ``[a, b]``, which is constant if all its parts are; classes become their names."""
     if e.meta.get(WORDY):
         scope.check_word("array", "ARRAY[…] makes a list", '"array"[…]', "[…] alone for a list")
-    parts = [settled(low.value(p, scope), low, scope) for p in e.expressions]
+    parts = [scalar_to_sql(low.value(p, scope), low, scope) for p in e.expressions]
     parts = parse_fractions(parse_times(parts))
     check_column(map(by_name, parts))
     parts = [as_part(p) for p in parts]
@@ -115,7 +124,7 @@ def array_of(low: Lowering, e: exp.Array, scope: Scope) -> Value:
     constants = [p for p in parts if isinstance(p, Constant)]
     if len(constants) == len(parts):
         return list_of(constants)
-    parts = [low.types.refined(p) for p in parts]
+    parts = [low.types.refine(p) for p in parts]
     parts = beside_floats.as_floats(parts, [kind_of(p) for p in parts])
     node = as_list(*(low.as_sql(p, scope) for p in parts))
     kinds = {kind_of(p) for p in parts if not is_null_constant(p)}
@@ -125,7 +134,7 @@ def array_of(low: Lowering, e: exp.Array, scope: Scope) -> Value:
     if len(kinds) > 1 and {kind.name for kind in kinds} == {"number"}:
         kinds = {REAL}
     if {kind.name for kind in kinds} == {"time"} and has_several_units:
-        return low.types.refined(Sql(node, LIST))
+        return low.types.refine(Sql(node, LIST))
     return Sql(node, Kind("list", item=kinds.pop()) if len(kinds) == 1 else LIST)
 
 
@@ -138,7 +147,7 @@ def arithmetic(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
             f"FLOOR(RANDOM() * {text_of(e.expression)}) for random whole numbers below "
             f"{text_of(e.expression)}."
         )
-    if is_numpys(left) or is_numpys(right):
+    if needs_numpy(left) or needs_numpy(right):
         return low.call(ARITHMETIC[type(e)], [left, right], {}, e)
     for part, value in ((e.this, left), (e.expression, right)):
         _refuse_bytes(part, value, e)
@@ -161,7 +170,7 @@ def arithmetic(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
             # The remainder of a division by 0 is null; DuckDB returns NaN for floats.
             node.set("expression", func("nullif", sides[1], exp.convert(0)))
     if any(kind_of(v).is_clock for v in (left, right)):  # the result may be a time of day or not
-        return low.types.refined(Sql(node))
+        return low.types.refine(Sql(node))
     return Sql(node, kind_of_two(left, right))
 
 
@@ -182,8 +191,8 @@ def _is_divisor(value: Value) -> bool:
 def _is_random_itself(e: exp.Expr, modulus: Value) -> bool:
     """Return whether ``RANDOM() % number`` is the same as ``RANDOM()``."""
     number = modulus.value if isinstance(modulus, Constant) else None
-    drawn = e.unnest()
-    is_random = isinstance(drawn, exp.Anonymous) and drawn.name.upper() == "RANDOM"
+    call = e.unnest()
+    is_random = isinstance(call, exp.Anonymous) and call.name.upper() == "RANDOM"
     return "RANDOM" not in OWN and is_random and isinstance(number, int | float) and number >= 1
 
 
@@ -282,13 +291,16 @@ _BITWISE: dict[type[exp.Expr], str] = {
 
 def overlaps(low: Lowering, e: exp.ArrayOverlaps, scope: Scope) -> Value:
     """Reject ``&&``. Raises QueryTypeError."""
-    raise QueryTypeError(f"Conditions must be connected with AND, but the query has {text_of(e)}.")
+    raise QueryTypeError(
+        f"Conditions must be connected with AND, but the query contains {text_of(e)}. Write AND "
+        "instead of &&."
+    )
 
 
 def like(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
     """Lower LIKE or ILIKE, which match the names of classes."""
     if isinstance(e.this, exp.Like | exp.ILike):
-        raise chained(e)
+        raise chained_error(e)
     pattern = low.value(e.expression, scope)
     if isinstance(pattern, Constant) and isinstance(pattern.value, str):
         _hint_at_glob(pattern.value, e)
@@ -381,9 +393,9 @@ def case(low: Lowering, e: exp.Case, scope: Scope) -> Value:
         results.append(low.value(branch.args["true"], scope))
     if e.args.get("default") is not None:
         results.append(low.value(e.args["default"], scope))
-    if any(is_array(r) or (isinstance(r, Tensor) and is_numpys(r)) for r in results):
+    if any(is_array(r) or (isinstance(r, Tensor) and needs_numpy(r)) for r in results):
         return case_of_tensors(low, tests, results, e)
-    results, kind = unified(results, low, scope)
+    results, kind = unify(results, low, scope)
     nodes = [low.as_sql(r, scope) for r in results]
     ifs = [exp.If(this=test, true=node) for test, node in zip(tests, nodes, strict=False)]
     default = nodes[-1] if len(nodes) > len(ifs) else None
@@ -397,7 +409,7 @@ def case_of_tensors(
     name, text = e.meta.get(CALL) or ("CASE", text_of(e))
     tensors = [None if is_null_constant(r) else low.as_tensor(r, text) for r in results]
     present = [t for t in tensors if t is not None]
-    aligned, type_ = in_one_form(name, present, text, low)
+    aligned, type_ = unify_tensors(name, present, text, low)
     following = iter(aligned)
     tensors = [None if t is None else next(following) for t in tensors]
     options = [null_tensor(type_, text) if t is None else t for t in tensors]

@@ -40,7 +40,7 @@ class Params:
             )
         parameters = list(tree.find_all(exp.Placeholder, exp.Parameter))
         self._values = values
-        self._places = sorted({p.meta[AT] for p in parameters if AT in p.meta})
+        self._positions = sorted({p.meta[AT] for p in parameters if AT in p.meta})
         self._names = {p.name for p in parameters} - {""}
 
     @property
@@ -49,7 +49,7 @@ class Params:
         values = self._values.values() if isinstance(self._values, Mapping) else self._values
         return sum(map(_count, values))
 
-    def named(self, name: str) -> Constant:
+    def get_named(self, name: str) -> Constant:
         """Return the value of ``$name``. Raises QueryError."""
         if not isinstance(self._values, Mapping) or name not in self._values:
             raise QueryError(
@@ -58,9 +58,9 @@ class Params:
             )
         return constant(self._values[name])
 
-    def at(self, place: int) -> Constant:
+    def get_positional(self, position: int) -> Constant:
         """Return the value of the ``?`` at a position in the text. Raises QueryError."""
-        number = self._places.index(place)
+        number = self._positions.index(position)
         if isinstance(self._values, Mapping) or number >= len(self._values):
             raise QueryError(
                 f"Every parameter needs a value, but ? number {number + 1} has none. Pass a list "
@@ -75,13 +75,14 @@ class Params:
             if spare:
                 name = str(spare[0]).encode(errors="replace").decode()
                 raise QueryError(
-                    f"A value was passed for {spare[0]!r}, but the query has no parameter ${name}."
+                    f"A value was passed for {spare[0]!r}, but the query has no parameter ${name}. "
+                    "Leave the value out."
                 )
-        count = len(self._places)
+        count = len(self._positions)
         if not isinstance(self._values, Mapping) and count < len(self._values):
             raise QueryError(
-                f"There must be one value per ?, but the query has {count} ? and "
-                f"{len(self._values)} values."
+                f"There must be one value per ?, but the number of ? is {count}, and the number of "
+                f"values is {len(self._values)}. Leave out the extra values."
             )
 
 

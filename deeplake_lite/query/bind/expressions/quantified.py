@@ -14,10 +14,15 @@ from sqlglot import exp
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.scalars import beside_floats
 from deeplake_lite.query.bind.scalars.agreement import agree
-from deeplake_lite.query.bind.scalars.conversions import as_json, by_name, check_ordered, settled
-from deeplake_lite.query.bind.scalars.exact import beside_integers
+from deeplake_lite.query.bind.scalars.conversions import (
+    as_json,
+    by_name,
+    check_ordered,
+    scalar_to_sql,
+)
+from deeplake_lite.query.bind.scalars.exact import adapt_to_integers
 from deeplake_lite.query.bind.scalars.json_values import is_number, is_of_type, json_key, json_order
-from deeplake_lite.query.bind.scalars.kinds import goes_as_json, is_json, kind_of
+from deeplake_lite.query.bind.scalars.kinds import compares_as_json, is_json, kind_of
 from deeplake_lite.query.bind.scalars.moments import differ_in_unit, nanoseconds_of, with_units
 from deeplake_lite.query.bind.scalars.nan import is_nan, is_null
 from deeplake_lite.query.parse.dialect import text_of
@@ -29,7 +34,7 @@ if TYPE_CHECKING:
     from deeplake_lite.query.bind.scope import Scope
 
 
-def quantified(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
+def lower_quantifier(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
     """Lower ANY or ALL of a subquery on the right side of a comparison.
 
     Raises
@@ -38,11 +43,11 @@ def quantified(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
         For a subquery with several columns, or with tensors.
     """
     inner = e.this.this if isinstance(e.this, exp.Subquery) else e.this
-    query, columns = low.nested(inner, scope)
+    query, columns = low.lower_query(inner, scope)
     if len(columns) != 1 or columns[0].kind.name == "tensor":
         raise QueryTypeError(
             f"{e.key.upper()} needs a subquery that returns one column of single values, but the "
-            f"subquery is {text_of(inner)}."
+            f"subquery is {text_of(inner)}. Select one column that is not a tensor."
         )
     return Sql(type(e)(this=exp.Subquery(this=query)), columns[0].kind)
 
@@ -67,8 +72,8 @@ def compare_with_each(
         other = Sql(_OPPOSITES[quantifier](this=right.node.this.copy()), right.kind)
         return exp.not_(exp.paren(compare_with_each(exp.EQ, left, other, low, scope)))
     column = Sql(exp.column(query.expressions[0].alias_or_name, table=_SUBQUERY), right.kind)
-    kind, left, _ = beside_integers(kind, left, column)
-    left, _ = with_units(settled(left, low, scope), column, low)
+    kind, left, _ = adapt_to_integers(kind, left, column)
+    left, _ = with_units(scalar_to_sql(left, low, scope), column, low)
     node, value = _comparable_sides(kind, left, column, low, scope)
     values = select_from([value.copy()], query.copy(), _SUBQUERY)
     comparison = kind(this=node, expression=quantifier(this=exp.Subquery(this=values)))
@@ -113,7 +118,7 @@ def _comparable_sides(
 ) -> tuple[exp.Expr, exp.Expr]:
     """Return the SQL of both sides, converted so that DuckDB compares them correctly."""
     sides = agree(left, column), agree(column, left)
-    if goes_as_json(left, column):
+    if compares_as_json(left, column):
         nodes = as_json(left, low, scope), as_json(column, low, scope)
         if kind is exp.EQ:
             return json_key(nodes[0]), json_key(nodes[1])

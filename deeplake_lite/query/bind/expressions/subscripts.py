@@ -12,7 +12,7 @@ from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.expressions.forms import as_truths
 from deeplake_lite.query.bind.scalars.agreement import agree
 from deeplake_lite.query.bind.scalars.bytes_values import byte_at, bytes_slice
-from deeplake_lite.query.bind.scalars.conversions import as_part, settled
+from deeplake_lite.query.bind.scalars.conversions import as_part, scalar_to_sql
 from deeplake_lite.query.bind.scalars.json_values import json_slice, path_of_key
 from deeplake_lite.query.bind.scalars.kinds import WORDS, has_axes, kind_of
 from deeplake_lite.query.bind.scalars.structs import check_sought, kind_of_part
@@ -88,7 +88,7 @@ def subscript(
     if len(items) != 1 or isinstance(items[0], Dots):
         raise QueryTypeError(
             f"{text_of(e.this)} is not a tensor, so it takes one index, but it has {len(items)}: "
-            f"{text_of(e)}."
+            f"{text_of(e)}. Write one pair of brackets for each index, as in x[0][1]."
         )
     node, item = low.as_sql(base, scope), items[0]
     kind = kind_of(base)
@@ -105,7 +105,7 @@ def subscript(
         if item.args.get("step") is not None:
             raise QueryTypeError(
                 "A slice of a string or a list must be start:stop, without a step, but it is "
-                f"{text_of(e)}."
+                f"{text_of(e)}. Leave out the step."
             )
         for end in ends:
             _check_position(end, text_of(e))
@@ -123,7 +123,7 @@ def subscript(
     if isinstance(at, Constant) and isinstance(at.value, str):
         if kind.name in _WITHOUT_KEYS:
             raise QueryTypeError(
-                f"Only JSON values have keys, but {text_of(e)} takes a key of "
+                f"Only JSON values, structs and maps have keys, but {text_of(e)} takes a key of "
                 f"{_WITHOUT_KEYS[kind.name]}."
             )
         return Sql(func("struct_extract", node, at.node.copy()), kind_of_part(kind, at.value))
@@ -131,7 +131,7 @@ def subscript(
     position = position_of(low, at, scope, 1)
     if kind.name == "bytes":
         return Sql(byte_at(node, position), NUMBER)
-    item_kind = TEXT if kind.name == "text" else kind.of_item
+    item_kind = TEXT if kind.name == "text" else kind.item_kind
     return Sql(func("array_extract", node, position), item_kind)
 
 
@@ -163,7 +163,7 @@ def _kind_of_clocks(value: Constant) -> Kind | None:
         return CLOCK if kind_of(value).is_clock else None
     kinds = {_kind_of_clocks(item) for item in value.items if _has_values(item)}
     inner = kinds.pop() if len(kinds) == 1 else None
-    return None if inner is None else inner.listed
+    return None if inner is None else inner.as_list
 
 
 def _has_values(value: Constant) -> bool:
@@ -184,11 +184,13 @@ def _holds_strings_or_times(value: Constant) -> bool:
 def _map_value(low: Lowering, node: exp.Expr, kind: Kind, at: Value, scope: Scope) -> Sql:
     """Return the value of a key in a map, or null if the map does not have the key."""
     assert kind.key is not None
-    at = low.types.refined(at)
+    at = low.types.refine(at)
     check_sought(kind.key, at)
-    key = low.as_sql(as_part(agree(settled(at, low, scope), Sql(exp.null(), kind.key))), scope)
+    key = low.as_sql(
+        as_part(agree(scalar_to_sql(at, low, scope), Sql(exp.null(), kind.key))), scope
+    )
     values = kind.parts[1][1] if len(kind.parts) == 2 else ANY
-    return Sql(func("map_extract_value", node, key), values.of_item)
+    return Sql(func("map_extract_value", node, key), values.item_kind)
 
 
 _WITHOUT_KEYS = {
@@ -354,17 +356,18 @@ def _index_error(index: str, text: str) -> QueryTypeError:
 def _indexed_type(base: Tensor, items: list[Any], text: str) -> Type:
     """Return the type of an indexed tensor. Raises QueryTypeError for too many indices."""
     meaning = base.type.meaning
-    if base.type.shape is None or any(_takes(item) is None for item in items):
-        return Type(base.type.dtype, None, meaning if _all_slices(items) else None)
+    if base.type.shape is None or any(_count_axes(item) is None for item in items):
+        return Type(base.type.dtype, None, meaning if _are_slices(items) else None)
     whole = base.type.shape
-    count = sum(_takes(item) or 0 for item in items)
+    count = sum(_count_axes(item) or 0 for item in items)
     if any(_is_shapeless(item) for item in items):
         return Type(base.type.dtype, None)
     if items.count(...) > 1:
         raise QueryTypeError(f"An index may contain at most one `...`, but it is {text}.")
     if count > len(whole):
         raise QueryTypeError(
-            f"{text} has {count} indices, but {base.text} has {len(whole)} axes: {base.type}."
+            f"There must be at most one index per axis, but {text} has {count}, and {base.text} is "
+            f"{base.type}."
         )
     fill = [(None, None, None)] * (len(whole) - count)
     at = items.index(...) if ... in items else len(items)
@@ -378,7 +381,7 @@ def _is_shapeless(item: object) -> bool:
     return item is not None and hasattr(item, "type") and item.type.shape is None
 
 
-def _takes(item: Any) -> int | None:
+def _count_axes(item: Any) -> int | None:
     """Return the number of axes that an index consumes; None for a mask of unknown shape."""
     if item is None or item is ...:
         return 0
@@ -389,29 +392,29 @@ def _takes(item: Any) -> int | None:
 def _indexed_shape(base: Tensor, items: list[Any], text: str) -> tuple[int | None, ...]:
     """Return the shape of a tensor that is indexed on all axes, following the rules of NumPy.
 
-    Integers and index arrays are broadcast together. If they are adjacent, the resulting axes take
-    their place; otherwise, the resulting axes come first. See
+    Integers and index arrays are broadcast together. If they are adjacent, the resulting axes
+    replace them; otherwise, the resulting axes come first. See
     https://numpy.org/doc/stable/user/basics.indexing.html#combining-advanced-and-basic-indexing.
     """
     sizes = iter(base.type.shape or ())
     out: list[int | None] = []
-    places, shapes = [], []
+    positions, shapes = [], []
     for number, item in enumerate(items):
         if item is None:
             out.append(1)
         elif isinstance(item, tuple):
-            out.append(_sliced(item, next(sizes)))
+            out.append(_sliced_size(item, next(sizes)))
         else:
-            taken = [next(sizes) for _ in range(_takes(item) or 0)]
+            taken = [next(sizes) for _ in range(_count_axes(item) or 0)]
             is_mask = item.type.dtype == "bool"
             if isinstance(item, Literal_) and not is_mask:
                 _check_inside(base, item, taken[0], text)
-            places.append((number, len(out)))
+            positions.append((number, len(out)))
             shapes.append((None,) if is_mask else tuple(item.type.shape))
     if not any(shapes):
         return tuple(out)
-    together = places[-1][0] - places[0][0] == len(places) - 1
-    at = places[0][1] if together else 0
+    are_adjacent = positions[-1][0] - positions[0][0] == len(positions) - 1
+    at = positions[0][1] if are_adjacent else 0
     return (*out[:at], *_broadcast(shapes), *out[at:])
 
 
@@ -420,13 +423,13 @@ def _check_inside(base: Tensor, item: Literal_, size: int | None, text: str) -> 
     for index in np.ravel(item.value).tolist():
         if size is not None and not -size <= index < size:
             raise QueryTypeError(
-                f"In {text}, index {index} is out of range for an axis of {size} elements. "
+                f"In {text}, index {index} is out of range for an axis of length {size}. "
                 f"{base.text} is {base.type}."
             )
 
 
 def _broadcast(shapes: list[tuple[int | None, ...]]) -> tuple[int | None, ...]:
-    """Return the shape that several index arrays are broadcast to.
+    """Return the shape to which several index arrays are broadcast.
 
     >>> _broadcast([(2, 1), (), (None, 3)])
     (2, 3)
@@ -439,7 +442,7 @@ def _broadcast(shapes: list[tuple[int | None, ...]]) -> tuple[int | None, ...]:
     )
 
 
-def _all_slices(items: list[Any]) -> bool:
+def _are_slices(items: list[Any]) -> bool:
     return all(isinstance(item, tuple) or item is ... for item in items)
 
 
@@ -455,7 +458,7 @@ def _keeps_meaning(base: Tensor, items: list[Any], shape: tuple[int | None, ...]
     if base.type.list_of is not None:
         return _takes_items(items)
     last = items[-1] if items else None
-    is_whole = isinstance(last, tuple) and _sliced(last, 4) == 4 and not _turns(last)
+    is_whole = isinstance(last, tuple) and _sliced_size(last, 4) == 4 and not _is_reversed(last)
     return is_whole and (len(shape) == base.type.ndim or base.type.box_format is not None)
 
 
@@ -466,12 +469,12 @@ def _takes_items(items: list[Any]) -> bool:
     return is_part and all(isinstance(i, tuple) and set(i) == {None} for i in rest)
 
 
-def _turns(item: tuple[Any, ...]) -> bool:
+def _is_reversed(item: tuple[Any, ...]) -> bool:
     """Return whether a slice has a negative step."""
     return item[2] is not None and int(item[2].value) < 0
 
 
-def _sliced(item: tuple[Any, ...], size: int | None) -> int | None:
+def _sliced_size(item: tuple[Any, ...], size: int | None) -> int | None:
     """Return the size of a sliced axis, or None if it is unknown."""
     if size is None or not all(isinstance(p, Literal_ | None) for p in item):
         return None

@@ -69,17 +69,17 @@ class Types:
         self._parameters: dict[str, str] = {}
         """Types of lambda parameters, by their names in the SQL for DuckDB."""
 
-    def note(self, table: str, column: str, dtype: str) -> None:
+    def record(self, table: str, column: str, dtype: str) -> None:
         """Record the dtype of a column of a table in FROM."""
         self._columns[table, column] = sql_type(dtype)
 
-    def note_parameter(self, name: str, kind: Kind) -> None:
+    def record_parameter(self, name: str, kind: Kind) -> None:
         """Record the DuckDB type of a lambda's parameter, if its kind determines the type."""
         self._parameters.pop(name, None)
         if type_ := _type_of(kind):
             self._parameters[name] = type_
 
-    def note_query(self, table: str, query: exp.Expr) -> None:
+    def record_query(self, table: str, query: exp.Expr) -> None:
         """Record the expressions that a query in FROM selects."""
         selected = self._selected_expressions(query)
         self._queries[table] = list(selected)
@@ -100,7 +100,7 @@ class Types:
                 self._selected_expressions(query.expression),
             )
             pairs = zip(*(side.items() for side in sides), strict=False)
-            return {name: _either(a, b) for (name, a), (_, b) in pairs}
+            return {name: _union_of(a, b) for (name, a), (_, b) in pairs}
         if not isinstance(query, exp.Select):
             return {}
         from_ = query.args.get("from_")
@@ -127,7 +127,7 @@ class Types:
                 selected[item.name] = _substitute(item, between)
         return selected
 
-    def refined(self, value: Value) -> Value:
+    def refine(self, value: Value) -> Value:
         """Return a value with the kind that DuckDB reports, if that is more precise."""
         if not isinstance(value, Sql) or not _is_open(value.kind):
             return value
@@ -135,7 +135,7 @@ class Types:
         kind = None if type_ is None else _kind_of_type(type_)
         if kind is None:
             return value
-        if kind.name == value.kind.name == "number":  # keep `real`, which tells if NaN can occur
+        if kind.name == value.kind.name == "number":  # keep `real`: whether NaN can occur
             return replace(value, kind=replace(value.kind, dtype=kind.dtype))
         return replace(value, kind=kind)
 
@@ -191,7 +191,7 @@ def _type_of(kind: Kind) -> str:
     ('BIGINT[]', '')
     """
     if kind.name == "list":
-        item = _type_of(kind.of_item)
+        item = _type_of(kind.item_kind)
         return f"{item}[]" if item else ""
     if kind.parts and all(name for name, _ in kind.parts):
         parts = [(name, _type_of(part)) for name, part in kind.parts]
@@ -213,7 +213,7 @@ def _substitute(e: exp.Expr, queries: Mapping[str, Mapping[str, exp.Expr]]) -> e
     return whole
 
 
-def _either(a: exp.Expr, b: exp.Expr) -> exp.Expr:
+def _union_of(a: exp.Expr, b: exp.Expr) -> exp.Expr:
     """Return an expression that has the type of a UNION of two expressions."""
     sides = [exp.Select(expressions=[exp.alias_(side.copy(), "c")]) for side in (a, b)]
     return exp.Subquery(this=exp.Union(this=sides[0], expression=sides[1], distinct=False))

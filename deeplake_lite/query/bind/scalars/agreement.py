@@ -1,4 +1,4 @@
-"""Check which scalars can be compared or share a column, and convert them to one form."""
+"""Check which scalars can be compared or share a column, and convert them to the same form."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from deeplake_lite.query.bind.scalars.conversions import (
     as_text,
     by_name,
     class_name,
-    settled,
+    scalar_to_sql,
 )
 from deeplake_lite.query.bind.scalars.exact import parse_fraction, parse_number
 from deeplake_lite.query.bind.scalars.kinds import (
@@ -69,8 +69,8 @@ def agree(value: Value, other: Value) -> Value:
     if isinstance(value, Constant) and isinstance(value.value, dict):
         if theirs.name not in ("json", "any"):
             raise QueryTypeError(
-                f"A dict can be compared only with JSON, but {_described(value)} is compared with "
-                f"{WORDS[theirs.name]}."
+                f"A dict can be compared only with JSON, but {_describe(value)} is compared with "
+                f"{WORDS[theirs.name]}. Pass a single value instead of a dict."
             )
         return value
     if theirs.name == "class" and isinstance(value, Constant) and isinstance(value.value, str):
@@ -140,7 +140,7 @@ def check_bytes(value: Value, other: Value) -> None:
         theirs = kind_of(beside).name
         if kind_of(side).name == "bytes" and theirs not in ("bytes", "any"):
             raise QueryTypeError(
-                f"{_described(side)} contains bytes, which can be combined only with bytes, but "
+                f"{_describe(side)} contains bytes, which can be combined only with bytes, but "
                 f"the other side is {WORDS[theirs]}. Pass bytes as a parameter, or write "
                 "ENCODE('text')."
             )
@@ -181,7 +181,7 @@ def _check_text(value: Value, other: Value) -> None:
     if isinstance(value, Constant) or kind_of(value).name != "text" or theirs not in _NOT_TEXT:
         return
     raise QueryTypeError(
-        f"{_described(value)} is a string, which can be compared only with strings, but the other "
+        f"{_describe(value)} is a string, which can be compared only with strings, but the other "
         f"side is {WORDS[theirs]}. Convert one of them: CAST(x AS TEXT), or CAST(x AS "
         f"{_NOT_TEXT[theirs]})."
     )
@@ -199,7 +199,7 @@ def check_times_beside_json(value: Value, other: Value) -> None:
     QueryTypeError
         For such a comparison, including parts of lists and structs.
     """
-    for mine, theirs in _places_of_both(kind_of(value), kind_of(other)):
+    for mine, theirs in _matching_kinds(kind_of(value), kind_of(other)):
         if {mine.name, theirs.name} == {"time", "json"}:
             time = mine if mine.name == "time" else theirs
             type_ = "INTERVAL" if time.time_dtype.startswith("timedelta64") else "TIMESTAMP"
@@ -209,11 +209,11 @@ def check_times_beside_json(value: Value, other: Value) -> None:
             )
 
 
-def _places_of_both(mine: Kind, theirs: Kind) -> Iterator[tuple[Kind, Kind]]:
-    """Yield two kinds, and the pairs of kinds that their corresponding parts have."""
+def _matching_kinds(mine: Kind, theirs: Kind) -> Iterator[tuple[Kind, Kind]]:
+    """Yield two kinds, and then the pairs of kinds of their corresponding parts, at any depth."""
     yield mine, theirs
-    for pair in _parts_of_both(mine, theirs):
-        yield from _places_of_both(*pair)
+    for pair in _matching_parts(mine, theirs):
+        yield from _matching_kinds(*pair)
 
 
 WITHOUT_NAMES = (
@@ -249,10 +249,10 @@ def check_pair(value: Value, mine: Kind, theirs: Kind) -> None:
         other = "a boolean" if mine.name == "class" else "a class"
         raise QueryTypeError(
             "Classes can be compared with true and false only if the column has exactly two "
-            f"classes, but {_described(value)} is compared with {other}. Compare classes with "
+            f"classes, but {_describe(value)} is compared with {other}. Compare classes with "
             "their names, or with their numbers, which start at 0."
         )
-    for pair in _parts_of_both(mine, theirs):
+    for pair in _matching_parts(mine, theirs):
         _check_parts(*pair)
     items = [kind.item.name for kind in (mine, theirs) if kind.item is not None]
     if len(items) == 2 and (items[0] == "json") != (items[1] == "json") and "any" not in items:
@@ -261,19 +261,19 @@ def check_pair(value: Value, mine: Kind, theirs: Kind) -> None:
             "values of another kind. Convert them to JSON: [TO_JSON(x)]."
         )
     units = [unit_of_months(kind) for kind in (mine, theirs)]
-    known = mine.htype is not None and theirs.htype is not None
-    if units[0] != units[1] and mine.name == theirs.name == "time" and known:
+    are_columns = mine.htype is not None and theirs.htype is not None
+    if units[0] != units[1] and mine.name == theirs.name == "time" and are_columns:
         raise QueryTypeError(
             "Durations in months or years can be combined only with durations in the same unit, "
-            f"but {_described(value)} is combined with a time in another unit. Use one unit for "
+            f"but {_describe(value)} is combined with a time in another unit. Use one unit for "
             "both, or compare counts: CAST(x AS BIGINT)."
         )
 
 
-def _parts_of_both(mine: Kind, theirs: Kind) -> list[tuple[Kind, Kind]]:
+def _matching_parts(mine: Kind, theirs: Kind) -> list[tuple[Kind, Kind]]:
     """Return the pairs of kinds of corresponding parts in two lists or structs."""
     if mine.name == theirs.name == "list":
-        return [(mine.of_item, theirs.of_item)]
+        return [(mine.item_kind, theirs.item_kind)]
     if not mine.parts or not theirs.parts:
         return []
     named = dict(theirs.parts)
@@ -308,11 +308,11 @@ def _check_parts(mine: Kind, theirs: Kind) -> None:
             "side to compare them with the floats on the other. CAST this part, as in [CAST(x AS "
             "DOUBLE)]."
         )
-    for pair in _parts_of_both(mine, theirs):
+    for pair in _matching_parts(mine, theirs):
         _check_parts(*pair)
 
 
-def _described(value: Value) -> str:
+def _describe(value: Value) -> str:
     """Return a description of a value for messages: its column, or the constant itself."""
     if isinstance(value, Constant):
         return f"{brief(value.value)}"
@@ -330,7 +330,7 @@ def class_number(name: str, kind: Kind) -> int:
         raise QueryTypeError(f"A class {error.args[0]}") from error
 
 
-def unified(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Value], Kind]:
+def unify(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Value], Kind]:
     """Convert values so that they fit in one column, and return them with the column's kind.
 
     Classes that share one list of names stay numbers, even if a constant name is mixed in; other
@@ -342,21 +342,21 @@ def unified(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Valu
         If the values do not fit in one column.
     """
     check_column(values)
-    values = parse_fractions(parse_times([settled(v, low, scope) for v in values]))
+    values = parse_fractions(parse_times([scalar_to_sql(v, low, scope) for v in values]))
     kinds = [kind_of(v) for v in values if not is_null_constant(v)]
     if len({k.names for k in kinds if k.name == "list"}) > 1:
         return [by_name(v) for v in values], Kind("list", item=TEXT)
     classes = {k.names for k in kinds if k.name == "class"}
     if len(classes) == 1:
         [names] = classes
-        known = {*names}
-        if all(k.name == "class" or _names_class(v, known) for v, k in _with_kinds(values)):
+        labels = {*names}
+        if all(k.name == "class" or _names_class(v, labels) for v, k in _with_kinds(values)):
             numbers = Kind("class", names=names)
             return [agree(v, Sql(exp.null(), numbers)) for v in values], numbers
     present = [v for v in values if not is_null_constant(v)]
     if any(map(lists_json, kinds)) and all(map(_is_list, present)):
         listed = [v if is_null_constant(v) else as_list_of_json(v, low, scope) for v in values]
-        return listed, JSON.listed
+        return listed, JSON.as_list
     if any(k.name == "json" for k in kinds) or mixes_json(*kinds):
         return [
             v if is_null_constant(v) else Sql(as_json(v, low, scope), JSON) for v in values
@@ -365,9 +365,9 @@ def unified(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Valu
         return [
             v if is_null_constant(v) else Sql(as_text(v, low, scope), TEXT) for v in values
         ], TEXT
-    values = [low.types.refined(v) for v in values]
+    values = [low.types.refine(v) for v in values]
     values = beside_floats.as_floats(values, [kind_of(v) for v in values])
-    kind = reduce(Kind.beside, kinds, ANY)
+    kind = reduce(Kind.combine, kinds, ANY)
     if kind.real and kind.name != "list" and not kind.parts:
         kind = replace(REAL, htype=kind.htype)
     return values, kind if kind.is_clock else replace(kind, dtype="")

@@ -17,7 +17,7 @@ from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.expressions.constants import MOST, items_of
 from deeplake_lite.query.bind.expressions.types import HUGE
 from deeplake_lite.query.bind.scalars.exact import MIRRORED
-from deeplake_lite.query.parse.duckdb_nodes import ITEM, as_list, each, func, raises
+from deeplake_lite.query.parse.duckdb_nodes import ITEM, as_list, build_error, each, func
 from deeplake_lite.query.values import NUMBER, REAL, Constant, Kind, Sql, Value
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ _ROUNDED = (
 def as_floats(values: Sequence[Value], kinds: Sequence[Kind]) -> list[Value]:
     """Convert numbers, or lists of numbers, to a float type without rounding them.
 
-    Values that need no conversion are returned as they are.
+    Values that need no conversion are returned unchanged.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def _flat_items(value: Value, kind: Kind) -> list[tuple[Value, Kind]]:
     if isinstance(value, Constant) and isinstance(value.value, list):
         return [(item, NUMBER) for item in items_of(value)]
     if isinstance(value, Sql) and kind.name == "list":
-        item = kind.item or kind.of_item
+        item = kind.item or kind.item_kind
         return [(Sql(ITEM.copy(), item), item)]
     return [(value, kind)]
 
@@ -157,9 +157,9 @@ def _flat_items(value: Value, kind: Kind) -> list[tuple[Value, Kind]]:
 def _replace_items(value: Value, kind: Kind, items: Sequence[Value]) -> Value:
     """Return a list with the given items; if the value is not a list, return the single item."""
     if isinstance(value, Constant) and isinstance(value.value, list):
-        return Sql(as_list(*(_node(item) for item in items)), REAL.listed) if items else value
+        return Sql(as_list(*(_node(item) for item in items)), REAL.as_list) if items else value
     if isinstance(value, Sql) and kind.name == "list":
-        return Sql(each(value.node.copy(), _node(items[0])), REAL.listed)
+        return Sql(each(value.node.copy(), _node(items[0])), REAL.as_list)
     return items[0]
 
 
@@ -203,6 +203,6 @@ def _convert_to_float(value: Value, kind: Kind, *, wide: bool) -> Value:
     node = _double(value.node)
     if _is_integer(dtype) and dtype not in _OF_DOUBLES:
         is_rounded = exp.NEQ(this=_whole(value.node), expression=_whole(node))
-        ifs = [exp.If(this=is_rounded, true=raises(_ROUNDED.format("an integer")))]
+        ifs = [exp.If(this=is_rounded, true=build_error(_ROUNDED.format("an integer")))]
         node = exp.Case(ifs=ifs, default=node)
     return Sql(node, replace(kind, htype=None, dtype="", real=kind.real or _is_float(dtype)))

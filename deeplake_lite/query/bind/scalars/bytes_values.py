@@ -33,19 +33,19 @@ def bytes_contain(node: exp.Expr, part: exp.Expr) -> exp.Expr:
 
 def _first(position: exp.Expr) -> exp.Expr:
     """Return the position of a byte's first digit: 2 * p - 1, or 2 * p from the end."""
-    return _place(position, lambda p: 2 * p - 1, lambda p: 2 * p)
+    return _digit_position(position, lambda p: 2 * p - 1, lambda p: 2 * p)
 
 
 def _last(position: exp.Expr) -> exp.Expr:
     """Return the position of a byte's last digit: 2 * p, or 2 * p + 1 from the end."""
-    return _place(position, lambda p: 2 * p, lambda p: 2 * p + 1)
+    return _digit_position(position, lambda p: 2 * p, lambda p: 2 * p + 1)
 
 
-def _place(
+def _digit_position(
     position: exp.Expr,
-    ahead: Callable[[exp.Expr], exp.Expr],
+    from_start: Callable[[exp.Expr], exp.Expr],
     from_end: Callable[[exp.Expr], exp.Expr],
 ) -> exp.Expr:
     one = exp.paren(position.copy())
-    counted = exp.If(this=one >= 0, true=ahead(one.copy()))
-    return exp.Case(ifs=[counted], default=from_end(one.copy()))
+    branch = exp.If(this=one >= 0, true=from_start(one.copy()))
+    return exp.Case(ifs=[branch], default=from_end(one.copy()))

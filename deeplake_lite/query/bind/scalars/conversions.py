@@ -11,7 +11,7 @@ from sqlglot import exp
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.expressions.constants import items_of
 from deeplake_lite.query.bind.scalars.json_values import json_key, json_order, json_text
-from deeplake_lite.query.bind.scalars.kinds import is_json, is_numpys, kind_of, lists_json
+from deeplake_lite.query.bind.scalars.kinds import is_json, kind_of, lists_json, needs_numpy
 from deeplake_lite.query.database.convert import json_document
 from deeplake_lite.query.parse.duckdb_nodes import ITEM, as_list, each, func
 from deeplake_lite.query.values import JSON, TEXT, Constant, Kind, Sql, Tensor, Value
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from deeplake_lite.query.bind.scope import Scope
 
 
-def settled(value: Value, low: Lowering, scope: Scope) -> Value:
+def scalar_to_sql(value: Value, low: Lowering, scope: Scope) -> Value:
     """Convert a scalar that NumPy computes to SQL, so that it is treated like other scalars."""
-    if isinstance(value, Tensor) and not is_numpys(value):
+    if isinstance(value, Tensor) and not needs_numpy(value):
         node = low.as_sql(value, scope)
         return Sql(exp.cast(node, "DATE") if is_day(value) else node, kind_of(value))
     return value
@@ -33,7 +33,7 @@ def as_text(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
     """Return a scalar as SQL text: classes as names, JSON as strings, and dates without a time."""
     if is_day(value):
         return exp.cast(low.as_sql(value, scope), "DATE")
-    value = settled(value, low, scope)
+    value = scalar_to_sql(value, low, scope)
     if isinstance(value, Sql) and value.kind.name == "class":
         return class_name(value.node, value.kind.names)
     if isinstance(value, Sql) and value.kind.name == "list":
@@ -127,16 +127,16 @@ def as_list_of_json(value: Value, low: Lowering, scope: Scope) -> Value:
     if isinstance(value, Constant):
         parts = [as_part(Sql(as_json(item, low, scope), JSON)) for item in items_of(value)]
         node: exp.Expr = as_list(*(low.as_sql(part, scope) for part in parts))
-        return Sql(node, JSON.listed)
+        return Sql(node, JSON.as_list)
     named = as_part(value)
     if lists_json(kind_of(named)):
         return named
-    item = as_part(Sql(as_json(Sql(ITEM.copy(), kind_of(named).of_item), low, scope), JSON))
-    return Sql(each(low.as_sql(named, scope), low.as_sql(item, scope)), JSON.listed)
+    item = as_part(Sql(as_json(Sql(ITEM.copy(), kind_of(named).item_kind), low, scope), JSON))
+    return Sql(each(low.as_sql(named, scope), low.as_sql(item, scope)), JSON.as_list)
 
 
 def by_name(value: Value) -> Value:
-    """Convert a class, or a list of classes, to names; return anything else as it is."""
+    """Convert a class, or a list of classes, to names; return other values unchanged."""
     if not isinstance(value, Sql) or not value.kind.names:
         return value
     if value.kind.name == "list":

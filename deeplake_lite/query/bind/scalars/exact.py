@@ -71,7 +71,7 @@ def number_of(value: Value) -> Decimal | None:
     return None
 
 
-def beside_integers(
+def adapt_to_integers(
     kind: type[exp.Expr], left: Value, right: Value
 ) -> tuple[type[exp.Expr], Value, Value]:
     """Replace a constant that is compared with integers by an integer with the same results.
@@ -84,14 +84,14 @@ def beside_integers(
         The comparison, which may differ from `kind`, and both sides.
     """
     if isinstance(right, Constant):
-        kind, right = _beside(kind, left, right)
+        kind, right = _adapt(kind, left, right)
     elif isinstance(left, Constant):
-        mirrored, left = _beside(MIRRORED[kind], right, left)
+        mirrored, left = _adapt(MIRRORED[kind], right, left)
         kind = MIRRORED[mirrored]
     return kind, left, right
 
 
-def _beside(
+def _adapt(
     kind: type[exp.Expr], value: Value, constant_: Constant
 ) -> tuple[type[exp.Expr], Constant]:
     number, span = number_of(constant_), _integers(value, constant_)
@@ -102,11 +102,11 @@ def _beside(
     if (rounded := _nearest(number, constant_, value)) is not None:
         return kind, rounded
     if number.copy_abs() > _HELD.get(_dtype_of(value), math.inf):
-        return beside_floats(kind, number)
+        return adapt_to_floats(kind, number)
     is_tensor = isinstance(value, Tensor) and value.type.is_number
     if is_tensor or (isinstance(value, Sql) and value.kind.name == "number"):
         most = np.iinfo(np.int64).max if is_tensor else MOST
-        return (kind, constant_) if number.copy_abs() <= most else beside_floats(kind, number)
+        return (kind, constant_) if number.copy_abs() <= most else adapt_to_floats(kind, number)
     return kind, constant_
 
 
@@ -150,7 +150,7 @@ def _has_axes(value: Value) -> bool:
 def _bound(
     kind: type[exp.Expr], number: Decimal, least: int, most: int
 ) -> tuple[type[exp.Expr], Constant]:
-    """Return an equivalent comparison with an integer, for integers from `least` to `most`.
+    """Return an equivalent comparison of integers from `least` to `most` with an integer.
 
     >>> kind, bound = _bound(exp.LT, Decimal("2.5"), 0, 255)
     >>> kind.__name__, bound.value
@@ -176,19 +176,21 @@ def _equal(number: Decimal, least: int, most: int) -> Constant:
     return constant(math.floor(number) if is_integer else NO_INTEGER)
 
 
-def beside_huge_integers(kind: type[exp.Expr], number: Decimal) -> tuple[type[exp.Expr], Constant]:
-    """Return an equivalent comparison with an integer, for 128-bit integers."""
+def adapt_to_huge_integers(
+    kind: type[exp.Expr], number: Decimal
+) -> tuple[type[exp.Expr], Constant]:
+    """Return an equivalent comparison of 128-bit integers with an integer."""
     kind, bound = _bound(kind, number, -MOST, MOST)
     return (exp.LT, constant(-MOST)) if bound.value == NO_INTEGER else (kind, bound)
 
 
-def beside_floats(kind: type[exp.Expr], number: Decimal) -> tuple[type[exp.Expr], Constant]:
-    """Return an equivalent comparison with a float, for floats.
+def adapt_to_floats(kind: type[exp.Expr], number: Decimal) -> tuple[type[exp.Expr], Constant]:
+    """Return an equivalent comparison of floats with a float.
 
     A number that equals no float lies between two floats, the upper of which may be infinity.
     Numbers below 2**53, such as 0.1, stand for the nearest float.
 
-    >>> kind, bound = beside_floats(exp.LT, Decimal(2**53 + 1))
+    >>> kind, bound = adapt_to_floats(exp.LT, Decimal(2**53 + 1))
     >>> kind.__name__, bound.value
     ('LTE', 9007199254740992.0)
     """
@@ -212,12 +214,12 @@ def _as_double(value: float) -> Constant:
     return Constant(value, exp.cast(exp.Literal.string(str(value)), "DOUBLE"))
 
 
-def equal_beside(constant_: Value, value: Value) -> Value:
+def adapt_for_equality(constant_: Value, value: Value) -> Value:
     """Replace a constant that is tested for equality with integers by an equal integer.
 
     In a comparison with floats, a number that equals no float becomes an integer that equals no
-    float either and is compared exactly, or NaN if the other side is a tensor. Anything else is
-    returned as it is.
+    float either and is compared exactly, or NaN if the other side is a tensor. Other values are
+    returned unchanged.
     """
     number = number_of(constant_)
     if number is None or not isinstance(constant_, Constant):
@@ -258,7 +260,7 @@ def _integers(value: Value, constant_: Constant) -> tuple[int, int] | None:
 
 
 def parse_fraction(value: Value) -> Value:
-    """Convert a string with a decimal point to a number; return anything else as it is.
+    """Convert a string with a decimal point to a number; return other values unchanged.
 
     When such a string is compared with integers, DuckDB would round it.
 
@@ -271,7 +273,7 @@ def parse_fraction(value: Value) -> Value:
 
 
 def parse_number(value: Value) -> Value:
-    """Convert a numeric string to a number; return anything else as it is."""
+    """Convert a numeric string to a number; return other values unchanged."""
     is_text = isinstance(value, Constant) and isinstance(value.value, str)
     number = number_of(value) if is_text else None
     if number is None:

@@ -15,8 +15,8 @@ from deeplake_lite.query.bind.scalars.agreement import agree
 from deeplake_lite.query.bind.scalars.conversions import as_json, as_text, check_ordered
 from deeplake_lite.query.bind.scalars.exact import (
     MIRRORED,
-    beside_floats,
-    beside_huge_integers,
+    adapt_to_floats,
+    adapt_to_huge_integers,
     number_of,
 )
 from deeplake_lite.query.bind.scalars.json_values import (
@@ -108,7 +108,7 @@ def _compare_numbers(
     whole, real = whole_number(node), as_number(node)
     if (number := number_of(other)) is not None:
         (of_whole, integer), (of_real, float_) = (
-            beside(kind, number) for beside in (beside_huge_integers, beside_floats)
+            adapt(kind, number) for adapt in (adapt_to_huge_integers, adapt_to_floats)
         )
         sides = integer.node, float_.node
     else:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from deeplake_lite.query.database.json_keys import JSON_KEY
-from deeplake_lite.query.parse.duckdb_nodes import func, raises
+from deeplake_lite.query.parse.duckdb_nodes import build_error, func
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,18 +73,18 @@ def as_exact_number(node: exp.Expr, text: str) -> exp.Expr:
         The expression that uses the number, for the message.
     """
     message = (
-        f"In SQL, JSON numbers become floats, but {text} has an integer that a float would round. "
+        f"In SQL, JSON numbers become floats, but {text} uses an integer that a float would round. "
         "CAST the JSON value AS BIGINT to compute with integers, or AS DOUBLE to round it."
     )
     number, whole = as_number(node), whole_number(node)
     is_rounded = exp.NEQ(this=whole, expression=exp.TryCast(this=number, to=whole_type()))
-    return exp.Case(ifs=[exp.If(this=is_rounded, true=raises(message))], default=number.copy())
+    return exp.Case(ifs=[exp.If(this=is_rounded, true=build_error(message))], default=number.copy())
 
 
 def as_condition(node: exp.Expr) -> exp.Expr:
     """Return a JSON value as a condition.
 
-    Booleans stay as they are, and a number is true unless it is 0. Other values are null.
+    Booleans are unchanged, and a number is true unless it is 0. Other values are null.
     """
     is_true = exp.NEQ(this=as_number(node), expression=exp.convert(0))
     ifs = [
@@ -99,18 +99,18 @@ def as_exact_condition(node: exp.Expr, text: str) -> exp.Expr:
 
     `text` is the expression that uses the condition, for the message.
     """
-    message = f"A JSON condition must be true, false, null or a number, but {text} has "
+    message = f"A JSON condition must be true, false, null or a number, but a value in {text} is "
     way = exp.Literal.string(
         ". TRY_CAST(x AS BOOLEAN) returns null for other values; to convert strings, write "
         "CAST(CAST(x AS TEXT) AS BOOLEAN)."
     )
-    shown = exp.Left(this=exp.cast(node.copy(), "VARCHAR"), expression=exp.convert(_SHOWN))
+    start = exp.Left(this=exp.cast(node.copy(), "VARCHAR"), expression=exp.convert(_MOST))
     is_other = is_of_type(node, "VARCHAR", "ARRAY", "OBJECT")
-    wrong = raises(message, shown, way)
+    wrong = build_error(message, start, way)
     return exp.Case(ifs=[exp.If(this=is_other, true=wrong)], default=as_condition(node))
 
 
-_SHOWN = 60
+_MOST = 60
 """Maximum length of a JSON value in a message, in characters."""
 
 

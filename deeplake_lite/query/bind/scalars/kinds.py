@@ -112,7 +112,7 @@ def has_axes(value: Value) -> bool:
     return isinstance(value, Constant) and isinstance(value.value, np.ndarray | list)
 
 
-def is_numpys(value: Value) -> bool:
+def needs_numpy(value: Value) -> bool:
     """Return whether NumPy must compute with a value: it has axes or is a complex number."""
     if isinstance(value, Tensor) and value.type.is_number and value.type.dtype[0] == "c":
         return True
@@ -162,7 +162,7 @@ def is_json(value: Value) -> bool:
     return kind_of(value).name == "json"
 
 
-def goes_as_json(value: Value, other: Value) -> bool:
+def compares_as_json(value: Value, other: Value) -> bool:
     """Return whether two values are compared as JSON.
 
     They are if one of them is JSON, or if only one of two corresponding parts is JSON. DuckDB would
@@ -172,7 +172,7 @@ def goes_as_json(value: Value, other: Value) -> bool:
 
 
 def mixes_json(*kinds: Kind) -> bool:
-    """Return whether some of the kinds contain JSON in places where others contain other values."""
+    """Return whether a part is JSON in some of the kinds, but another kind of value in others."""
     return any(kind.holds_json for kind in kinds) and len({_type_of(kind) for kind in kinds}) > 1
 
 

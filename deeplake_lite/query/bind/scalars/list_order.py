@@ -23,8 +23,8 @@ _GRADES = {"ARRAY_GRADE_UP", "LIST_GRADE_UP"}
 def sort_nan_last(name: str, args: Sequence[Value], node: exp.Anonymous) -> exp.Expr:
     """Rewrite a call that sorts a list in descending order so that NaN comes last.
 
-    The call returns the sorted items, or the positions of the items in order. Any other call is
-    returned as it is.
+    The call returns the sorted items, or the positions of the items in order. Other calls are
+    returned unchanged.
     """
     words = [
         a.value.upper() for a in args[1:] if isinstance(a, Constant) and isinstance(a.value, str)

@@ -1,4 +1,4 @@
-"""Compute with timestamps in nanoseconds, and compare them, exactly.
+"""Compute exactly with timestamps in nanoseconds, and compare them.
 
 DuckDB drops the nanoseconds of a timestamp before it adds a duration or subtracts a timestamp. Here
 they are split off first, rounding down, and added again if the result is a timestamp. An INTERVAL
@@ -23,7 +23,7 @@ from deeplake_lite.query.bind.scalars.exact import MIRRORED
 from deeplake_lite.query.bind.scalars.kinds import WORDS, kind_of
 from deeplake_lite.query.database.times import check_microseconds, read_timestamp
 from deeplake_lite.query.parse.dialect import text_of
-from deeplake_lite.query.parse.duckdb_nodes import func, raises
+from deeplake_lite.query.parse.duckdb_nodes import build_error, func
 from deeplake_lite.query.values import NANOSECONDS, Constant, Kind, Sql, Value
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def as_timestamp(node: exp.Expr, value: Value) -> exp.Expr:
 
 
 def floor_to_microseconds(node: exp.Expr, value: Value) -> exp.Expr:
-    """Round a timestamp in nanoseconds down to microseconds; return any other value as it is.
+    """Round a timestamp in nanoseconds down to microseconds; return other values unchanged.
 
     DuckDB rounds towards 1970, so the last nanosecond of 1969 would be in 1970.
     """
@@ -119,7 +119,7 @@ def _read_operand(sign: type[exp.Expr], value: Value, other: Value) -> Value:
 
 
 def read_quoted_time(value: Value, other: Value) -> Value:
-    """Parse a constant string if the other operand is a time; return other values as they are.
+    """Parse a constant string if the other operand is a time; return other values unchanged.
 
     Raises
     ------
@@ -167,7 +167,7 @@ def compare_out_of_range(kind: type[exp.Expr], left: Value, right: Value) -> boo
     return is_less == (is_later if fine is left else not is_later)
 
 
-def beside_coarser(
+def compare_with_coarser(
     kind: type[exp.Expr], values: tuple[Value, Value], nodes: tuple[exp.Expr, exp.Expr]
 ) -> exp.Expr | None:
     """Return a comparison of timestamps in nanoseconds and in a coarser unit; None for others.
@@ -176,7 +176,7 @@ def beside_coarser(
     Here, both are compared in microseconds. If they are equal, the remaining nanoseconds decide.
     """
     if is_fine(values[1]) and not is_fine(values[0]):
-        return beside_coarser(MIRRORED[kind], values[::-1], nodes[::-1])
+        return compare_with_coarser(MIRRORED[kind], values[::-1], nodes[::-1])
     fine, other = values
     is_moment = _dtype(other).startswith("datetime64") and not is_fine(other)
     if not (is_moment and is_fine(fine)):
@@ -201,7 +201,7 @@ def differ_in_unit(left: Value, right: Value) -> bool:
     left, right = _as_moment(left, right), _as_moment(right, left)
     if compare_out_of_range(exp.EQ, left, right) is not None:
         return True
-    return beside_coarser(exp.EQ, (left, right), nodes) is not None
+    return compare_with_coarser(exp.EQ, (left, right), nodes) is not None
 
 
 def _as_moment(value: Value, other: Value) -> Value:
@@ -313,7 +313,7 @@ def _error_if_finer(nanoseconds: exp.Expr, node: exp.Expr, e: exp.Expr) -> exp.E
         "Count them as integers: EPOCH_NS(a) - EPOCH_NS(b)."
     )
     is_finer = exp.NEQ(this=rest, expression=exp.convert(0))
-    return exp.Case(ifs=[exp.If(this=is_finer, true=raises(message))], default=node)
+    return exp.Case(ifs=[exp.If(this=is_finer, true=build_error(message))], default=node)
 
 
 def _floor(moment: exp.Expr) -> exp.Expr:

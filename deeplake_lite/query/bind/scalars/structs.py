@@ -1,4 +1,4 @@
-"""Lower structs and maps, and track the kinds of their parts, which comparisons depend on."""
+"""Lower structs and maps, and track the kinds of their parts, on which comparisons depend."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.expressions.constants import items_of
 from deeplake_lite.query.bind.scalars import beside_floats
 from deeplake_lite.query.bind.scalars.agreement import agree, check_times_beside_json
-from deeplake_lite.query.bind.scalars.conversions import as_part, settled
+from deeplake_lite.query.bind.scalars.conversions import as_part, scalar_to_sql
 from deeplake_lite.query.bind.scalars.kinds import kind_of
 from deeplake_lite.query.values import ANY, Constant, Kind, Sql, Value
 
@@ -32,7 +32,7 @@ def struct_of(low: Lowering, e: exp.Struct, scope: Scope) -> Sql:
 
 def property_of(low: Lowering, e: exp.PropertyEQ, scope: Scope) -> Sql:
     """Lower ``'a': x`` in a struct, or ``a := x`` in a call, as a struct with one field."""
-    value = low.types.refined(as_part(settled(low.value(e.expression, scope), low, scope)))
+    value = low.types.refine(as_part(scalar_to_sql(low.value(e.expression, scope), low, scope)))
     name = e.this.copy() if isinstance(e.this, exp.Identifier) else low.sql(e.this, scope)
     node = exp.PropertyEQ(this=name, expression=low.as_sql(value, scope))
     return Sql(node, Kind(parts=((e.this.name, _plain(value)),)))
@@ -54,7 +54,7 @@ def kind_of_map(values: Sequence[Value]) -> Kind:
     if isinstance(keys, Constant) and isinstance(keys.value, list):
         kinds = {kind_of(item) for item in items_of(keys)}
         return replace(kind, key=kinds.pop() if len(kinds) == 1 else ANY)
-    return kind if keys is None else replace(kind, key=kind_of(keys).of_item)
+    return kind if keys is None else replace(kind, key=kind_of(keys).item_kind)
 
 
 _MAPS = {"ELEMENT_AT", "MAP_CONTAINS", "MAP_CONTAINS_ENTRY", "MAP_EXTRACT", "MAP_EXTRACT_VALUE"}
@@ -114,7 +114,7 @@ def _sought_kinds(name: str, args: Sequence[Value]) -> list[tuple[int, Kind]]:
     sought = [(1, kind.key)] if name in _MAPS else []
     at = _MAP_VALUES.get(name)
     if at is not None and len(args) > at:
-        sought.append((at, kind.parts[-1][1].of_item))
+        sought.append((at, kind.parts[-1][1].item_kind))
     return sought
 
 

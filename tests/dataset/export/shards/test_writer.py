@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from threading import Event
 
 import numpy as np
 import pytest
@@ -53,8 +54,9 @@ def export(request):
 
 @pytest.fixture
 def large(monkeypatch):
-    """Let small exports start processes."""
+    """Let processes write small exports."""
     monkeypatch.setattr(writer, "LARGE_ROWS", 0)
+    monkeypatch.setattr(writer, "THREADS", 0)
 
 
 @pytest.mark.usefixtures("large")
@@ -174,7 +176,7 @@ import sys, threading, os, time, signal
 import deeplake_lite as dl
 from deeplake_lite.dataset.export.shards import writer
 from deeplake_lite.dataset.export.shards.journal import Journal
-writer.LARGE_ROWS = 0
+writer.LARGE_ROWS = writer.THREADS = 0
 add, count = Journal.add, int(sys.argv[3])
 
 def counted(self, file):
@@ -267,6 +269,32 @@ def test_errors_of_processes_are_raised_here(make_lake, tmp_path):
         ds.to_webdataset(tmp_path / "out", shard_bytes=3_000, num_workers=2)
     assert caught.value.row == 30
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("threads", [0, 1])
+def test_processes_and_a_thread_share_the_files(view, tmp_path, monkeypatch, threads):
+    monkeypatch.setattr(writer, "LARGE_ROWS", 0)
+    monkeypatch.setattr(writer, "THREADS", threads)
+    begun, written = Event(), []
+    write_there, write_here = processes.Worker.write, writer.write_file
+
+    def there(*given):
+        begun.set()
+        return write_there(*given)
+
+    def here(*given):
+        begun.wait()  # until the process has a file, too
+        written.append(given)
+        return write_here(*given)
+
+    monkeypatch.setattr(processes.Worker, "write", there)
+    monkeypatch.setattr(writer, "write_file", here)
+    files = view.to_webdataset(tmp_path / "out", shard_bytes=3_000, num_workers=2)
+    assert len(written) < len(files)
+    assert bool(written) == bool(threads)
+    monkeypatch.undo()
+    same = view.to_webdataset(tmp_path / "same", shard_bytes=3_000, num_workers=1)
+    assert [p.read_bytes() for p in files] == [p.read_bytes() for p in same]
 
 
 @pytest.mark.usefixtures("large")

@@ -1,4 +1,4 @@
-"""Names of scalar functions, grouped by their arguments and results."""
+"""Names of scalar and aggregate functions, grouped by their arguments and results."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ OF_JSON = {
     "JSON_TRANSFORM", "JSON_TRANSFORM_STRICT", "JSON_TYPE", "JSON_VALID", "JSON_VALUE",
     "ROW_TO_JSON", "TO_JSON",
 }  # fmt: skip
-"""Functions that must be given JSON values as JSON, not as strings."""
+"""Functions that must receive JSON values as JSON, not as strings."""
 
 TAKES_PATHS = {
     "JSON_ARRAY_LENGTH", "JSON_EXISTS", "JSON_EXTRACT", "JSON_EXTRACT_PATH",
     "JSON_EXTRACT_PATH_TEXT", "JSON_EXTRACT_STRING", "JSON_KEYS", "JSON_TYPE", "JSON_VALUE",
 }  # fmt: skip
-"""Functions of a JSON value and a path within it."""
+"""Functions that take a JSON value and a path within it."""
 
 GIVES_JSON = {
     "JSON", "JSON_ARRAY", "JSON_MERGE_PATCH", "JSON_OBJECT", "JSON_QUOTE", "JSON_STRUCTURE",
@@ -111,7 +111,7 @@ SEEKS = {
     "ARRAY_PREPEND", "ARRAY_PUSH_BACK", "ARRAY_PUSH_FRONT", "CONTAINS", "LIST_APPEND",
     "LIST_CONTAINS", "LIST_HAS", "LIST_INDEXOF", "LIST_POSITION", "LIST_PREPEND",
 }  # fmt: skip
-"""Functions of a list and a value of the same kind as its items."""
+"""Functions that take a list and a value of the same kind as its items."""
 
 EXTENDS_LISTS = {
     "ARRAY_APPEND", "ARRAY_CAT", "ARRAY_CONCAT", "ARRAY_PREPEND", "ARRAY_PUSH_BACK",
@@ -120,7 +120,7 @@ EXTENDS_LISTS = {
 """Functions that add items to a list."""
 
 RESIZES = {"ARRAY_RESIZE", "LIST_RESIZE"}
-"""Functions of a list, its new length, and a value for new items."""
+"""Functions that take a list, its new length, and a value for new items."""
 
 OF_ONE_KIND = SEEKS | EXTENDS_LISTS | RESIZES | {
     "ARRAY_HAS_ALL", "ARRAY_HAS_ANY", "ARRAY_INTERSECT", "LIST_HAS_ALL", "LIST_HAS_ANY",

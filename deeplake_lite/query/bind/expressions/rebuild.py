@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryError
-from deeplake_lite.query.bind.scalars.conversions import as_part, as_text, settled
+from deeplake_lite.query.bind.scalars.conversions import as_part, as_text, scalar_to_sql
 from deeplake_lite.query.parse.dialect import text_of
 from deeplake_lite.query.values import ANY, BOOL, NUMBER, TEXT, Kind, Sql, Value
 
@@ -82,5 +82,5 @@ def rebuild(low: Lowering, e: exp.Expr, scope: Scope, kind: Kind = ANY) -> Value
 def _part(low: Lowering, part: object, scope: Scope, *, of_text: bool) -> object:
     if not isinstance(part, exp.Expr) or isinstance(part, exp.DataType | exp.Identifier | exp.Var):
         return part
-    value = settled(low.value(part, scope), low, scope)
+    value = scalar_to_sql(low.value(part, scope), low, scope)
     return as_text(value, low, scope) if of_text else low.as_sql(as_part(value), scope)

@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-def leave_out(query: exp.Expr) -> None:
+def prune_columns(query: exp.Expr) -> None:
     """Remove columns that nothing reads from all subqueries of a query, in place."""
     read = Counter((column.table, column.name) for column in query.find_all(exp.Column))
-    derived = list(_derived(query))  # outer subqueries come before inner ones
+    derived = list(_prunable_selects(query))  # outer subqueries come before inner ones
     pruned = True
     while pruned:  # repeated because the queries of WITH may be in any order
         pruned = sum(_prune(select, names, read) for select, names in derived) > 0
 
 
-def _derived(query: exp.Expr) -> Iterator[tuple[exp.Select, set[str]]]:
+def _prunable_selects(query: exp.Expr) -> Iterator[tuple[exp.Select, set[str]]]:
     """Yield each SELECT whose columns are read by name only, with its names in FROM."""
     whole = {source for select in query.find_all(exp.Select) for source in _sources_of_star(select)}
     named: defaultdict[str, set[str]] = defaultdict(set)
@@ -55,8 +55,8 @@ def _prune(select: exp.Select, names: set[str], read: Counter[tuple[str, str]]) 
     names : set of str
         Names of the SELECT in FROM.
     read : Counter
-        Number of uses of each column, by source (``""`` if none is given) and name. Uses by removed
-        columns are subtracted.
+        Number of uses of each column, by source (``""`` for a column without one) and name. Uses by
+        removed columns are subtracted.
     """
     distinct = select.args.get("distinct")
     if distinct is not None and distinct.args.get("on") is None:  # DISTINCT compares all columns

@@ -1,4 +1,4 @@
-"""Keep lists of blocks short by joining blocks, since each edit copies and extends such a list."""
+"""Functions that keep lists of blocks short, since each edit copies and extends such lists."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ MOST = 64
 """Maximum number of blocks in a list; a longer list is joined into one block."""
 
 
-def few_blocks(blocks: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
+def limit_blocks(blocks: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
     """Return a copy of a list of row blocks, joined into one block if there are more than `MOST`.
 
-    >>> [len(few_blocks([np.zeros(2)] * count)) for count in (64, 65)]
+    >>> [len(limit_blocks([np.zeros(2)] * count)) for count in (64, 65)]
     [64, 1]
     """
     return list(blocks) if len(blocks) <= MOST else [np.concatenate(blocks)]
 
 
-def few_pieces(pieces: Sequence[bytes]) -> list[bytes]:
+def limit_pieces(pieces: Sequence[bytes]) -> list[bytes]:
     """Return a copy of a list of bytes, joined into one piece if there are more than `MOST`."""
     return list(pieces) if len(pieces) <= MOST else [b"".join(pieces)]

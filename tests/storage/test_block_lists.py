@@ -3,7 +3,7 @@
 import numpy as np
 
 import deeplake_lite as dl
-from deeplake_lite.storage.few import MOST
+from deeplake_lite.storage.block_lists import MOST
 
 
 def edited(count):
@@ -35,7 +35,7 @@ def test_views_between_many_small_edits_keep_their_rows_and_the_lake_has_the_las
     assert list(zip(ds["n"][:].tolist(), ds["t"][:], strict=True)) == rows
 
 
-def test_edit_copies_a_few_blocks_however_many_edits_came_before():
+def test_edit_copies_few_blocks_however_many_edits_came_before():
     ds, _ = edited(3 * MOST)
     table = ds.handle.table
     arrays = [a for c in table._columns.values() for a in c.arrays.values()] + [table.rows.ids]

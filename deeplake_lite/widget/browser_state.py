@@ -1,6 +1,6 @@
 """The state that a browser shows: the browsed view, the query, and its result.
 
-A `Shown` never changes. A new query creates a new `Shown` with the next generation, and the
+A `BrowserState` never changes. A new query creates another one with the next generation, and the
 selection is carried over by row id.
 """
 
@@ -16,7 +16,7 @@ from deeplake_lite.dataset.dataset import Dataset
 from deeplake_lite.dataset.read.virtual import VirtualTable
 from deeplake_lite.errors import LakeError, UncommittedError
 from deeplake_lite.storage.snapshot import Snapshot
-from deeplake_lite.widget.handles import renewed
+from deeplake_lite.widget.handles import renew_view
 from deeplake_lite.widget.neighbours import check_row
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ type Positions = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class BrowserState:
     """The state of a browser.
 
     Examples
@@ -39,7 +39,7 @@ class Shown:
     >>> import deeplake_lite as dl
     >>> ds = dl.create("memory://shown-doc", {"x": "int32"})
     >>> ds.append({"x": [1, 2, 3]})
-    >>> shown = Shown.of(ds)
+    >>> shown = BrowserState.of(ds)
     >>> few = shown.with_query("SELECT * WHERE x > 1")
     >>> few.generation, len(few.view), few.carry_selection(shown, np.array([0, 2])).tolist()
     (2, 2, [1])
@@ -66,7 +66,7 @@ class Shown:
     """The branch, tag or time at which the handle was opened, but not a commit id."""
 
     @classmethod
-    def of(cls, view: View) -> Shown:
+    def of(cls, view: View) -> BrowserState:
         """Return the state for all current rows of a view."""
         base = view.pin()
         name = base.rows.lake.name
@@ -74,7 +74,7 @@ class Shown:
             name = ""
         return cls(view, base, base, branch=branch_of(base), name=name)
 
-    def with_query(self, text: str) -> Shown:
+    def with_query(self, text: str) -> BrowserState:
         """Return the state with the result of a query, or of a condition that filters all rows.
 
         Raises QueryError and other errors of queries.
@@ -97,23 +97,23 @@ class Shown:
         except LakeError as error:
             raise as_typed(error, typed) from None
 
-    def with_source(self, name: str, view: View) -> Shown:
+    def with_source(self, name: str, view: View) -> BrowserState:
         """Return the state with another view that queries can read by name."""
         return replace(self, sources={**self.sources, name: view.pin()})
 
-    def with_base(self, view: View) -> Shown:
+    def with_base(self, view: View) -> BrowserState:
         """Return the state with the same query on the current rows of a view."""
-        now = Shown.of(view)
+        now = BrowserState.of(view)
         return replace(now, sources=self.sources, generation=self.generation).with_query(self.text)
 
-    def renewed(self, ds: Dataset) -> Shown:
+    def renew(self, ds: Dataset) -> BrowserState:
         """Return the state with the same query on the current version of a dataset."""
-        handle = ds if isinstance(self.handle, Dataset) else renewed(self.handle, ds)
-        sources = {name: renewed(v, ds).pin() for name, v in self.sources.items()}
+        handle = ds if isinstance(self.handle, Dataset) else renew_view(self.handle, ds)
+        sources = {name: renew_view(v, ds).pin() for name, v in self.sources.items()}
         return replace(self, sources=sources).with_base(handle)
 
     @property
-    def without_query(self) -> Shown:
+    def without_query(self) -> BrowserState:
         """The state without the query and its sources."""
         return replace(self, text="", sources={})
 
@@ -131,7 +131,7 @@ class Shown:
         >>> import deeplake_lite as dl
         >>> ds = dl.create("memory://check-branch-doc", {"x": "int32"})
         >>> ds.branch("fix")
-        >>> shown, _ = Shown.of(ds), ds.checkout("fix")
+        >>> shown, _ = BrowserState.of(ds), ds.checkout("fix")
         >>> shown.check_branch()
         Traceback (most recent call last):
         deeplake_lite.errors.UncommittedError: The browser shows branch 'main', but the dataset \
@@ -175,7 +175,7 @@ has moved to branch 'fix', ...
         at = np.searchsorted(wanted, shown)
         return np.flatnonzero(wanted[np.minimum(at, len(wanted) - 1)] == shown)
 
-    def carry_selection(self, before: Shown, selected: Positions) -> Positions:
+    def carry_selection(self, before: BrowserState, selected: Positions) -> Positions:
         """Return the positions of shown rows that were selected in an earlier state."""
         if not len(selected):
             return selected
