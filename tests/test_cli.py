@@ -180,7 +180,9 @@ def test_interrupted_ingest_says_how_to_resume(tmp_path, monkeypatch):
     options = ["--on", "k", "--commit-every", "2"]
     result = run_json("ingest", "csv", tmp_path / "a.csv", tmp_path / "a.lake", *options, code=2)
     assert "occurs twice" in result["error"]
-    assert result["error"].endswith("4 rows are committed. Run the ingest again to resume.")
+    assert result["error"].endswith(
+        "Committed so far: 4 rows of the source. To resume, run the ingest again."
+    )
 
 
 def test_export_writes_every_column_or_a_selection(tmp_path):

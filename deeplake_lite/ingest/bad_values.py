@@ -27,17 +27,17 @@ class RestUnreadableError(InvalidValueError):
 
 
 def read_column(
-    name: str, places: Names, read: Read, blank: Any
+    name: str, row_names: Names, read: Read, blank: Any
 ) -> tuple[Any, dict[int, BadValue]]:
-    """Return the values of a block of rows, with a blank for each that cannot be read.
+    """Return the values of a block of rows, with a blank for each value that cannot be read.
 
-    If a block cannot be read, it is halved until the rows are found that cannot.
+    A block that cannot be read is halved repeatedly to find the bad rows.
 
     Parameters
     ----------
     name : str
         The column.
-    places : Names
+    row_names : Names
         Name of each row in messages.
     read : callable
         Reads the values of some rows of the block.
@@ -51,23 +51,23 @@ def read_column(
     Raises
     ------
     InvalidValueError
-        If no row of the block can be read: the file is damaged, or its type does not fit.
+        If no row of the block can be read, because the file is damaged or the type does not fit.
     """
     try:
-        parts = list(readable_parts(read, 0, len(places)))
+        parts = list(readable_parts(read, 0, len(row_names)))
     except RestUnreadableError as damage:
         raise damage.at(column=name) from damage.__cause__
     bad = {start: part for start, _, part in parts if isinstance(part, InvalidValueError)}
     if not bad:
         return (parts[0][2] if parts else read(0, 0)), {}
-    if len(bad) == len(places) > 1 and all(error.row is None for error in bad.values()):
+    if len(bad) == len(row_names) > 1 and all(error.row is None for error in bad.values()):
         first = bad[0]
-        raise type(first)(f"{places[0]}: {first.args[0]}", column=name) from first.__cause__
-    return _joined(parts, blank), {row: BadValue(name, e.args[0]) for row, e in bad.items()}
+        raise type(first)(f"{row_names[0]}: {first.args[0]}", column=name) from first.__cause__
+    return _join(parts, blank), {row: BadValue(name, e.args[0]) for row, e in bad.items()}
 
 
 def readable_parts(read: Read, start: int, stop: int) -> Iterator[Part]:
-    """Yield the values of rows in parts that can be read; for other rows, the error of each."""
+    """Yield the values of rows, in parts that can be read, and an error for each bad row."""
     try:
         values = read(start, stop)
     except RestUnreadableError:
@@ -84,8 +84,8 @@ def readable_parts(read: Read, start: int, stop: int) -> Iterator[Part]:
     yield from readable_parts(read, middle, stop)
 
 
-def _joined(parts: list[Part], blank: Any) -> Any:
-    """Return the values of all parts, with blanks for errors."""
+def _join(parts: list[Part], blank: Any) -> Any:
+    """Join the values of all parts, with blanks in place of errors."""
     exported = next((part for _, _, part in parts if isinstance(part, Exported)), None)
     rows = list[Any]()
     for _, _, part in parts:

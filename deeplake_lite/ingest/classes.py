@@ -37,7 +37,7 @@ def check_class_numbers(values: object, htype: Htype) -> None:
     Raises
     ------
     InvalidValueError
-        If a number is ambiguous. The error does not have a row.
+        If a number is ambiguous. The error does not name the row.
 
     Examples
     --------

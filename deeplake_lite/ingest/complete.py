@@ -1,4 +1,4 @@
-"""Detection of missing files in sharded datasets.
+"""Detecting missing files in sharded datasets.
 
 Many tools number their files and include the total, as in ``train-00000-of-00003.parquet`` and
 ``mnist-train.tfrecord-00000-of-00010``. This makes it possible to detect an interrupted download.
@@ -23,7 +23,7 @@ NAMED = 3
 _SHARD = re.compile(
     r"(?<!\d)(?P<number>\d{4,18})-of-(?P<count>\d{4,18})(?P<hash>-[0-9a-f]+)?(?!\d)"
 )
-"""The part of a file name with its number, the number of files and, optionally, a digest."""
+"""Matches the number of a file, the number of files and, optionally, a digest in a file name."""
 
 
 def check_complete(names: Sequence[str]) -> None:
@@ -59,10 +59,10 @@ def check_complete(names: Sequence[str]) -> None:
         if missing:
             width = len(next(iter(there.values())))
             gaps = (number for number in numbers if number not in there)
-            shown = [f"'{before}{n:0{width}}-of-{total}{after}'" for n in islice(gaps, NAMED)]
+            examples = [f"'{before}{n:0{width}}-of-{total}{after}'" for n in islice(gaps, NAMED)]
             raise InvalidValueError(
                 f"A numbered set of files must be complete, but {missing} of {count} files "
                 f"{'is' if missing == 1 else 'are'} missing in {folder or '.'!r}: "
-                f"{', '.join(shown)}{', …' if missing > NAMED else ''}. Get the missing files, or "
-                "pass a list of the files to read."
+                f"{', '.join(examples)}{', …' if missing > NAMED else ''}. Download the missing "
+                "files, or pass a list of the files to read."
             )

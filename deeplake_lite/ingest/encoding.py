@@ -1,4 +1,4 @@
-"""Checking and encoding of blocks of rows, skipping bad rows if desired.
+"""Checking and encoding blocks of rows, optionally skipping bad rows.
 
 A block is encoded column by column. If a column rejects a value and bad rows are skipped, the
 column is encoded again, row by row in threads, to find all bad rows.
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 type OnError = Literal["raise", "skip"]
 
-_SKIP = 'Or skip such rows: on_error="skip".'
+_SKIP = 'To skip such rows, pass on_error="skip".'
 
 THREADS = 8
-"""Number of threads that encode single rows. Mostly, they wait for files."""
+"""Number of threads that encode single rows. They mostly wait for files."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,11 @@ class Encoded:
     cells: Mapping[str, Cells]
     """Cells by column id."""
 
-    places: Names
+    row_names: Names
     """Name of each row."""
 
     taken: int
-    """Number of rows that were taken from the source, including bad and unread ones."""
+    """Number of rows of the source that the block covers, including bad and unread ones."""
 
     skipped: tuple[Skipped, ...] = ()
     """The bad rows, with reasons."""
@@ -62,10 +62,10 @@ class Encoded:
     """Positions of the bad rows in the block."""
 
     keys: Cells | None = None
-    """Cells of the first column of all rows, also of the bad ones."""
+    """Cells of the first column of all rows, including bad ones."""
 
     unread: int = 0
-    """Number of rows that are already in the lake, so that only their keys were read."""
+    """Number of rows of which only the keys were read, because they are already in the lake."""
 
     linked: Collection[str] = ()
     """Ids of columns whose cells belong together, because they describe the objects of a row."""
@@ -74,7 +74,7 @@ class Encoded:
     """Notices about values that lost detail when they were re-encoded, by column id."""
 
     def __len__(self) -> int:
-        return len(self.places)
+        return len(self.row_names)
 
 
 def encode(block: Block, fields: Sequence[Field], check: Check, on_error: OnError) -> Encoded:
@@ -86,11 +86,11 @@ def encode(block: Block, fields: Sequence[Field], check: Check, on_error: OnErro
         For the first bad row, unless bad rows are skipped.
     """
     block = with_named_files(block, fields)
-    good, cells = np.ones(len(block.places), bool), dict[str, Cells]()
+    good, cells = np.ones(len(block.row_names), bool), dict[str, Cells]()
     reasons = dict(block.errors)
     if reasons and on_error == "raise":
         row = min(reasons)
-        raise _error(block.places[row], reasons[row])
+        raise _error(block.row_names[row], reasons[row])
     reencoded: dict[str, list[str]] = {}
     for f in fields:
         with collect_notices() as reencoded[f.id]:
@@ -103,18 +103,18 @@ def encode(block: Block, fields: Sequence[Field], check: Check, on_error: OnErro
                 for row, reason in bad.items():
                     reasons.setdefault(row, BadValue(f.name, reason))
     good[list(reasons)] = False
-    skipped = tuple(Skipped(block.places[row], str(reasons[row])) for row in sorted(reasons))
+    skipped = tuple(Skipped(block.row_names[row], str(reasons[row])) for row in sorted(reasons))
     rows = np.flatnonzero(~good)
     linked = [f.id for f in fields if f.htype.is_per_object or f.name in block.linked]
     encoded = Encoded(
-        cells, block.places, len(good), skipped, rows, keys=cells[fields[0].id], linked=linked,
+        cells, block.row_names, len(good), skipped, rows, keys=cells[fields[0].id], linked=linked,
         reencoded=reencoded,
     )  # fmt: skip
     return select(encoded, good)
 
 
 def _encode(htype: Htype, values: Any, check: Check) -> Cells:
-    """Encode values. If they come from a column of another type, errors name both types."""
+    """Encode values; if they come from a column of another type, errors name both types."""
     if not isinstance(values, Transfer):
         return htype.encode(values, check=check)
     with naming_types(values.of, htype):
@@ -122,15 +122,15 @@ def _encode(htype: Htype, values: Any, check: Check) -> Cells:
 
 
 def _part(values: Any, row: int) -> object:
-    """Return a block with a single row of a column."""
+    """Return the value of one row of a column, as a block of length 1."""
     return values.at([row]) if isinstance(values, Transfer) else values[row : row + 1]
 
 
 def _values(block: Block, f: Field) -> Any:
-    """Return the values of a column, in which relative file paths start at the base folder."""
+    """Return the values of a column, with relative file paths resolved against the base folder."""
     column = block.columns[f.name]
     values = wrap_source(column, f.htype)
-    if values is column:  # not a column of a lake, in which class numbers are unambiguous
+    if values is column:  # class numbers in a column of a lake are unambiguous
         check_class_numbers(values, f.htype)
     if block.base is None or not f.htype.takes_files or isinstance(values, Transfer):
         return values
@@ -143,14 +143,14 @@ def select(encoded: Encoded, rows: NDArray[np.bool_]) -> Encoded:
         return encoded
     indices = np.flatnonzero(rows)
     cells = {c: take(column, indices) for c, column in encoded.cells.items()}
-    return replace(encoded, cells=cells, places=[encoded.places[i] for i in indices.tolist()])
+    return replace(encoded, cells=cells, row_names=[encoded.row_names[i] for i in indices.tolist()])
 
 
 @contextmanager
-def paused_collector() -> Iterator[None]:
+def pause_collector() -> Iterator[None]:
     """Pause the garbage collector, which would repeatedly visit the many new objects of a block.
 
-    This would take a quarter of the time that JSON annotations need. It can run between blocks.
+    For JSON annotations, this would take a quarter of the time. It runs between blocks instead.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -161,16 +161,16 @@ def paused_collector() -> Iterator[None]:
             gc.enable()
 
 
-def ahead[T](blocks: Iterable[T]) -> Iterator[T]:
+def read_ahead[T](blocks: Iterable[T]) -> Iterator[T]:
     """Yield the items of an iterator, computing the next one in a separate thread.
 
-    >>> list(ahead(iter([1, 2, 3])))
+    >>> list(read_ahead(iter([1, 2, 3])))
     [1, 2, 3]
     """
     iterator, end = iter(blocks), object()
 
     def read() -> object:
-        with paused_collector():
+        with pause_collector():
             return next(iterator, end)
 
     with Pool(1) as pool:
@@ -218,7 +218,7 @@ def _with_place(error: InvalidValueError, column: str, block: Block) -> InvalidV
     """Add the column, the name of the row in the source, and a hint to an error."""
     if error.row is None:
         return error.at(column=column)
-    place, message = block.places[error.row], str(error.args[0])
+    place, message = block.row_names[error.row], str(error.args[0])
     return type(error)(
         f"{message if place in message else f'{place}: {message}'} {_SKIP}",
         column=column,

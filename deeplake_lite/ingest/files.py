@@ -1,4 +1,4 @@
-"""Search for the files of a source, and fingerprints of their state."""
+"""Finding the files of a source, and fingerprinting their state."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ type Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 """A file, a folder or a pattern, or a list of these."""
 
 SAMPLED_FILES = 64
-"""Number of files in the fingerprint of a folder. It is recognised by these files even if others
-have been added or removed."""
+"""Maximum number of files that identify a folder in its fingerprint. The folder is recognised by
+them even if other files have been added or removed."""
 
 
 def find_files(path: Paths, suffix: str, *suffixes: str) -> list[str]:
@@ -61,17 +61,28 @@ def find_files(path: Paths, suffix: str, *suffixes: str) -> list[str]:
     else:
         files = sorted(filter(os.path.isfile, glob.glob(str(here), recursive=True)))
     if not files:
-        raise NotFoundError(f"There is no {suffix} file at {str(path)!r}. Check the path.")
+        kinds = _either([end for end in (suffix, *suffixes) if end])
+        raise NotFoundError(f"There is no {kinds}file at {str(path)!r}. Check the path.")
     return files
 
 
+def _either(suffixes: Sequence[str]) -> str:
+    """Return the suffixes as a part of a sentence, followed by a blank if there are any.
+
+    >>> _either([".parquet", ".parq", ".pq"]), _either([])
+    ('.parquet, .parq or .pq ', '')
+    """
+    *first, last = suffixes or [""]
+    return f"{', '.join(first)} or {last} " if first else f"{last} ".lstrip()
+
+
 def find_all_files(path: Paths, suffix: str, *suffixes: str) -> list[str]:
-    """Return the files that `find_files` finds, after a check that numbered sets are complete.
+    """Return the files that `find_files` finds, after checking that numbered sets are complete.
 
     Raises
     ------
     NotFoundError, InvalidValueError
-        As for `find_files`, and if a folder or pattern has incomplete numbered sets.
+        As for `find_files`, and if a numbered set in a folder or pattern is incomplete.
     """
     files = find_files(path, suffix, *suffixes)
     if isinstance(path, str | os.PathLike) and not Path(path).expanduser().is_file():

@@ -29,37 +29,37 @@ def types_of_source(source: Source, declared: Mapping[str, object]) -> dict[str,
     Raises
     ------
     SchemaError
-        If a declared column, or the key column, is not in the source, or if it has no columns.
+        If the source has no columns, or lacks a declared column or the key column.
     """
     types = dict(source.columns)
     if not types:
         raise SchemaError(
-            f"{source.title} has no columns to ingest. If columns= is given, it must name at least "
-            "one column."
+            f"A source must have at least one column to ingest, but {source.title} has none. If "
+            "you pass columns=, name at least one column."
         )
     for name in declared:
         if name not in types:
             raise SchemaError(
-                f"schema= has a column {name!r}, but {source.title} does not. "
-                f"It has: {', '.join(map(repr, types))}."
+                f"schema= must only have columns of {source.title}, but it has {name!r}. Choose "
+                f"from {', '.join(map(repr, types))}."
             )
     for name, htype in ((name, resolve(spec)) for name, spec in declared.items()):
-        types[name] = _named(htype, types[name])
+        types[name] = _with_names(htype, types[name])
     if source.key is not None and source.key not in types:
         raise SchemaError(
             f"on= must be a column of {source.title}, but it is {source.key!r}. "
-            f"Columns: {', '.join(map(repr, types))}."
+            f"Choose from {', '.join(map(repr, types))}."
         )
     if source.key is not None:
         types[source.key] = replace(types[source.key], nullable=False)
     return types
 
 
-def _named(declared: Htype, inferred: Htype) -> Htype:
+def _with_names(declared: Htype, inferred: Htype) -> Htype:
     """Return the declared type, with the inferred class names if it has none.
 
     >>> from deeplake_lite.htypes import ClassLabel
-    >>> _named(ClassLabel(nullable=True), ClassLabel(["cat"]))
+    >>> _with_names(ClassLabel(nullable=True), ClassLabel(["cat"]))
     ClassLabel(['cat'], nullable=True)
     """
     classes = declared.labels
@@ -149,6 +149,6 @@ def _missing_column(ds: Dataset, name: str, htype: Htype) -> SchemaError:
     added = htype if htype.default is not None else replace(htype, nullable=True)
     return SchemaError(
         f"The lake {ds.url!r} has no column {name!r}. First add it with ds.add_column({name!r}, "
-        f"{to_code(added)}) and commit, or leave it out of the source. Known: "
+        f"{to_code(added)}) and commit, or leave it out of the source. The lake's columns are "
         f"{', '.join(map(repr, ds.columns))}."
     )

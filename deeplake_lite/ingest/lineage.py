@@ -1,4 +1,4 @@
-"""The commits that led to a version, except those that were undone by a restore."""
+"""Finding the commits that led to a version, except those that a restore has undone."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Step:
     commit: Commit
     before: str | None
     """The version on which the commit is based: its parent, or the version that it restored."""
-    joined: str | None = None
+    merged: str | None = None
     """The version that the commit merged into `before`."""
 
     @property
@@ -48,7 +48,7 @@ class Lineage:
         starts = [ds.version]
         while True:
             graph = Graph.read(ds.rows.lake.repository, starts)
-            restores = map(_restored, graph.commits.values())
+            restores = map(_restore_of, graph.commits.values())
             more = {older for _, older in filter(None, restores)} - graph.commits.keys() - {*starts}
             if not more:
                 return cls(graph)
@@ -84,7 +84,7 @@ class Lineage:
         restore = self._restore(step.commit)
         if restore is not None:
             return [restore[0]]
-        return self.graph.bases([str(step.before)], str(step.joined))
+        return self.graph.bases([str(step.before)], str(step.merged))
 
     def _step(self, commit: Commit) -> Step:
         restore = self._restore(commit)
@@ -100,13 +100,13 @@ class Lineage:
         return version if version in self.graph.commits else None
 
     def _restore(self, commit: Commit) -> tuple[str, str] | None:
-        """Return the version that a restore replaced and the older one, if that still exists."""
-        restore = _restored(commit)
+        """Return the version that a restore replaced, and the restored one if it still exists."""
+        restore = _restore_of(commit)
         return restore if restore is not None and restore[1] in self.graph.commits else None
 
 
-def _restored(commit: Commit) -> tuple[str, str] | None:
-    """Return the version that a restore replaced and the older one, or None for other commits."""
+def _restore_of(commit: Commit) -> tuple[str, str] | None:
+    """Return the version that a restore replaced, and the restored one; None for other commits."""
     match commit.metadata.get(RESTORED):
         case [str(replaced), str(older)]:
             return replaced, older

@@ -1,7 +1,7 @@
-"""Reading of files by the paths in a source, if the source is allowed to contain such paths.
+"""Reading the files whose paths are in a source, if the source may contain such paths.
 
 A dataset from someone else may contain any path, such as ``/etc/passwd`` or a URL in the local
-network. Therefore, files are only read if they are in the folder of the dataset.
+network. So files are only read if they are in the folder of the dataset.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.source import Block
     from deeplake_lite.schema import Field
 
-type Reach = Literal["inside", "local"]
+type AllowedPaths = Literal["inside", "local"]
 """The files whose paths a column may contain: those in the folder of the source, or all local
 files."""
 
 
 def with_named_files(block: Block, fields: Sequence[Field]) -> Block:
-    """Return a block in which rows with paths that their column may not contain are bad.
+    """Return a block in which rows with a path that is not allowed are marked as bad.
 
-    In columns of bytes, paths are replaced by the content of the files. Columns of images read
+    In columns of bytes, paths are replaced with the content of the files. Columns of images read
     their files later, when they are encoded.
     """
     columns, errors = dict(block.columns), dict(block.errors)
     for f in fields:
-        if f.name not in block.reach:
+        if f.name not in block.allowed_paths:
             continue
-        column = _Column(f, block.base, block.reach[f.name])
+        column = _Column(f, block.base, block.allowed_paths[f.name])
         values = columns[f.name]
         if isinstance(values, Exported):
-            rows, bad = column.checked(values.values, values.of)
+            rows, bad = column.check(values.values, values.of)
             columns[f.name] = replace(values, values=rows)
         else:
-            columns[f.name], bad = column.checked(values, f.htype)
+            columns[f.name], bad = column.check(values, f.htype)
         for row, reason in bad.items():
             errors.setdefault(row, reason)
     return replace(block, columns=columns, errors=errors)
@@ -57,10 +57,10 @@ def with_named_files(block: Block, fields: Sequence[Field]) -> Block:
 class _Column:
     """A column that may contain paths of files."""
 
-    def __init__(self, f: Field, base: str | None, reach: Reach) -> None:
-        self._field, self._base, self._reach = f, base, reach
+    def __init__(self, f: Field, base: str | None, allowed_paths: AllowedPaths) -> None:
+        self._field, self._base, self._allowed_paths = f, base, allowed_paths
 
-    def checked(self, values: Any, of: Htype) -> tuple[Any, dict[int, BadValue]]:
+    def check(self, values: Any, of: Htype) -> tuple[Any, dict[int, BadValue]]:
         """Return the values, with the content of files in columns of bytes, and bad rows."""
         takes_files = self._field.htype.takes_files or of.takes_files
         if not (takes_files or _is_of_bytes(of)) or _has_no_names(values):
@@ -93,7 +93,7 @@ class _Column:
                 self._check(item)
 
     def _content(self, value: Any) -> Any:
-        """Replace the files in a value by their content. Raises InvalidValueError."""
+        """Replace the files in a value with their content. Raises InvalidValueError."""
         if files.is_file_struct(value):
             if value["bytes"] is not None:
                 return value["bytes"]
@@ -104,18 +104,18 @@ class _Column:
     def _check_path(self, path: Any) -> None:
         """Check that the file at a path may be read. Raises InvalidValueError."""
         text = os.fsdecode(path) if isinstance(path, str | bytes | os.PathLike) else ""
-        if self._reach == "local":
+        if self._allowed_paths == "local":
             if files.scheme_of(text):
                 raise InvalidValueError(
                     f"the path of a file must be local, but it is {brief(text, 120)}. Download the "
-                    "file, and pass its bytes or its path."
+                    "file, and pass its bytes or its local path."
                 )
         elif text and (self._base is None or files.scheme_of(text) or not is_inside(text)):
             raise InvalidValueError(
-                "the path of a file must be relative and must not leave the folder of the "
-                f"dataset, but it is {brief(text, 120)}. Store the bytes of the file in the "
-                "dataset, or move the file into the folder. If you trust the paths in a column of "
-                f"strings, declare its type in schema=, {self._field.name!r}."
+                "the path of a file must be relative and must not lead out of the dataset's "
+                f"folder, but it is {brief(text, 120)}. Store the bytes of the file in the "
+                "dataset, or move the file into the folder. If the column contains strings and "
+                f"you trust these paths, declare its type: schema={{{self._field.name!r}: …}}."
             )
 
 

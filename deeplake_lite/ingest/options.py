@@ -1,4 +1,4 @@
-"""The options that all ingests share, and their checks."""
+"""The options that all ingest functions share, and checks of their values."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ type Types = Mapping[str, object] | Schema | None
 
 
 class Options(TypedDict, total=False):
-    """The options that all ingests share."""
+    """The options that all ingest functions share."""
 
     schema: Mapping[str, object] | Schema
     """Types of columns, in place of the inferred ones, such as ``{"image": dl.Image("jpeg")}`` or
@@ -165,7 +165,8 @@ def takes_options[**P, R](function: Callable[P, R]) -> Callable[P, R]:
             near = get_close_matches(name, known, n=1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
             raise OptionError(
-                f"{function.__name__}() has no option {name!r}.{hint} Known: {', '.join(known)}."
+                f"{function.__name__}() has no option {name!r}.{hint} The options are "
+                f"{', '.join(known)}."
             )
         for name in kwargs.keys() & _CHECKS.keys():
             kwargs[name] = _CHECKS[name](name, kwargs[name])
@@ -180,6 +181,6 @@ def check_commit_every(commit_every: int | None, source: Source) -> None:
     """Raise OptionError for `commit_every` if an interrupted ingest could not be resumed."""
     if commit_every is not None and source.key is None and source.fingerprint is None:
         raise OptionError(
-            f"commit_every= needs a key for rows from {source.title}. Without a key, rerunning an "
-            "interrupted ingest would write rows twice. Pass the key column: on=…."
+            f"commit_every= requires a key column for {source.title}, because rerunning an "
+            "interrupted ingest without a key would write rows twice. Pass the key column: on=…."
         )

@@ -126,14 +126,14 @@ class Records:
         ]
 
     def last(self, matches: Callable[[Record], object]) -> tuple[str, Record] | None:
-        """Return the newest version with a matching record that still counts, and the record."""
+        """Return the newest version with a matching record that counts, and the record."""
         for at, (commit, record) in enumerate(self._commits):
             if matches(record) and self._counts(at):
                 return commit.id, record
         return None
 
     def _counts(self, at: int) -> bool:
-        """Return whether a record counts, since any row that its ingest added still exists.
+        """Return whether a record counts, because a row that its ingest added still exists.
 
         A record also counts if its ingest did not add any rows, or if this is unknown because a
         vacuum has deleted the versions.

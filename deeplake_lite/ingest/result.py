@@ -33,12 +33,13 @@ class Kept:
     such as boxes whose labels were changed."""
 
     def __str__(self) -> str:
-        names = ", ".join(map(repr, self.columns))
-        text = f"{self.path}: {f'{names} was changed' if names else 'deleted'} in the lake"
+        names = " and ".join(map(repr, self.columns))
+        change = f"{names} {'were' if len(self.columns) > 1 else 'was'} changed"
+        text = f"{self.path}: {change if names else 'deleted'} in the lake"
         if not self.linked:
             return text
         verb = "describe" if len(self.linked) > 1 else "describes"
-        return f"{text}, and {', '.join(map(repr, self.linked))} {verb} the same objects"
+        return f"{text}, and {' and '.join(map(repr, self.linked))} {verb} the same objects"
 
 
 @dataclass(frozen=True, repr=False)
@@ -66,21 +67,21 @@ class Ingested:
     ``update="force"`` overwrites them."""
 
     repeated: str
-    """The version that already has all of these rows, which have no key, so that no rows were
-    added; empty otherwise."""
+    """The version that already has all rows of a source without a key, so that none were added;
+    otherwise empty."""
 
     seconds: float
     """Duration in seconds."""
 
     absent: View | None = None
-    """Rows of the lake whose key the source does not have; None without a key. Rows of files that
-    were removed or renamed are among them: ``ds.delete(ds.ingested.absent)`` deletes them."""
+    """Rows of the lake whose key is not in the source, such as rows of files that were removed or
+    renamed; None without a key. To delete them, call ``ds.delete(ds.ingested.absent)``."""
 
     @property
     def is_whole(self) -> bool:
-        """Whether most rows of the lake are in the source, as when a folder is imported again.
+        """Whether most rows of the lake are in the source, as when a folder is ingested again.
 
-        A source of new rows alone has hardly any of the others.
+        A source that has only new rows contains hardly any of the lake's other rows.
         """
         known = self.changed + self.unchanged + len(self.kept)
         return self.absent is not None and len(self.absent) < known

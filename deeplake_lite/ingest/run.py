@@ -16,7 +16,8 @@ from deeplake_lite.dataset.write.tables import Exported
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.cells import take
 from deeplake_lite.htypes.reencoding import warn_once
-from deeplake_lite.ingest.edited import Edited, History
+from deeplake_lite.htypes.words import counted
+from deeplake_lite.ingest.edits import Edits, History
 from deeplake_lite.ingest.encoding import Encoded, OnError, encode, select
 from deeplake_lite.ingest.files import are_same_files, are_same_state
 from deeplake_lite.ingest.records import METADATA_KEY, Content, Record, Records, runs_of
@@ -72,7 +73,7 @@ class Run:
     seen: set[int] = field(default_factory=set)
     """Digests of the keys that were read in this run."""
     source_keys: list[NDArray[np.uint64]] = field(default_factory=list)
-    """Digests of the keys of all blocks of the source, also of rows that are not written."""
+    """Digests of the keys of all blocks of the source, including rows that are not written."""
     absent: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     """Ids of rows of the lake that the source does not have."""
 
@@ -127,10 +128,10 @@ class Run:
         )
         if last is not None and not last[1].done and self.update != "force":
             raise InvalidValueError(
-                f"{self.source.title} has changed since an interrupted run, which committed "
-                f"{last[1].rows:,} of its rows. Without a key, it is unknown which ones. Pass a "
-                "key with on=, or go back to the version before that run with ds.restore(…), "
-                'commit, and ingest all rows with update="force".'
+                f"{self.source.title} has changed since an interrupted ingest, which read its "
+                f"first {counted(last[1].rows, 'row')}. Without a key, these cannot be recognised "
+                "in the lake. Pass a key column with on=, or go back to the version before that "
+                'ingest with ds.restore(…), commit, and ingest all rows with update="force".'
             )
 
     @property
@@ -148,22 +149,22 @@ class Run:
         return fields if self.key is None else [self.key, *fields]
 
     @cached_property
-    def edited(self) -> Edited:
+    def edits(self) -> Edits:
         """Edits that people have made since earlier ingests."""
         if self.update == "force" or self.key is None:
-            return Edited()
-        return History(self.ds, self.key).edited(self.ds.version)
+            return Edits()
+        return History(self.ds, self.key).edits(self.ds.version)
 
     # ---- reading, in a thread, one block ahead
 
-    def encoded(self, check: Check, on_error: OnError) -> Iterator[Encoded]:
+    def encode_blocks(self, check: Check, on_error: OnError) -> Iterator[Encoded]:
         """Yield the encoded blocks of the source."""
         fields, first = self.fields, self.start
         for block in self.source.blocks(self.start):
             rows = self._rows_to_read(block, first)
-            first += len(block.places)
+            first += len(block.row_names)
             part = block if rows is None else _part(block, rows.tolist())
-            unread = len(block.places) - len(part.places)
+            unread = len(block.row_names) - len(part.row_names)
             encoded = encode(part, fields, check, on_error)
             if self.key is not None and rows is None:
                 self.source_keys.append(self._digest(encoded.keys))
@@ -177,11 +178,13 @@ class Run:
         new keys.
         """
         if self.only is not None:
-            return np.flatnonzero(np.isin(np.arange(first, first + len(block.places)), self.only))
+            return np.flatnonzero(
+                np.isin(np.arange(first, first + len(block.row_names)), self.only)
+            )
         return None if self.update else self._unseen(block)
 
     def _unseen(self, block: Block) -> NDArray[np.int64] | None:
-        """Return the rows of a block with new keys. Of other rows, only the key is read."""
+        """Return the rows of a block with new keys; for other rows, only the key is read."""
         if self.keys is None or self.key is None:
             return None
         probe = encode(block, [self.key], "header", "skip")
@@ -244,7 +247,7 @@ class Run:
 
     def _without_deleted(self, block: Encoded) -> Encoded:
         """Return a block without rows that people have deleted, or whose key they have changed."""
-        edited = self.edited
+        edited = self.edits
         if not len(block) or not (len(edited.deleted) or len(edited.rekeyed)):
             return block
         digests = self._keys_of(block)
@@ -252,7 +255,7 @@ class Run:
         gone = rekeyed | np.isin(digests, edited.deleted)
         columns = (str(self.source.key),)
         for i in np.flatnonzero(gone).tolist():
-            self.kept.append(Kept(block.places[i], columns if rekeyed[i] else ()))
+            self.kept.append(Kept(block.row_names[i], columns if rekeyed[i] else ()))
         return select(block, ~gone)
 
     def _update(self, table: Table, slots: NDArray[np.int64], block: Encoded) -> int:
@@ -262,7 +265,7 @@ class Run:
             column: table.digest(column, cells) != table.digests(column, slots)
             for column, cells in block.cells.items()
         }
-        if self.edited.cells:
+        if self.edits.cells:
             self._keep_edits(differ, table.ids(slots), block)
         for column, rows in differ.items():
             if rows.any():
@@ -278,7 +281,7 @@ class Run:
 
         If the labels of a row were edited, new boxes from the source would get the wrong labels.
         """
-        edited = {c: rows & self.edited.has(c, ids) for c, rows in differ.items() if rows.any()}
+        edited = {c: rows & self.edits.has(c, ids) for c, rows in differ.items() if rows.any()}
         together = np.zeros(len(ids), bool)
         for column in block.linked:
             together |= edited.get(column, False)
@@ -287,7 +290,7 @@ class Run:
         for i in np.flatnonzero(np.logical_or.reduce([*edited.values()])).tolist():
             self.kept.append(
                 Kept(
-                    block.places[i],
+                    block.row_names[i],
                     tuple(names[c] for c, rows in edited.items() if rows[i]),
                     tuple(names[c] for c, rows in linked.items() if rows[i]),
                 )
@@ -301,10 +304,12 @@ class Run:
         for i, digest in enumerate(self._keys_of(block).tolist()):
             first[i] = digest not in self.seen
             self.seen.add(digest)
-        duplicates = [block.places[i] for i in np.flatnonzero(~first).tolist()]
+        duplicates = [block.row_names[i] for i in np.flatnonzero(~first).tolist()]
         rule = f"a key must be unique, but this one occurs twice in column {self.source.key!r}"
         if duplicates and on_error == "raise":
-            raise InvalidValueError(f'{duplicates[0]}: {rule}. Or skip such rows: on_error="skip".')
+            raise InvalidValueError(
+                f'{duplicates[0]}: {rule}. To skip such rows, pass on_error="skip".'
+            )
         self.skipped += [Skipped(place, rule) for place in duplicates]
         return select(block, first)
 
@@ -343,7 +348,7 @@ class Run:
             self._find_keys()
         newest = history.history(self.ds.rows.lake.repository, self.ds.version, 1)[0]
         if self.ds.version != before and newest.parent != before:
-            self.__dict__.pop("edited", None)  # other writers have committed, perhaps edits
+            self.__dict__.pop("edits", None)  # other writers have committed, perhaps edits
 
     def _find_keys(self) -> None:
         assert self.key is not None
@@ -381,8 +386,8 @@ def _part(block: Block, rows: list[int]) -> Block:
     """Return some rows of a block."""
     columns = {name: pick(values, rows) for name, values in block.columns.items()}
     errors = {n: block.errors[i] for n, i in enumerate(rows) if i in block.errors}
-    places = [block.places[i] for i in rows]
-    return replace(block, columns=columns, places=places, errors=errors)
+    row_names = [block.row_names[i] for i in rows]
+    return replace(block, columns=columns, row_names=row_names, errors=errors)
 
 
 def _slots(ds: Dataset) -> tuple[int, int]:

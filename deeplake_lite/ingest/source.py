@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from deeplake_lite.htypes import Htype
-    from deeplake_lite.ingest.named_files import Reach
+    from deeplake_lite.ingest.named_files import AllowedPaths
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Skipped:
 
 @dataclass(frozen=True)
 class BadValue:
-    """A value that cannot be read, as a reason why its row is bad.
+    """A value that cannot be read, so that its row is bad.
 
     >>> print(BadValue("mood", "must be UTF-8 text."))
     column 'mood': must be UTF-8 text.
@@ -49,7 +49,7 @@ class BadValue:
 
 
 class Names(Protocol):
-    """Names of rows: a list of strings, or `Places`."""
+    """Names of rows: a list of strings, or `RowNames`."""
 
     def __len__(self) -> int: ...
     def __getitem__(self, index: int, /) -> str: ...
@@ -62,7 +62,7 @@ class Block:
     columns: Mapping[str, Any]
     """Values by column, as for `Dataset.append`, all with the same length."""
 
-    places: Names
+    row_names: Names
     """Name of each row in messages: a file, or ``"flowers.csv, row 17"``."""
 
     base: str | None = None
@@ -71,7 +71,7 @@ class Block:
     errors: Mapping[int, str | BadValue] = field(default_factory=dict)
     """Reasons why rows are bad, by their position in the block. Their values are placeholders."""
 
-    reach: Mapping[str, Reach] = field(default_factory=dict)
+    allowed_paths: Mapping[str, AllowedPaths] = field(default_factory=dict)
     """The files whose paths each column may contain. Other columns may contain any path, because
     the user has written or declared them."""
 
@@ -121,10 +121,10 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True)
-class Places:
+class RowNames:
     """Names of consecutive rows, built on access.
 
-    >>> Places("flowers.csv", 10, 3)[2]
+    >>> RowNames("flowers.csv", 10, 3)[2]
     'flowers.csv, row 12'
     """
 

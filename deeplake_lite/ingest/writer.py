@@ -3,8 +3,8 @@
 1. The columns of the source are reconciled with those of the lake (`fitting`).
 2. Blocks are read and encoded in a thread, one block ahead (`encoding`).
 3. Rows with new keys are appended, and rows that differ are updated (`run`), except for cells and
-   rows that people have edited (`edited`).
-4. The rows are committed, if desired in several commits.
+   rows that people have edited (`edits`).
+4. The rows are committed, optionally in several commits.
 
 When an ingest is run again, it finds existing rows by their key. If rows have no key, the metadata
 of the commits records their number and a digest of their content (`records`).
@@ -19,7 +19,8 @@ from deeplake_lite.codecs.limits import DEFAULT_LIMITS, Limits
 from deeplake_lite.dataset.opening import create, exists
 from deeplake_lite.dataset.opening import open as open_lake
 from deeplake_lite.dataset.repr import bars
-from deeplake_lite.ingest.encoding import OnError, ahead
+from deeplake_lite.htypes.words import counted
+from deeplake_lite.ingest.encoding import OnError, read_ahead
 from deeplake_lite.ingest.fitting import fit, types_of_source
 from deeplake_lite.ingest.options import Types, Update, check_commit_every, types_of
 from deeplake_lite.ingest.result import Ingested, IngestedDataset
@@ -92,7 +93,7 @@ def ingest(
             with bars.bar(
                 source.title, source.rows, done=run.start, visible=progress, leave=True
             ) as bar:
-                for block in ahead(run.encoded(check, on_error)):
+                for block in read_ahead(run.encode_blocks(check, on_error)):
                     run.write(block, on_error)
                     bar.update(block.taken)
                     if commit_every and run.pending >= commit_every:
@@ -102,7 +103,8 @@ def ingest(
         ds.discard()
         if ds.version != first_version:
             error.add_note(
-                f"{run.read - run.pending:,} rows are committed. Run the ingest again to resume."
+                f"Committed so far: {counted(run.read - run.pending, 'row')} of the source. To "
+                "resume, run the ingest again."
             )
         elif is_new:
             _remove(ds)
@@ -139,7 +141,7 @@ def _merge_metadata(ds: Dataset, metadata: Mapping[str, object]) -> None:
 
 
 def _remove(ds: Dataset) -> None:
-    """Remove a new lake after a failure; on an object store, it stays without rows."""
+    """Remove a new lake after a failure; in an object store, it remains without rows."""
     folder = local_folder(ds.url)
     if folder is not None and len(ds.log()) == 1:
         remove_unmade(folder)

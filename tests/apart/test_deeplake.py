@@ -366,9 +366,9 @@ def test_the_last_version_is_ingested_without_history(folder, new_url):
 
 @pytest.mark.usefixtures("flowers")
 def test_history_rejects_options_that_it_cannot_honour(folder, new_url):
-    with pytest.raises(OptionError, match="on= needs history=False"):
+    with pytest.raises(OptionError, match="on= requires history=False"):
         ingest(folder, new_url(), on="text")
-    with pytest.raises(OptionError, match="on_error='skip' needs history=False"):
+    with pytest.raises(OptionError, match="on_error='skip' requires history=False"):
         ingest(folder, new_url(), on_error="skip")
 
 
@@ -651,5 +651,5 @@ def test_claims_of_huge_sizes_are_rejected(folder, new_url):
         ingest(folder, new_url())
     (branch / "0000000009m00000000.jsonl").unlink()
     (branch / "0000000009m00000000.jsonl.lz4").write_bytes(b"\xff\xff\xff\x7f123")
-    with pytest.raises(InvalidValueError, match="claims 2,147,483,647 bytes"):
+    with pytest.raises(InvalidValueError, match="claims to contain 2,147,483,647 bytes"):
         ingest(folder, new_url())

@@ -97,7 +97,7 @@ def test_rows_from_a_start_are_numbered(folder):
     assert [
         row.as_py() if hasattr(row, "as_py") else row for b in blocks for row in b.columns["petals"]
     ] == [6, 7, 8, 9]
-    assert blocks[0].places[0] == "flowers.lance, row 6"
+    assert blocks[0].row_names[0] == "flowers.lance, row 6"
 
 
 def test_blobs_nested_values_and_metadata_are_read(folder, new_url):

@@ -46,7 +46,7 @@ def test_suggested_type_accepts_the_values(kind):
 
 @pytest.mark.parametrize("kind", UNFIT)
 def test_no_type_is_suggested_if_none_accepts_the_values(kind):
-    with pytest.raises(dl.SchemaError, match="No type can store them"):
+    with pytest.raises(dl.SchemaError, match="Convert the values to numbers"):
         dl.from_arrays({"x": UNFIT[kind]}, "memory://advice")
 
 

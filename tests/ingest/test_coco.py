@@ -467,8 +467,8 @@ def test_bad_annotation_is_an_error_or_its_image_is_skipped(ingest, key, value):
         ("{}", "must have the key 'images'"), ('{"images": 3}', "a JSON object with lists"),
         ('{"images": [3]}', "must be a JSON object"), ('{"images": [{}]}', "must have a unique id"),
         ('{"images": [{"id": 1}, {"id": 1}]}', "must have a unique id"),
-        ('{"images": [], "annotations": [3]}', "annotation 0 is not an annotation"),
-        ('{"images": [], "annotations": [{}]}', "annotation 0 is not an annotation"),
+        ('{"images": [], "annotations": [3]}', "annotation 0 is not a valid annotation"),
+        ('{"images": [], "annotations": [{}]}', "annotation 0 is not a valid annotation"),
         ('{"images": [' + "[" * 100_000, "must be a JSON object"),
     ],
 )  # fmt: skip
@@ -636,7 +636,7 @@ def test_images_outside_of_the_folder_are_not_read(write, tmp_path, new_url, nam
     PillowImage.new("RGB", (8, 8)).save(folder / "a.jpg")
     second = {"id": 8, "file_name": name.format(outside=tmp_path)}
     path = write(document(images=[*document()["images"], second]))
-    with pytest.raises(InvalidValueError, match="must be inside the folder of the images"):
+    with pytest.raises(InvalidValueError, match="must be inside the folder of images"):
         dl.from_coco(path, new_url(), images=folder)
     ds = dl.from_coco(path, new_url(), images=folder, on_error="skip")
     assert ds["path"][:] == ["a.jpg"]

@@ -227,7 +227,8 @@ def test_file_with_a_bom_of_another_encoding_says_so(tmp_path, encoding, way):
     (tmp_path / "a.csv").write_bytes(f"{mark}file,label\n1.png,gr\xfcn\n".encode(encoding))
     name = encoding[:6]
     with pytest.raises(
-        dl.InvalidValueError, match=rf"the mark of {name.upper()}\. .*iconv -f {name} -t utf-8"
+        dl.InvalidValueError,
+        match=rf"the byte order mark of {name.upper()}\. .*iconv -f {name} -t utf-8",
     ):
         WAYS[way](tmp_path)
 

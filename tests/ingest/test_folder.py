@@ -192,7 +192,7 @@ def test_missing_or_empty_folder_or_a_file_instead_is_reported(tmp_path, url):
     with pytest.raises(dl.InvalidValueError, match=r"no images .* below '[^']*'. Check"):
         dl.from_folder(tmp_path / "empty", url)
     (tmp_path / "empty/a.txt").write_text("a")
-    with pytest.raises(dl.InvalidValueError, match=r"only 1 other files \(\.txt\)"):
+    with pytest.raises(dl.InvalidValueError, match=r"only 1 other file \(\.txt\)"):
         dl.from_folder(tmp_path / "empty", url)
     with pytest.raises(dl.InvalidValueError, match="is a file"):
         dl.from_folder(tmp_path / "empty/a.txt", url)
@@ -239,7 +239,7 @@ def test_integers_in_a_table_are_classes_without_names(photos, url):
     ("text", "options", "message"),
     [
         ("a,b\nx,y\n", {}, "no column of .* does. Choose one with file_column="),
-        ("file\n1.png\n1.png\n", {}, "must be named once"),
+        ("file\n1.png\n1.png\n", {}, "must be named only once"),
         ("file\n1.png\n", {"file_column": "name"}, "no column 'name'"),
     ],
 )
@@ -290,7 +290,7 @@ OTHERS = {
 def test_table_in_another_format_is_refused_as_such(photos, url, kind, name):
     folder = photos("1.png")
     (folder / name).write_bytes(OTHERS[kind])
-    message = rf"labels must be a CSV file, but '.*{name}' is {kind.strip()}"
+    message = rf"labels must be a CSV file, but the format of '.*{name}' is {kind.strip()}"
     with pytest.raises(dl.InvalidValueError, match=message):
         dl.from_folder(folder, url, labels=name, progress=False)
 
@@ -385,7 +385,9 @@ def test_images_cannot_be_stored_in_the_path_column(levels, given, url, tmp_path
     schema = {"schema": ds.schema, "types": types, "lake": None}[given]
     if given == "lake":
         dl.create(f"{url}-2", types)
-    with pytest.raises(dl.SchemaError, match=r"'path' is a column of strings that every folder"):
+    with pytest.raises(
+        dl.SchemaError, match=r"Column 'path' of a folder of images must contain strings"
+    ):
         dl.from_folder(out, f"{url}-2", labels=out / "metadata.csv", schema=schema, progress=False)
     ds.rename_column("path", "photo")
     ds.commit("renamed")
@@ -403,7 +405,9 @@ def test_images_cannot_be_stored_in_the_path_column(levels, given, url, tmp_path
 @pytest.mark.parametrize("name", ["path", "split"])
 def test_columns_filled_by_the_folder_cannot_be_images(name, photos, url):
     folder = photos("train/rose/1.png", "val/rose/2.png")
-    with pytest.raises(dl.SchemaError, match=f"'{name}' is a column .* it is declared as Image"):
+    with pytest.raises(
+        dl.SchemaError, match=f"'{name}' of a folder of images .* it is declared as Image"
+    ):
         dl.from_folder(folder, url, schema={name: dl.Image("png")}, progress=False)
 
 
@@ -473,8 +477,8 @@ def test_pipe_in_a_folder_is_never_opened(photos, url):
     ds = dl.from_folder(folder, url, progress=False)
     assert ds["path"][:] == ["1.png"]
     assert [str(s) for s in ds.ingested.skipped] == [
-        "2.png: not a regular file",
-        "pipe: not a regular file",
+        "2.png: it is not a regular file",
+        "pipe: it is not a regular file",
     ]
 
 
@@ -483,7 +487,9 @@ def test_labels_have_a_column_of_their_own(photos, label):
     folder = photos("train/rose/1.png", "train/lily/1.png", "val/rose/1.png", "val/lily/1.png")
     (folder / "l.csv").write_text(f"file_name,{label}\ntrain/rose/1.png,a\nval/rose/1.png,b\n")
     for options in ({}, {"labels": "l.csv"}):
-        with pytest.raises(dl.OptionError, match=f"a folder already has a column '{label}'"):
+        with pytest.raises(
+            dl.OptionError, match=f"differ from the folder's own columns, but it is '{label}'"
+        ):
             dl.from_folder(folder, "memory://label-twice", label=label, **options)
 
 

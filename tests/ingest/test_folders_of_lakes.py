@@ -218,7 +218,7 @@ def test_misspelt_column_is_refused(photos, url):
     folder = photos("1.png")
     (folder / "t.csv").write_text("file,x\n1.png,3\n")
     for labels in ("t.csv", None):
-        with pytest.raises(dl.SchemaError, match="schema= has a column 'imge'"):
+        with pytest.raises(dl.SchemaError, match="but it has 'imge'"):
             dl.from_folder(folder, url, labels=labels, schema={"imge": dl.Image()})
 
 

@@ -270,7 +270,7 @@ def test_stream_is_read_in_blocks():
     blocks = huggingface_source(stream).blocks()
     assert list(next(blocks).columns["x"]) == list(range(256))
     assert len(read) < 600
-    assert sum(len(block.places) for block in blocks) == 2_000 - 256
+    assert sum(len(block.row_names) for block in blocks) == 2_000 - 256
 
 
 def test_failing_stream_is_our_error(ingest):
@@ -285,7 +285,7 @@ def test_failing_stream_is_our_error(ingest):
 
 @pytest.mark.parametrize("value", [3, None, {"x": [1]}, b"x"])
 def test_other_objects_are_refused(ingest, value):
-    with pytest.raises(InvalidValueError, match="dataset must be a Dataset"):
+    with pytest.raises(InvalidValueError, match="dataset must be a Hugging Face Dataset"):
         ingest(value)
 
 

@@ -50,7 +50,7 @@ def test_images_and_labels_are_paired(mnist, ingest):
     assert ds["label"][:].tolist() == [2, 1, 1, 0, 2, 1, 0]
     for row, image in enumerate([*IMAGES[:2], *IMAGES]):
         np.testing.assert_array_equal(ds["image"][row], image)
-    assert [s.reason for s in ds.ingested.skipped] == ["it is not named like an IDX file"]
+    assert [s.reason for s in ds.ingested.skipped] == ["its name is not that of an IDX file"]
 
 
 def test_torchvision_reads_the_same(mnist, ingest):
@@ -97,19 +97,19 @@ def test_headers_are_checked(mnist, ingest):
     refused(struct.pack(">HBB3I", 0, 8, 3, 2**32 - 1, 2**32 - 1, 2**32 - 1), "must have")
     refused(b"\0\0\x07\x01\0\0\0\1", "Check that it is an IDX file")
     refused(b"\0", "cannot be read")
-    refused(idx(IMAGES[:4]), "'image' 4, 'label' 5")
+    refused(idx(IMAGES[:4]), "'image': 4, 'label': 5")
     (mnist / "train-images-idx3-ubyte").write_bytes(idx(IMAGES))
     whole = struct.pack(">HBB3I", 0, 8, 3, 2, 2**15, 2**16) + b"x"
     refused(gzip.compress(whole), "max_bytes|cannot be read", "t10k-images-idx3-ubyte.gz")
 
 
 def test_files_without_a_partner_and_labels_without_a_class_are_refused(mnist, ingest):
-    with pytest.raises(InvalidValueError, match="2 names, and the files have the label 2"):
+    with pytest.raises(InvalidValueError, match="each label from 0 to 2, but it has 2 names"):
         ingest(mnist, classes=["a", "b"])
     (mnist / "t10k-labels-idx1-ubyte.gz").unlink()
     with pytest.raises(InvalidValueError, match="'test' has no file of labels"):
         ingest(mnist)
-    with pytest.raises(OptionError, match="different names"):
+    with pytest.raises(OptionError, match="distinct names"):
         ingest(mnist, classes=["a", "a"])
     with pytest.raises(NotFoundError):
         ingest(mnist / "nothing")
@@ -134,5 +134,5 @@ def test_names_of_other_dtypes_are_known(tmp_path, new_url, kind):
 def test_images_without_their_labels_are_not_ingested(tmp_path, ingest):
     (tmp_path / "train-images-idx3-ubyte").write_bytes(idx(IMAGES))
     (tmp_path / "train.idx1").write_bytes(idx([1, 0, 2, 1, 0]))
-    with pytest.raises(InvalidValueError, match="must have 'images' or 'labels'"):
+    with pytest.raises(InvalidValueError, match="must contain 'images' or 'labels'"):
         ingest(tmp_path)

@@ -71,7 +71,7 @@ def test_files_outside_the_folder_are_not_read(
     file = write(
         folder, pa.array(rows, pa.list_(FILE) if name.startswith("list") else FILE), FEATURES[name]
     )
-    with pytest.raises(dl.errors.InvalidValueError, match="must be relative and must not leave"):
+    with pytest.raises(dl.errors.InvalidValueError, match="must be relative and must not lead out"):
         getattr(dl, read)(file, new_url(), progress=False)
     ds = getattr(dl, read)(file, new_url(), progress=False, on_error="skip")
     assert len(ds) == 1

@@ -80,7 +80,7 @@ def test_several_npz_files_follow_each_other(npz, ingest, tmp_path):
 
 
 def test_arrays_of_different_lengths_are_named(npz, ingest):
-    with pytest.raises(InvalidValueError, match="'x' 2, 'y' 3"):
+    with pytest.raises(InvalidValueError, match="'x': 2, 'y': 3"):
         ingest(npz(x=np.zeros(2), y=np.zeros(3)))
     with pytest.raises(InvalidValueError, match="has none"):
         ingest(npz(x=np.array(1)))
@@ -168,7 +168,7 @@ def test_files_without_arrays_are_refused(tmp_path, ingest):
     with pytest.raises(InvalidValueError, match="is not an npz file"):
         ingest(tmp_path / "x.npy")
     np.save(tmp_path / "x.npy", np.array(1))
-    with pytest.raises(InvalidValueError, match="axis of rows"):
+    with pytest.raises(InvalidValueError, match="axis for rows"):
         ingest(tmp_path / "x.npy")
     np.savez(tmp_path / "y.npz", x=np.zeros(1))
     with zipfile.ZipFile(tmp_path / "y.npz", "a") as archive:

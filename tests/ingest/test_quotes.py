@@ -18,7 +18,7 @@ import deeplake_lite as dl
 )
 def test_unclosed_quote_is_reported_with_its_line(text, line, tmp_path):
     (tmp_path / "x.csv").write_text(text)
-    with pytest.raises(dl.InvalidValueError, match=f"opened in line {line} is not closed"):
+    with pytest.raises(dl.InvalidValueError, match=f"the quote opened in line {line} "):
         dl.from_csv(tmp_path / "x.csv", str(tmp_path / "x.lake"))
 
 
@@ -39,5 +39,5 @@ def test_closed_quotes_are_read(text, values, tmp_path):
 def test_table_of_labels_is_not_one_class(photos):
     folder = photos("1.png", "2.png", "3.png")
     (folder / "l.csv").write_text('file,label\n1.png,"rose\n2.png,lily\n3.png,aster\n')
-    with pytest.raises(dl.InvalidValueError, match="opened in line 2 is not closed"):
+    with pytest.raises(dl.InvalidValueError, match="the quote opened in line 2 "):
         dl.from_folder(folder, "memory://open-quote", labels="l.csv")

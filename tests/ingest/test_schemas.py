@@ -141,6 +141,8 @@ def test_new_lake_may_follow_links_immediately(table, url):
 def test_a_source_without_columns_is_refused(tmp_path):
     (tmp_path / "a.csv").write_text("a,b\n1,2\n")
     for columns in ([], (), np.array([])):
-        with pytest.raises(dl.errors.SchemaError, match=r"a\.csv has no columns to ingest"):
+        with pytest.raises(
+            dl.errors.SchemaError, match=r"at least one column to ingest, but a\.csv has none"
+        ):
             dl.from_csv(tmp_path / "a.csv", str(tmp_path / "lake"), columns=columns)
         assert not (tmp_path / "lake").exists()

@@ -216,7 +216,7 @@ def test_types_can_be_given_and_classes_inferred(url):
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"a": [1, 2], "b": [1]}, "same length, but they have 'a' 2, 'b' 1"),
+        ({"a": [1, 2], "b": [1]}, "same length, but their lengths are 'a': 2, 'b': 1"),
         ({"a": 5}, "column 'a': must be an array or a list"),
         ({"a": "text"}, "must be an array or a list"),
         ({"a": [1, "x"]}, "no column type can store int, str"),
@@ -268,9 +268,9 @@ def test_hugging_face_images_are_read_from_structs(photos, tmp_path, url):
 
 
 def test_object_that_is_not_a_dataframe_is_refused(url):
-    with pytest.raises(dl.InvalidValueError, match=r"must be a DataFrame .* it is a dict"):
+    with pytest.raises(dl.InvalidValueError, match=r"must be a DataFrame .* its type is dict"):
         dl.from_dataframe({"a": [1]}, url)
-    with pytest.raises(dl.InvalidValueError, match=r"must be a DataFrame .* it is a Series"):
+    with pytest.raises(dl.InvalidValueError, match=r"must be a DataFrame .* its type is Series"):
         dl.from_dataframe(pd.Series([1, 2]), url)
     twice = pd.DataFrame([[1, 2]], columns=["a", "a"])
     with pytest.raises(dl.InvalidValueError, match="'a' occurs twice"):
@@ -306,7 +306,7 @@ def test_large_csv_is_read_block_by_block(tmp_path, url, monkeypatch):
     path.write_text("\n".join(["id,name", *lines]) + "\n")
     assert dl.from_csv(path, url)["id"][:].tolist() == list(range(1_000))
     path.write_text("\n".join(["id,name", *lines, "oops,last"]) + "\n")
-    with pytest.raises(dl.InvalidValueError, match="Declare its type: schema="):
+    with pytest.raises(dl.InvalidValueError, match="Declare the column's type: schema="):
         dl.from_csv(path, url + "2")
     given = dl.from_csv(path, url + "2", schema={"id": "text"})
     assert given["id"][1_000] == "oops"
@@ -366,7 +366,7 @@ def test_other_delimiter_is_suggested(tmp_path, url):
 
 
 def test_missing_file_or_invalid_parquet_is_refused(tmp_path, url):
-    with pytest.raises(dl.NotFoundError, match=r"no \.parquet file"):
+    with pytest.raises(dl.NotFoundError, match=r"no \.parquet, \.parq or \.pq file"):
         dl.from_parquet(tmp_path / "no.parquet", url)
     (tmp_path / "a.parquet").write_bytes(b"no parquet")
     with pytest.raises(dl.InvalidValueError, match="cannot be read"):
@@ -376,7 +376,7 @@ def test_missing_file_or_invalid_parquet_is_refused(tmp_path, url):
         dl.from_parquet(tmp_path / "a.parquet", url, columns=["b"])
     with pytest.raises(dl.SchemaError, match=r"on= must be a column of .* but it is 'k'"):
         dl.from_parquet(tmp_path / "a.parquet", url, on="k")
-    with pytest.raises(dl.SchemaError, match="schema= has a column 'k'"):
+    with pytest.raises(dl.SchemaError, match="but it has 'k'"):
         dl.from_parquet(tmp_path / "a.parquet", url, schema={"k": "text"})
 
 

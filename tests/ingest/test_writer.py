@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.ingest.encoding import ahead
+from deeplake_lite.ingest.encoding import read_ahead
 from deeplake_lite.ingest.options import Options
 from deeplake_lite.ingest.tables.arrays import MemorySource
 from deeplake_lite.ingest.writer import ingest
@@ -77,7 +77,7 @@ def test_invalid_options_are_refused(url):
         dl.from_arrays({"x": [1]}, url, on_error="ignore")
     with pytest.raises(ValueError, match="commit_every must be an integer of at least 1"):
         dl.from_arrays({"x": [1]}, url, on="x", commit_every=0)
-    with pytest.raises(ValueError, match=r"needs a key.*on="):
+    with pytest.raises(ValueError, match=r"requires a key column.*on="):
         dl.from_arrays({"x": [1]}, url, commit_every=10)
 
 
@@ -105,7 +105,9 @@ def test_intermediate_commits_are_kept_and_the_error_says_how_to_resume(url, mon
     options = {"on": "k", "schema": {"x": "int64"}, "commit_every": 2}
     with pytest.raises(dl.InvalidValueError) as caught:
         dl.from_arrays(rows, url, **options)
-    assert caught.value.__notes__ == ["2 rows are committed. Run the ingest again to resume."]
+    assert caught.value.__notes__ == [
+        "Committed so far: 2 rows of the source. To resume, run the ingest again."
+    ]
     assert dl.open(url)["k"][:].tolist() == [1, 2]
     ds = dl.from_arrays({**rows, "x": [1, 2, 3, 4, 5]}, url, **options)
     assert (ds.ingested.added, ds.ingested.unchanged) == (3, 2)
@@ -167,8 +169,8 @@ def test_read_ahead_passes_errors_on_and_ends():
 
     seen = []
     with pytest.raises(KeyError, match="two"):
-        seen.extend(ahead(broken()))
-    first = next(ahead(iter(range(10))))
+        seen.extend(read_ahead(broken()))
+    first = next(read_ahead(iter(range(10))))
     assert first == 0
 
 
@@ -275,7 +277,7 @@ def test_garbage_collector_is_paused_while_a_block_is_read_and_runs_again():
             seen.append(gc.isenabled())
             yield n
 
-    assert list(ahead(blocks())) == [0, 1, 2]
+    assert list(read_ahead(blocks())) == [0, 1, 2]
     assert seen == [False] * 3
     assert gc.isenabled()
 
@@ -284,5 +286,5 @@ def test_garbage_collector_is_paused_while_a_block_is_read_and_runs_again():
         raise ValueError("cannot be read")
 
     with pytest.raises(ValueError, match="cannot be read"):
-        list(ahead(failing()))
+        list(read_ahead(failing()))
     assert gc.isenabled()

@@ -260,14 +260,14 @@ BOMB = "a0: &a0 x\n" + "".join(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("train: [", "is not YAML"), ("3", "must have keys such as"),
+        ("train: [", "must be YAML"), ("3", "must have keys such as"),
         ("names: [a]", "must name the"),
-        ("train: nowhere\nnames: [a]", "no folder 'nowhere'"), ("\x00", "is not YAML"),
+        ("train: nowhere\nnames: [a]", "no 'nowhere'"), ("\x00", "must be YAML"),
         ("train: images\nnames: {a: b}", "must map class numbers"),
         ("train: images\nnames: {9999999999: b}", "must map class numbers"),
         ("train: images\nnames: [a]\nkpt_shape: 3", "kpt_shape must be"),
-        ("train: !!python/object/apply:os.system ['ls']\nnames: [a]", "is not YAML"),
-        ("&a [*a]", "is not YAML"), ("names: " + "[" * 200, "is not YAML"),
+        ("train: !!python/object/apply:os.system ['ls']\nnames: [a]", "must be YAML"),
+        ("&a [*a]", "must be YAML"), ("names: " + "[" * 200, "must be YAML"),
         ("names: [a, [b]]\ntrain: images", "name of a class must be a string"),
         ("names: {0: {1: 2}}\ntrain: images", "name of a class must be a string"),
         ("names: [a, null]\ntrain: images", "name of a class must be a string"),
@@ -329,7 +329,7 @@ def test_boxes_are_clipped_or_left_out_by_their_corners(make_lake, tmp_path):
 
 def test_missing_label_files_are_not_taken_for_classes(write, ingest):
     path = write({"train/a": None, "val/b": None}, CONFIG)
-    with pytest.raises(InvalidValueError, match=r"no label files; the one for 'a\.jpg' would be"):
+    with pytest.raises(InvalidValueError, match=r"none was found; the one for 'a\.jpg' would be"):
         ingest(path)
     ds = ingest(path, task="detect")
     assert [len(boxes) for boxes in ds["boxes"][:]] == [0, 0]

@@ -61,7 +61,7 @@ def test_columns_are_chosen(tmp_path, ingest):
     group = zarr.open_group(tmp_path / "a.zarr", mode="w")
     group.create_array("x", data=np.zeros(2))
     group.create_array("y", data=np.zeros(3))
-    with pytest.raises(InvalidValueError, match="'x' 2, 'y' 3"):
+    with pytest.raises(InvalidValueError, match="'x': 2, 'y': 3"):
         ingest(tmp_path / "a.zarr")
     assert ingest(tmp_path / "a.zarr", columns=["y"]).columns == ("y",)
     with pytest.raises(NotFoundError, match="'z'"):

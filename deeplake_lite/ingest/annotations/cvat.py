@@ -40,7 +40,7 @@ def from_cvat(
     images: str | os.PathLike[str] | bool | None = None,
     **options: Unpack[Options],
 ) -> IngestedDataset:
-    """Ingest an export of CVAT: "CVAT for images 1.1", or the tracks of "CVAT for video 1.1".
+    """Ingest a CVAT export in the format "CVAT for images 1.1" or "CVAT for video 1.1".
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def from_cvat(
         URL of the lake, which is created if it does not exist.
     images : str, Path or False, optional
         Folder of the images, or of a video's frames (``frame_000000.png`` and so on). By default,
-        images are searched for next to the file, or in the ZIP file. False ingests only the
+        the images are expected next to the XML file, or in the ZIP file. False ingests only the
         annotations.
     **options
         See `Options`.
@@ -67,17 +67,17 @@ def from_cvat(
     Raises
     ------
     NotFoundError
-        If there is no such file.
+        If the file or the folder of images does not exist.
     InvalidValueError
-        If the file is not CVAT's, a shape is invalid, or an image is missing; with
+        If the file is not a CVAT export, a shape is invalid, or an image is missing; with
         ``on_error="skip"``, such images are skipped.
 
     Notes
     -----
-    Attributes, ellipses, cuboids, angles, groups and layers are kept in the column ``cvat``; the
-    task with its labels and colours in ``ds.metadata["cvat"]``. So `View.to_cvat` writes them
-    again, except for cells that people have edited. If shapes between the keyframes of a track are
-    missing, they are interpolated as in CVAT. All tracks of a file are held in memory.
+    Attributes, ellipses, cuboids, angles, groups and layers are stored in the column ``cvat``, and
+    the task with its labels and colours in ``ds.metadata["cvat"]``, so that `View.to_cvat` can
+    write them back, except for cells that have been edited. If shapes between the keyframes of a
+    track are missing, they are interpolated as in CVAT. All tracks of a file are held in memory.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def cvat_reader(
     if images is not None and images is not True:
         folder = Path(checks.location("images", images)).expanduser()
         if not folder.is_dir():
-            raise NotFoundError(f"There is no folder {str(folder)!r}. Check images=….")
+            raise NotFoundError(f"There is no folder {str(folder)!r}. Check the argument images.")
         return CvatReader(given, ImageFolder([folder, folder / "images"]), is_zip=is_zip)
     if is_zip:
         return CvatReader(given, ImageZip(given), is_zip=True)
@@ -183,11 +183,11 @@ class CvatReader:
         return {"meta": self.meta} if self.meta else {}
 
     def types(self) -> Mapping[str, Htype]:
-        """Return no further columns."""
+        """Return no additional columns."""
         return {}
 
     @contextmanager
-    def _opened(self) -> Iterator[IO[bytes]]:
+    def _open(self) -> Iterator[IO[bytes]]:
         """Open the annotation file. Raises InvalidValueError."""
         if not self.is_zip:
             with self.path.open("rb") as file:
@@ -197,8 +197,8 @@ class CvatReader:
             pages = [n for n in archive.namelist() if n.rpartition("/")[2] == "annotations.xml"]
             if len(pages) != 1:
                 raise InvalidValueError(
-                    f"{self.path.name} must have one annotations.xml, but it has {len(pages)}. "
-                    'Export "CVAT for images 1.1".'
+                    f"{self.path.name} must contain exactly one annotations.xml, but it contains "
+                    f'{len(pages)}. Export the task from CVAT as "CVAT for images 1.1".'
                 )
             with archive.open(pages[0]) as file:
                 yield file
@@ -206,7 +206,7 @@ class CvatReader:
     def _elements(self) -> Iterator[Element]:
         """Yield the elements below the root. Raises InvalidValueError."""
         try:
-            with self._opened() as file:
+            with self._open() as file:
                 elements = xml_tree.elements(file)
                 root = next(elements)
                 if root.tag != "annotations":
@@ -218,7 +218,7 @@ class CvatReader:
             if isinstance(error, OSError) and not self.is_zip:
                 raise
             raise InvalidValueError(
-                f"{self.path.name} must be a CVAT file: {error}. Check the file."
+                f"{self.path.name} cannot be read as a CVAT export: {error}. Check the file."
             ) from None
 
     def pictures(self) -> Iterator[Picture]:
@@ -226,7 +226,7 @@ class CvatReader:
         tracks = Tracks(self)
         for element in self._elements():
             if element.tag == "image":
-                yield self._checked(element)
+                yield self._picture_or_error(element)
             elif element.tag == "track":
                 try:
                     tracks.add(element)
@@ -237,7 +237,7 @@ class CvatReader:
                     ) from None
         yield from tracks.pictures()
 
-    def _checked(self, element: Element) -> Picture:
+    def _picture_or_error(self, element: Element) -> Picture:
         name = element.get("name") or ""
         key = f"{element.get('subset')}/{name}" if element.get("subset") else name
         try:

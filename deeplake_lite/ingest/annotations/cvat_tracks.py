@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.annotations.cvat import CvatReader
 
 MOST_FRAMES = 10_000_000
-"""Highest frame number."""
+"""Highest frame number that is allowed."""
 
 _FRAME = re.compile(r"(\d+)(?=\.[^.]*$)")
 
@@ -30,7 +30,7 @@ _OF_TRACKS = ("frame", "outside", "keyframe")
 
 @dataclass
 class Tracks:
-    """The shapes of tracks by frame."""
+    """The shapes of all tracks, by frame."""
 
     reader: CvatReader
     frames: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class Tracks:
             first = _frame(shape)
             last = first if following is None else max(first, _frame(following) - 1)
             for frame in range(first, last + 1):
-                moved = shape if frame == first else between(shape, following or shape, frame)
+                moved = shape if frame == first else interpolate(shape, following or shape, frame)
                 self.frames.setdefault(frame, []).append(moved)
 
     def pictures(self) -> Iterator[Picture]:
@@ -67,7 +67,7 @@ class Tracks:
         """Return the image file of each frame, by the number in its name."""
         if self.reader.images is None:
             return {}
-        names = [(match, name) for name in self.reader.images.listed()
+        names = [(match, name) for name in self.reader.images.image_names()
                  if (match := _FRAME.search(name))]  # fmt: skip
         return {int(match[1]): name for match, name in names if len(match[1]) < 10}
 
@@ -94,9 +94,9 @@ class Tracks:
     def _size(self) -> tuple[int | None, int | None]:
         """Width and height of the video."""
         for part in self.reader.meta.values():
-            found = part.get("original_size") if isinstance(part, dict) else None
-            if isinstance(found, dict):
-                texts = [str(found.get(key, "")).strip() for key in ("width", "height")]
+            size = part.get("original_size") if isinstance(part, dict) else None
+            if isinstance(size, dict):
+                texts = [str(size.get(key, "")).strip() for key in ("width", "height")]
                 if all(t.isascii() and t.isdigit() and 0 < len(t) < 10 for t in texts):
                     return int(texts[0]), int(texts[1])
         return None, None
@@ -124,11 +124,14 @@ def _frame(shape: Mapping[str, Any]) -> int:
     """Return the frame of a shape. Raises ValueError."""
     text = str(shape.get("frame", ""))
     if not (text.isascii() and text.isdigit() and len(text) < 10) or int(text) > MOST_FRAMES:
-        raise ValueError(f"a shape must have a frame number, but it is {text[:40]!r}")
+        raise ValueError(
+            f"the frame number of a shape must be an integer from 0 to {MOST_FRAMES:,}, but it is "
+            f"{text[:40]!r}"
+        )
     return int(text)
 
 
-def between(first: Mapping[str, Any], last: Mapping[str, Any], frame: int) -> dict[str, Any]:
+def interpolate(first: Mapping[str, Any], last: Mapping[str, Any], frame: int) -> dict[str, Any]:
     """Return the shape in a frame between two keyframes, by linear interpolation.
 
     Parameters
@@ -157,21 +160,22 @@ def between(first: Mapping[str, Any], last: Mapping[str, Any], frame: int) -> di
         start, end = _points(first), _points(last)
         if start.shape != end.shape:
             raise ValueError(
-                f"frame {frame} has no shape, and shapes with {len(start)} and {len(end)} points "
-                "cannot be interpolated; export all frames"
+                f"frame {frame} must be interpolated, which is not possible between shapes with "
+                f"{len(start)} and {len(end)} points; export all frames"
             )
         moved = (start + (end - start) * share).round(6).tolist()
         result["points"] = ";".join(f"{x},{y}" for x, y in moved)
     if "skeleton" in first:
         own = {str(child.get("label")): child for child in last.get("skeleton", ())}
         result["skeleton"] = [
-            between({**c, "frame": first["frame"]},
+            interpolate({**c, "frame": first["frame"]},
                     {**own.get(str(c.get("label")), c), "frame": last["frame"]}, frame)
             for c in first["skeleton"]
         ]  # fmt: skip
     if "rle" in first and (first["rle"], first.get("left")) != (last.get("rle"), last.get("left")):
         raise ValueError(
-            f"frame {frame} has no mask, and masks cannot be interpolated; export all frames"
+            f"frame {frame} has no mask of its own, and masks cannot be interpolated; export all "
+            "frames"
         )
     return result
 
@@ -179,5 +183,6 @@ def between(first: Mapping[str, Any], last: Mapping[str, Any], frame: int) -> di
 def _points(shape: Mapping[str, Any]) -> np.ndarray[Any, np.dtype[np.float64]]:
     pairs = [pair.split(",") for pair in str(shape.get("points", "")).split(";")]
     if any(len(pair) != 2 for pair in pairs):
-        raise ValueError("points must be pairs such as 1,2;3,4")
+        text = str(shape.get("points", ""))
+        raise ValueError(f"points must be pairs such as '1,2;3,4', but they are {text[:40]!r}")
     return np.array([[number_of(x) for x in pair] for pair in pairs], np.float64)

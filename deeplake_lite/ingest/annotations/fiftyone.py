@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.result import IngestedDataset
     from deeplake_lite.ingest.source import Skipped
 
-_TAKEN = frozenset({
+_RESERVED = frozenset({
     "image", "path", "split", "width", "height", "boxes", "labels", "segmentation", "polylines",
     "keypoints", "masks", "scores", "tags", "fiftyone", "difficult", "truncated", "occluded",
 })  # fmt: skip
@@ -43,7 +43,7 @@ _DOCUMENT = (
     "tags", "description", "info", "app_config", "classes", "default_classes", "mask_targets",
     "default_mask_targets", "skeletons", "default_skeleton", "sample_fields",
 )  # fmt: skip
-"""Parts of the dataset's document that are kept in the metadata."""
+"""Parts of the dataset's document that are stored in the metadata."""
 
 
 @takes_options
@@ -88,15 +88,15 @@ def from_fiftyone(
     OptionError
         If several fields have objects of the same class and none is named ``ground_truth``.
     InvalidValueError
-        If a file is not FiftyOne's, a label is invalid, or an image is missing; with
+        If a file is not a FiftyOne export, a label is invalid, or an image is missing; with
         ``on_error="skip"``, such samples are skipped.
 
     Notes
     -----
-    Everything else, such as attributes, ids and the labels of other fields, is kept in the column
-    ``fiftyone``; classes and descriptions of fields in ``ds.metadata["fiftyone"]``. So
-    `View.to_fiftyone` writes them again, except for cells that people have edited. The results of
-    runs and saved views are not ingested.
+    Everything else, such as attributes, ids and the labels of other fields, is stored in the column
+    ``fiftyone``, and the classes and descriptions of fields in ``ds.metadata["fiftyone"]``, so that
+    `View.to_fiftyone` can write them back, except for cells that have been edited. Saved views and
+    the results of runs are not ingested.
 
     Examples
     --------
@@ -129,8 +129,8 @@ def fiftyone_reader(
     root = Path(checks.location("path", path)).expanduser()
     if not (root / "metadata.json").is_file():
         raise NotFoundError(
-            f"There is no file {str(root / 'metadata.json')!r}. Pass a folder that FiftyOne has "
-            'exported as dataset_type="FiftyOneDataset".'
+            f"There is no file {str(root / 'metadata.json')!r}. Pass a folder that FiftyOne "
+            'exported with dataset_type="FiftyOneDataset".'
         )
     folder: ImageFolder | None = ImageFolder([root])
     if images is False:
@@ -138,7 +138,7 @@ def fiftyone_reader(
     elif images is not None and images is not True:
         given = Path(checks.location("images", images)).expanduser()
         if not given.is_dir():
-            raise NotFoundError(f"There is no folder {str(given)!r}. Check images=….")
+            raise NotFoundError(f"There is no folder {str(given)!r}. Check the argument images.")
         folder = ImageFolder([given])
     document = _document(root / "metadata.json")
     reader = FiftyOneReader(root, document, _samples(root), folder, label_field)
@@ -155,8 +155,8 @@ def _document(path: Path) -> dict[str, Any]:
     kind = document.get("media_type")
     if kind not in (None, "image"):
         raise InvalidValueError(
-            f"A dataset must have images, but the media type of this one is {kind!r:.40}. Export "
-            "its frames as a dataset of images."
+            f"The media type of a dataset must be 'image', but that of {path.parent.name!r} is "
+            f"{kind!r:.40}. Export its frames as a dataset of images."
         )
     return document
 
@@ -205,17 +205,19 @@ class FiftyOneReader:
     @cached_property
     def fields(self) -> dict[str, Field]:
         """The fields of samples, except those that every sample has."""
-        found: dict[str, Field] = {}
+        fields: dict[str, Field] = {}
         for raw in self.raw:
             try:
                 sample = decode_item(raw)
             except ValueError:
                 continue
             for name in sample.keys() - OWN:
-                found.setdefault(name, Field()).add(sample[name])
+                fields.setdefault(name, Field()).add(sample[name])
         order = {f.get("name"): n for n, f in enumerate(_list(self.document.get("sample_fields")))
                  if isinstance(f, dict)}  # fmt: skip
-        return {name: found[name] for name in sorted(found, key=lambda n: (order.get(n, 10**6), n))}
+        return {
+            name: fields[name] for name in sorted(fields, key=lambda n: (order.get(n, 10**6), n))
+        }
 
     @cached_property
     def object_fields(self) -> list[str]:
@@ -233,8 +235,8 @@ class FiftyOneReader:
         for names in by_kind.values():
             if len(names) > 1 and "ground_truth" not in names:
                 raise OptionError(
-                    f"Objects must be in one field, but there are {', '.join(map(repr, names))}. "
-                    f"Choose one: label_field={names[0]!r}."
+                    "The objects to ingest must be in one field, but they are in the fields "
+                    f"{', '.join(map(repr, names))}. Choose one: label_field={names[0]!r}."
                 )
             chosen.append("ground_truth" if len(names) > 1 else names[0])
         return [name for name in self.fields if name in chosen]
@@ -265,7 +267,7 @@ class FiftyOneReader:
     @cached_property
     def columns(self) -> dict[str, str]:
         """Names of columns by field."""
-        result, taken = dict[str, str](), set(_TAKEN)
+        result, taken = dict[str, str](), set(_RESERVED)
         for name in self._types:
             column = name
             while column in taken:
@@ -278,14 +280,14 @@ class FiftyOneReader:
     def _types(self) -> dict[str, Htype]:
         targets = _dict(self.document.get("mask_targets"))
         usual = _dict(self.document.get("default_mask_targets"))
-        found = {
+        types = {
             name: field.htype(_dict(targets.get(name)) or usual)
             for name, field in self.fields.items()
         }
-        return {name: htype for name, htype in found.items() if htype is not None}
+        return {name: htype for name, htype in types.items() if htype is not None}
 
     def types(self) -> Mapping[str, Htype]:
-        """Return the types of these columns."""
+        """Return the type of each field's column."""
         return {self.columns[name]: htype for name, htype in self._types.items()}
 
     @property
@@ -314,7 +316,7 @@ class FiftyOneReader:
             raise ValueError("a sample must have a filepath, but this one has none")
         place = place.replace("\\", "/")
         path = place.lstrip("/").removeprefix("data/")
-        image = None if self.images is None else self.images.find(_places(place))
+        image = None if self.images is None else self.images.find(_candidate_names(place))
         size = _size(sample, image)
         objects = self._objects(sample, size)
         check_masks(objects)
@@ -343,15 +345,15 @@ class FiftyOneReader:
                 continue
             key = labels.LISTS[str(kind_of(value))]
             for number, label in enumerate(_list(value.get(key))):
-                own = self._inlined(label if isinstance(label, dict) else {})
-                found = labels.parse(own, size)
+                own = self._inline_mask(label if isinstance(label, dict) else {})
+                parsed = labels.parse(own, size)
                 assert size[0] is not None
                 assert size[1] is not None
-                rebuilt = labels.rebuild(found, (size[0], size[1]), f"{field}/{number}")
-                objects.append(replace(found, rest=rest_of(own, rebuilt)))
-        return self._in_order(objects)
+                rebuilt = labels.rebuild(parsed, (size[0], size[1]), f"{field}/{number}")
+                objects.append(replace(parsed, rest=rest_of(own, rebuilt)))
+        return self._sort_objects(objects)
 
-    def _in_order(self, objects: list[Object]) -> list[Object]:
+    def _sort_objects(self, objects: list[Object]) -> list[Object]:
         """Sort objects in the order of the lake from which they were exported."""
         if _dict(self.document.get("info")).get(ORDER) is not True:
             return objects
@@ -363,7 +365,7 @@ class FiftyOneReader:
         return [replace(own, rest={k: v for k, v in own.rest.items() if k != "index"})
                 for own in ordered]  # fmt: skip
 
-    def _inlined(self, label: Mapping[str, Any]) -> dict[str, Any]:
+    def _inline_mask(self, label: Mapping[str, Any]) -> dict[str, Any]:
         """Read the mask of a label from its file. Raises ValueError."""
         path = label.get("mask_path")
         if path is None or label.get("mask") is not None:
@@ -376,9 +378,11 @@ class FiftyOneReader:
         """Return the absolute path of a file in the dataset. Raises ValueError."""
         name = str(path).replace("\\", "/")
         if not is_inside(name):
-            raise ValueError(f"a mask must be inside the folder, but its path is {name[:80]!r}")
+            raise ValueError(
+                f"a mask must be inside the dataset's folder, but its path is {name[:80]!r}"
+            )
         if not os.path.isfile(self.root / name):
-            raise ValueError(f"there is no file {name[:80]!r} in the dataset")
+            raise ValueError(f"there is no mask file {name[:80]!r} in the dataset's folder")
         return str((self.root / name).absolute())
 
     def _columns(self, sample: Mapping[str, Any]) -> dict[str, Any]:
@@ -418,7 +422,7 @@ class FiftyOneReader:
         return {**rest, **({"fields": kept} if kept else {})}
 
 
-def _places(place: str) -> list[str]:
+def _candidate_names(place: str) -> list[str]:
     """Return the names that an image may have in the folder of images."""
     return [*names_of(place.lstrip("/"))] if place.startswith("/") or ":" in place[:3] else [
         place, place.removeprefix("data/")

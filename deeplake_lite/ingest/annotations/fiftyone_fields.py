@@ -1,4 +1,4 @@
-"""The fields of FiftyOne's samples that become columns, except objects."""
+"""The fields of FiftyOne samples that become columns, except for fields of objects."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PLAIN = {str: "String", bool: "Boolean", int: "Int", float: "Float"}
 
 
 def kind_of(value: Any) -> str | None:
-    """Return the kind of a value; None for null, and "" for values without a column.
+    """Return the kind of a value; None for null, and "" for values that have no column type.
 
     >>> kind_of({"_cls": "Classification", "label": "a"}), kind_of(1.5), kind_of([])
     ('Classification', 'Float', '')
@@ -109,19 +109,24 @@ def names_of(targets: Mapping[str, Any]) -> list[str]:
 
 
 def cell_of(value: Any) -> Any:
-    """Convert the value of a field, except segmentations, to a cell. Raises ValueError."""
+    """Convert a field's value, which is not a segmentation, to a cell. Raises ValueError."""
     match kind_of(value):
         case "Classification":
             label = value.get("label")
             if label is not None and not isinstance(label, str):
-                raise ValueError("the label of a classification must be a string")
+                raise ValueError(
+                    f"the label of a classification must be a string, but it is {label!r:.40}"
+                )
             return label
         case "Classifications":
             own = value.get("classifications") or []
             if not isinstance(own, list) or not all(
                 isinstance(c, dict) and isinstance(c.get("label"), str) for c in own
             ):
-                raise ValueError("classifications must be a list of objects with labels")
+                raise ValueError(
+                    "classifications must be a list of objects with labels, but they are "
+                    f"{own!r:.40}"
+                )
             return list(dict.fromkeys(c["label"] for c in own))
         case "Regression":
             return None if value.get("value") is None else number_of(value["value"])

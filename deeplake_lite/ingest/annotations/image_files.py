@@ -45,21 +45,24 @@ class ImageFolder:
         for name in names:
             if not is_inside(name):
                 raise ValueError(
-                    f"an image must be inside the folder, but its path is {brief(name, 80)}"
+                    "an image must be inside the folder of images, but its path is "
+                    f"{brief(name, 80)}"
                 )
         for folder in self.folders:
             for name in names:
                 if os.path.isfile(folder / name):
                     return str((folder / name).absolute())
         where = str(self.folders[0]) if self.folders else "."
-        raise ValueError(f"there is no image {brief(names[0], 80)} in {where!r}; pass images=…")
+        raise ValueError(
+            f"there is no image {brief(names[0], 80)} in {where!r}; pass its folder as images=…"
+        )
 
-    def listed(self) -> list[str]:
+    def image_names(self) -> list[str]:
         """Return the sorted names of the images in the first folder that has any."""
         for folder in self.folders:
-            found = sorted(p.name for p in folder.iterdir() if p.suffix.lower() in SUFFIXES)
-            if found:
-                return found
+            names = sorted(p.name for p in folder.iterdir() if p.suffix.lower() in SUFFIXES)
+            if names:
+                return names
         return []
 
 
@@ -89,10 +92,10 @@ class ImageZip:
                     return read_member(self.file, self.names[place])
         raise ValueError(f"there is no image {brief(names[0], 80)} in {self.path.name!r}")
 
-    def listed(self) -> list[str]:
+    def image_names(self) -> list[str]:
         """Return the sorted names of images, relative to the folder ``images``."""
-        found = [n for n in self.names if PurePosixPath(n).suffix.lower() in SUFFIXES]
-        return sorted(name.removeprefix("images/") for name in found)
+        names = [n for n in self.names if PurePosixPath(n).suffix.lower() in SUFFIXES]
+        return sorted(name.removeprefix("images/") for name in names)
 
 
 def open_zip(path: Path) -> zipfile.ZipFile:
@@ -109,7 +112,7 @@ def read_member(file: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     """Return the content of a member of a ZIP file. Raises ValueError."""
     if info.file_size > MOST_BYTES:
         raise ValueError(
-            f"{info.filename} may have at most {MOST_BYTES:,} bytes, but it has {info.file_size:,}"
+            f"{info.filename} may be at most {MOST_BYTES:,} bytes, but it has {info.file_size:,}"
         )
     try:
         with file.open(info) as member:
@@ -117,5 +120,8 @@ def read_member(file: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     except Exception as error:  # zlib, lzma, bz2, zipfile and encryption raise many types of errors
         raise ValueError(f"{info.filename} cannot be read: {error}") from None
     if len(data) != info.file_size:
-        raise ValueError(f"the size of {info.filename} differs from its size in the ZIP file")
+        raise ValueError(
+            f"the size of {info.filename} must be {info.file_size:,} bytes, as recorded in the ZIP "
+            "file, but it is different"
+        )
     return data

@@ -1,6 +1,6 @@
-"""Reading large JSON files; the items of a list are decoded only when they are needed.
+"""Reading large JSON files, whose list items are decoded only when they are needed.
 
-The file is mapped into memory, and items are slices of it, as for COCO files.
+The file is mapped into memory, and items are slices of the mapping, as for COCO files.
 """
 
 from __future__ import annotations
@@ -54,9 +54,10 @@ def read_list(path: Path, key: str | None = None) -> list[msgspec.Raw]:
                 raise
             return _list_of(cleaned, key)
     except (msgspec.DecodeError, RecursionError, KeyError, UnicodeDecodeError) as error:
-        where = "a list of objects" if key is None else f"a list of objects {key!r}"
+        where = "a list of objects" if key is None else f"a list of objects under the key {key!r}"
+        reason = "it has no such key" if isinstance(error, KeyError) else str(error)
         raise InvalidValueError(
-            f"{path.name} must be JSON with {where}, but it cannot be read: {error}. Check the "
+            f"{path.name} must be JSON with {where}, but it cannot be read: {reason}. Check the "
             "file."
         ) from None
 
@@ -77,4 +78,4 @@ def decode_item(raw: msgspec.Raw) -> dict[str, Any]:
     try:
         return _item.decode(raw)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-        raise ValueError(f"it must be a JSON object: {error}") from None
+        raise ValueError(f"it must be a JSON object, but it cannot be decoded: {error}") from None

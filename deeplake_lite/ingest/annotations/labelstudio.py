@@ -1,4 +1,4 @@
-"""Ingesting the JSON export of Label Studio."""
+"""Ingesting JSON exports of Label Studio."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.result import IngestedDataset
     from deeplake_lite.ingest.source import Skipped
 
-_TAKEN = frozenset({
+_RESERVED = frozenset({
     "image", "path", "split", "width", "height", "boxes", "labels", "segmentation", "polylines",
     "keypoints", "masks", "scores", "tags", "data", "labelstudio", "difficult", "truncated",
     "occluded",
@@ -55,10 +55,10 @@ def from_labelstudio(
     url : str
         URL of the lake, which is created if it does not exist.
     images : str, Path or False, optional
-        Folder of the images. An image may have any part of the end of its URL as its path there,
-        with or without the digits that Label Studio puts before the names of uploads. By default,
-        the folder ``images`` next to the file, or the file's own folder. False ingests only the
-        annotations. Nothing is downloaded.
+        Folder of the images. The path of an image in this folder may be the URL's path or any
+        trailing part of it, with or without the digits that Label Studio adds to the names of
+        uploads. By default, the folder is ``images`` next to the file, or else the file's own
+        folder. False ingests only the annotations. Nothing is downloaded.
     **options
         See `Options`.
 
@@ -78,17 +78,18 @@ def from_labelstudio(
     NotFoundError
         If the file or folder does not exist.
     InvalidValueError
-        If the file is not Label Studio's, a region is invalid, or an image is missing; with
+        If the file is not a Label Studio export, a region is invalid, or an image is missing; with
         ``on_error="skip"``, such tasks are skipped.
 
     Notes
     -----
     If a task has several annotations, the ground truth is used or, if there is none, the one that
     was changed last; cancelled annotations are ignored. If the file has no annotations at all, the
-    first prediction of each task is ingested. All others, relations, ids and the like are kept in
-    the column ``labelstudio``, so that `View.to_labelstudio` writes them again, except for cells
-    that people have edited. A region with several labels becomes an object for each label, and
-    `View.to_labelstudio` joins these again, unless their shapes have been edited.
+    first prediction of each task is ingested. Other annotations and predictions, relations and ids
+    are stored in the column ``labelstudio``, so that `View.to_labelstudio` can write them back,
+    except for cells that have been edited. A region with several labels becomes one object per
+    label, and `View.to_labelstudio` merges these objects again, unless their shapes have been
+    edited.
 
     Examples
     --------
@@ -124,13 +125,15 @@ def labelstudio_reader(
     if images is not None and images is not True:
         folders = [Path(checks.location("images", images)).expanduser()]
         if not folders[0].is_dir():
-            raise NotFoundError(f"There is no folder {str(folders[0])!r}. Check images=….")
+            raise NotFoundError(
+                f"There is no folder {str(folders[0])!r}. Check the argument images."
+            )
     return LabelStudioReader(given, raw, ImageFolder(folders))
 
 
 @dataclass
 class _Control:
-    """A control for whole images."""
+    """A labelling control that applies to whole images."""
 
     kind: str
     names: dict[str, None] = field(default_factory=dict)
@@ -199,8 +202,8 @@ class LabelStudioReader:
         """``annotations``, or ``predictions`` if no task has an annotation."""
         for raw in self.raw:
             try:
-                task = tasks.expanded(decode_item(raw))
-                if tasks.choose(tasks.annotations_of(task, "annotations")) is not None:
+                task = tasks.expand_task(decode_item(raw))
+                if tasks.choose_annotation(tasks.annotations_of(task, "annotations")) is not None:
                     return "annotations"
             except ValueError:
                 continue
@@ -209,29 +212,29 @@ class LabelStudioReader:
     @cached_property
     def controls(self) -> dict[str, _Control]:
         """Controls for whole images, by name."""
-        found: dict[str, _Control] = {}
+        controls: dict[str, _Control] = {}
         mixed = set[str]()
         for raw in self.raw:
             try:
-                _, whole, _ = tasks.sorted_results(self._annotation(self._task(raw))["result"])
+                _, whole, _ = tasks.sort_results(self._annotation(self._task(raw))["result"])
                 results = [
                     (str(r.get("from_name")), str(r["type"]), values.parse(r)) for r in whole
                 ]
             except (ValueError, TypeError):
                 continue
             for name, kind, value in results:
-                control = found.setdefault(name, _Control(kind))
+                control = controls.setdefault(name, _Control(kind))
                 if control.kind != kind:
                     mixed.add(name)
                 elif kind == "choices":
                     control.names.update(dict.fromkeys(value))
                     control.is_single &= len(value) == 1
-        return {name: control for name, control in found.items() if name not in mixed}
+        return {name: control for name, control in controls.items() if name not in mixed}
 
     @cached_property
     def columns(self) -> dict[str, str]:
         """Names of columns by control."""
-        result, taken = dict[str, str](), set(_TAKEN)
+        result, taken = dict[str, str](), set(_RESERVED)
         for name in self.controls:
             column = name or "control"
             while column in taken:
@@ -241,7 +244,7 @@ class LabelStudioReader:
         return result
 
     def types(self) -> Mapping[str, Htype]:
-        """Return the types of the columns of controls."""
+        """Return the type of each control's column."""
         own = {self.columns[name]: control.htype for name, control in self.controls.items()}
         return {**own, "data": Json()}
 
@@ -257,21 +260,27 @@ class LabelStudioReader:
 
     def _task(self, raw: msgspec.Raw) -> dict[str, Any]:
         """Decode a task. Raises ValueError."""
-        task = tasks.expanded(decode_item(raw))
+        task = tasks.expand_task(decode_item(raw))
         if not isinstance(task.get("data"), dict):
             raise ValueError("a task must have data, but this one has none")  # noqa: TRY004
         return task
 
     def _annotation(self, task: Mapping[str, Any]) -> dict[str, Any]:
         """Return the annotation that is ingested. Raises ValueError."""
-        found = tasks.annotations_of(task, self.key)
-        number = tasks.choose(found) if self.key == "annotations" else (0 if found else None)
+        annotations = tasks.annotations_of(task, self.key)
+        number = (
+            tasks.choose_annotation(annotations)
+            if self.key == "annotations"
+            else (0 if annotations else None)
+        )
         if number is None:
             return {"result": []}
-        own = dict(found[number])
+        own = dict(annotations[number])
         own["result"] = own.get("result") or []
         if not isinstance(own["result"], list):
-            raise ValueError("the result of an annotation must be a list")  # noqa: TRY004
+            raise ValueError(  # noqa: TRY004
+                f"the result of an annotation must be a list, but it is {own['result']!r:.40}"
+            )
         return {**own, "-": number}
 
     def _picture(self, task: Mapping[str, Any]) -> Picture:
@@ -283,7 +292,7 @@ class LabelStudioReader:
         if not names:
             raise ValueError(f"the URL of an image must have a path, but it is {address[:80]!r}")
         annotation = self._annotation(task)
-        shapes, whole, others = tasks.sorted_results(annotation["result"])
+        shapes, whole, others = tasks.sort_results(annotation["result"])
         parts = [part for region in shapes for part in regions.parts_by_label(region)]
         objects = [self._object(region, number) for number, region in enumerate(parts)]
         check_masks(objects)
@@ -308,7 +317,7 @@ class LabelStudioReader:
         )
 
     def _columns(self, whole: list[dict[str, Any]]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        """Return the cells of controls, and results that are not in cells. Raises ValueError."""
+        """Return the cells of controls, and the results without a cell. Raises ValueError."""
         cells, rest = dict[str, Any](), []
         for result in whole:
             name = str(result.get("from_name"))
@@ -337,16 +346,16 @@ class LabelStudioReader:
             own = tasks.annotations_of(task, key)
             rest[key] = [a for i, a in enumerate(own) if key != self.key or i != number]
         kept = {key: value for key, value in rest.items() if value}
-        return {**kept, "number": number} if number else {**kept, **_none(number)}
+        return {**kept, "number": number} if number else {**kept, **_unlabelled_mark(number)}
 
 
-def _none(number: int | None) -> dict[str, Any]:
-    """Return a mark for a task without an annotation; otherwise empty."""
+def _unlabelled_mark(number: int | None) -> dict[str, Any]:
+    """Return an entry that marks a task without an annotation, or an empty dict."""
     return {"unlabelled": True} if number is None else {}
 
 
 def _size(results: list[dict[str, Any]]) -> tuple[int | None, int | None]:
-    """Return the size of an image without regions, if any result has it."""
+    """Return the size of an image without regions, if any of its results records the size."""
     for result in results:
         try:
             return regions.size_of(result)

@@ -1,4 +1,4 @@
-"""Label Studio's tasks: finding their image, and the annotation to ingest."""
+"""Finding the image of a Label Studio task, and the annotation to ingest."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def image_key(data: Mapping[str, Any]) -> str:
     """Return the key of the image in the data of a task. Raises ValueError."""
     if isinstance(data.get("image"), str):
         return "image"
-    found = [key for key, value in data.items() if isinstance(value, str) and _is_image(value)]
-    if len(found) != 1:
+    keys = [key for key, value in data.items() if isinstance(value, str) and _is_image(value)]
+    if len(keys) != 1:
         raise ValueError(
             "the data of a task must have one image, but it has "
-            f"{', '.join(repr(key[:40]) for key in found) or 'none'}"
+            f"{', '.join(repr(key[:40]) for key in keys) or 'none'}"
         )
-    return found[0]
+    return keys[0]
 
 
 def _is_image(url: str) -> bool:
@@ -50,7 +50,7 @@ def path_of(url: str) -> str:
         return url
     if parts.path.rstrip("/").endswith("local-files") and "d" in (query := parse_qs(parts.query)):
         return query["d"][0].replace("\\", "/").lstrip("/")
-    if not parts.scheme or len(parts.scheme) == 1:  # a path, perhaps of Windows
+    if not parts.scheme or len(parts.scheme) == 1:  # a path, perhaps on Windows
         path = url.replace("\\", "/").split("?")[0] if url.startswith("/data/") else url
         return unquote(path).replace("\\", "/").lstrip("/").removeprefix("data/")
     host = "" if parts.scheme in ("http", "https", "file") else parts.netloc
@@ -72,19 +72,24 @@ def names_of(path: str) -> Iterator[str]:
         yield rest  # Label Studio puts eight digits before the names of uploaded files
 
 
-def expanded(task: Mapping[str, Any]) -> dict[str, Any]:
+def expand_task(task: Mapping[str, Any]) -> dict[str, Any]:
     """Convert a JSON-MIN task to JSON; return other tasks unchanged. Raises ValueError."""
     if "data" in task:
         return dict(task)
-    found = [key for key, value in task.items() if key not in _OF_TASKS and isinstance(value, list)]
+    result_keys = [
+        key for key, value in task.items() if key not in _OF_TASKS and isinstance(value, list)
+    ]
     results = [_region_of(key, value) if isinstance(value, dict) else {}
-               for key in found for value in task[key]]  # fmt: skip
+               for key in result_keys for value in task[key]]  # fmt: skip
     if not all(results):
         raise ValueError(
-            "a task must have data or, in JSON-MIN, results with their type; export JSON instead"
+            "a task must have the key 'data' or, in JSON-MIN, results that name their type; export "
+            "the project as JSON instead"
         )
     data = {
-        k: v for k, v in task.items() if k not in found and (k == "image" or k not in _OF_TASKS)
+        k: v
+        for k, v in task.items()
+        if k not in result_keys and (k == "image" or k not in _OF_TASKS)
     }
     annotation = {"id": task.get("annotation_id"), "completed_by": task.get("annotator"),
                   "created_at": task.get("created_at"), "lead_time": task.get("lead_time"),
@@ -108,39 +113,42 @@ def _region_of(from_name: str, value: Mapping[str, Any]) -> dict[str, Any]:
 
 def annotations_of(task: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
     """Return the annotations or predictions of a task. Raises ValueError."""
-    found = task.get(key) or []
-    if not isinstance(found, list) or not all(isinstance(own, dict) for own in found):
-        raise ValueError(f"the {key} of a task must be a list of objects")
-    return found
+    annotations = task.get(key) or []
+    if not isinstance(annotations, list) or not all(isinstance(own, dict) for own in annotations):
+        raise ValueError(
+            f"the {key} of a task must be a list of objects, but they are {annotations!r:.40}"
+        )
+    return annotations
 
 
-def choose(annotations: Sequence[Mapping[str, Any]]) -> int | None:
+def choose_annotation(annotations: Sequence[Mapping[str, Any]]) -> int | None:
     """Return the number of the annotation to ingest; None if there is none.
 
     This is the ground truth or, if there is none, the annotation that was changed last. Cancelled
     annotations are ignored.
 
-    >>> choose([{"updated_at": "2026-01-02"}, {"updated_at": "2026-01-01"}])
+    >>> choose_annotation([{"updated_at": "2026-01-02"}, {"updated_at": "2026-01-01"}])
     0
-    >>> choose([{"was_cancelled": True}]) is None
+    >>> choose_annotation([{"was_cancelled": True}]) is None
     True
     """
-    open_ones = [i for i, own in enumerate(annotations) if not own.get("was_cancelled")]
-    truths = [i for i in open_ones if annotations[i].get("ground_truth")]
+    valid = [i for i, own in enumerate(annotations) if not own.get("was_cancelled")]
+    truths = [i for i in valid if annotations[i].get("ground_truth")]
     dates = {i: str(annotations[i].get("updated_at") or annotations[i].get("created_at") or "")
-             for i in truths or open_ones}  # fmt: skip
+             for i in truths or valid}  # fmt: skip
     return max(dates, key=lambda i: (dates[i], i), default=None)
 
 
-def sorted_results(
+def sort_results(
     results: Sequence[Any],
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]:
-    """Divide results into flat regions, results about the whole image, and all others.
+    """Divide results into flat regions, results about the whole image, and other results.
 
-    Other results with the id of a region become part of it. Raises ValueError.
+    A result that has the id of a region, but no shape, becomes part of the region.
+    Raises ValueError.
     """
     if not all(isinstance(result, dict) for result in results):
-        raise ValueError("results must be a list of objects")
+        raise ValueError(f"results must be a list of objects, but they are {[*results]!r:.40}")
     own: dict[Any, dict[str, Any]] = {}
     shapes: list[dict[str, Any]] = []
     for result in results:

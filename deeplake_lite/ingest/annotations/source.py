@@ -1,7 +1,7 @@
 """The source for annotated images, which turns pictures into columns.
 
-A file is read twice: first to find the columns and classes, then to read the rows. So only one
-block of rows is in memory, even if the file is large.
+A file is read twice: first to find the columns and classes, then to read the rows. This way, only
+one block of rows is in memory, even if the file is large.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from deeplake_lite.htypes import (
     Sequence,
     Text,
 )
-from deeplake_lite.ingest.annotations.remembered import Remembered
+from deeplake_lite.ingest.annotations.cached_pictures import CachedPictures
 from deeplake_lite.ingest.folders.formats import format_of, formats_of
 from deeplake_lite.ingest.source import Block
 
@@ -55,7 +55,7 @@ class Reader(Protocol):
 
     @property
     def name(self) -> str:
-        """Name of the format, and of the column and metadata for values without other columns."""
+        """Name of the format, and of the column and metadata that store all other values."""
 
     @property
     def title(self) -> str:
@@ -204,9 +204,9 @@ class AnnotationSource:
         return summary
 
     @cached_property
-    def _pictures(self) -> Remembered:
+    def _pictures(self) -> CachedPictures:
         """The pictures, which are needed for the summary and then for the rows."""
-        return Remembered(self._read)
+        return CachedPictures(self._read)
 
     def _read(self) -> Iterator[Picture]:
         """Yield the pictures; a second picture with the same path gets an error."""
@@ -222,29 +222,29 @@ class AnnotationSource:
     @cached_property
     def columns(self) -> dict[str, Htype]:
         """Type of each column."""
-        found = self.summary
+        summary = self.summary
         types: dict[str, Htype] = {}
         if self.reader.has_images:
-            types["image"] = Image(found.codec)
+            types["image"] = Image(summary.codec)
         types["path"] = Text()
-        if found.splits:
-            types["split"] = ClassLabel([*found.splits], nullable=found.lacks_splits)
-        if found.has_sizes:
+        if summary.splits:
+            types["split"] = ClassLabel([*summary.splits], nullable=summary.lacks_splits)
+        if summary.has_sizes:
             types |= {name: Scalar("int32", nullable=True) for name in ("width", "height")}
         types["boxes"] = Boxes("xyxy")
-        types["labels"] = Sequence(ClassLabel([*found.classes], nullable=found.lacks_labels))
+        types["labels"] = Sequence(ClassLabel([*summary.classes], nullable=summary.lacks_labels))
         parts: dict[str, tuple[str, Htype]] = {
             "outlines": ("segmentation", Sequence(Polygons())),
             "lines": ("polylines", Sequence(Sequence(Array("float32", (None, 2))))),
             "points": ("keypoints", self._points_type),
             "mask": ("masks", Mask("instance")),
         }
-        types |= dict(parts[kind] for kind in parts if kind in found.kinds)
-        if found.has_scores:
+        types |= dict(parts[kind] for kind in parts if kind in summary.kinds)
+        if summary.has_scores:
             types["scores"] = Sequence("float32")
-        types |= {flag: Sequence("bool") for flag in FLAGS if flag in found.flags}
-        if found.tags:
-            types["tags"] = ClassLabel([*found.tags], multiple=True)
+        types |= {flag: Sequence("bool") for flag in FLAGS if flag in summary.flags}
+        if summary.tags:
+            types["tags"] = ClassLabel([*summary.tags], multiple=True)
         types |= self.reader.types()
         return types | {self.reader.name: Json(nullable=True)}
 
@@ -254,7 +254,7 @@ class AnnotationSource:
         return declared if len(declared.names) == self.summary.points else Keypoints()
 
     def check_unrounded(self, names: Iterable[str]) -> None:
-        """Accept all columns; the originals of rounded numbers are kept in another column."""
+        """Accept all columns, because another column keeps the exact originals of numbers."""
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
         """Yield the pictures from number `start` on."""

@@ -14,7 +14,7 @@ from deeplake_lite.errors import OptionError
 from deeplake_lite.htypes import Htype, Image, Keypoints, Mask
 from deeplake_lite.ingest.annotations import voc_layout as layouts
 from deeplake_lite.ingest.annotations import xml_tree
-from deeplake_lite.ingest.annotations.remembered import Remembered
+from deeplake_lite.ingest.annotations.cached_pictures import CachedPictures
 from deeplake_lite.ingest.annotations.source import AnnotationSource
 from deeplake_lite.ingest.annotations.voc_layout import Layout
 from deeplake_lite.ingest.options import takes_options
@@ -51,8 +51,9 @@ def from_voc(
     url : str
         URL of the lake, which is created if it does not exist.
     origin : {1, 0}
-        Number of the first pixel. VOC counts pixels from 1 and includes the last one. Some tools,
-        such as CVAT, write the coordinates of edges, which start at 0.
+        Number of the first pixel. VOC counts pixels from 1, and ``xmax`` and ``ymax`` are the last
+        pixels inside the box. Some tools, such as CVAT, write the coordinates of the edges instead,
+        which start at 0.
     **options
         See `Options`.
 
@@ -75,9 +76,9 @@ def from_voc(
 
     Notes
     -----
-    Everything else in the XML files, such as poses, parts and sources, and the other lists of
-    images are kept in the column ``voc``. So `View.to_voc` writes the same content again, except
-    for cells that people have edited.
+    Everything else in the XML files, such as poses, parts and sources, is stored in the column
+    ``voc`` along with the other lists of images, so that `View.to_voc` can write the same content
+    back, except for cells that have been edited.
 
     Examples
     --------
@@ -124,7 +125,7 @@ class VocReader:
 
     @property
     def splits(self) -> Collection[str]:
-        """Splits with a list, except ``trainval``, which joins two of them."""
+        """Splits that have a list, except ``trainval``, which is the union of two others."""
         lists = self.layout.lists
         return [s for s in lists.splits if s != "trainval"]
 
@@ -149,7 +150,7 @@ class VocReader:
                 "class_lists": [*lists.class_lists]}  # fmt: skip
 
     def types(self) -> Mapping[str, Htype]:
-        """Return the types of the columns of masks."""
+        """Return the type of each column of masks."""
         result: dict[str, Htype] = {}
         for column in layouts.MASKS:
             paths = [e.masks[column] for e in self.layout.entries if column in e.masks]
@@ -176,8 +177,8 @@ class VocReader:
         return iter(self._pictures)
 
     @cached_property
-    def _pictures(self) -> Remembered:
-        return Remembered(self._read)
+    def _pictures(self) -> CachedPictures:
+        return CachedPictures(self._read)
 
     def _read(self) -> Iterator[Picture]:
         for entry in self.layout.entries:
@@ -191,7 +192,7 @@ class VocReader:
         """Return an image. Raises ValueError."""
         page = self._page(entry)
         objects = []
-        for original in _listed(page.pop("object", [])):
+        for original in _as_list(page.pop("object", [])):
             own = voc.parse(original if isinstance(original, dict) else {}, self.origin)
             objects.append(voc.with_rest_of(own, original, self.origin))
         width, height = _size(page.get("size"))
@@ -243,7 +244,7 @@ class VocReader:
         return {"lists": {k: [*v] for k, v in rest.items()}} if rest else {}
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 

@@ -51,13 +51,13 @@ class Lists:
     """The lists of images in ImageSets."""
 
     lines: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
-    """For each image, the rest of its lines in each list."""
+    """For each image and list, the text that follows the image's name in each of its lines."""
 
     names: Sequence[str] = ()
     """Lists that only contain names of images, such as ``Main/train``."""
 
     class_lists: Sequence[str] = ()
-    """Lists in Main of whether images contain a class, such as ``cat_train``."""
+    """Lists in Main that say whether images contain a class, such as ``cat_train``."""
 
     main: str = "Main"
     """Folder of the lists that determine the splits."""
@@ -71,8 +71,8 @@ class Lists:
     def split(self, stem: str) -> str | None:
         """Return the split of an image."""
         own = self.lines.get(stem, {})
-        found = [split for split in self.splits if f"{self.main}/{split}" in own]
-        return next((s for s in found if s != "trainval"), found[0] if found else None)
+        splits = [split for split in self.splits if f"{self.main}/{split}" in own]
+        return next((s for s in splits if s != "trainval"), splits[0] if splits else None)
 
     @classmethod
     def read(cls, folder: Path, stems: Collection[str] = ()) -> Lists:
@@ -95,7 +95,7 @@ class Lists:
 
 
 def _line(line: str) -> tuple[str, str]:
-    """Split a line into the name of an image, which may have blanks or quotes, and other words.
+    """Split a line into an image's name, which may contain blanks or be quoted, and other words.
 
     >>> _line("2008_000002 -1"), _line("a b"), _line('"my cat" 1'), _line("x 1  1")
     (('2008_000002', '-1'), ('a b', ''), ('my cat', '1'), ('x', '1 1'))
@@ -127,7 +127,7 @@ def read_bytes(path: Path) -> bytes:
     try:
         size = path.stat().st_size
         if size > MOST_BYTES:
-            raise ValueError(f"it may have at most {MOST_BYTES:,} bytes, but it has {size:,}")
+            raise ValueError(f"it may be at most {MOST_BYTES:,} bytes, but it has {size:,}")
         return path.read_bytes()
     except OSError as error:
         raise ValueError(f"it cannot be read ({error.strerror or error})") from None
@@ -165,14 +165,14 @@ class Layout:
         entries = [
             Entry(
                 key, path, pages.get(_stem(key)),
-                {column: found[_stem(key)] for column, found in masks.items()
-                 if _stem(key) in found},
+                {column: by_stem[_stem(key)] for column, by_stem in masks.items()
+                 if _stem(key) in by_stem},
             )
             for key, path in sorted(images.items())
         ]  # fmt: skip
         _check_unique(entries)
         used = {entry.stem for entry in entries}
-        alone = [Skipped(str(path), "there is no image with its name")
+        alone = [Skipped(str(path), "there is no image for this annotation")
                  for stem, path in sorted(pages.items()) if stem not in used]  # fmt: skip
         if not entries:
             raise NotFoundError(f"There are no images in {str(root / IMAGES)!r}. Check the path.")
@@ -180,20 +180,20 @@ class Layout:
 
     @classmethod
     def _of_flat(cls, root: Path) -> Layout:
-        found = scan(root)
-        pages = {f.path: root / f.path for f in found.others if f.path.lower().endswith(".xml")}
+        scanned = scan(root)
+        pages = {f.path: root / f.path for f in scanned.others if f.path.lower().endswith(".xml")}
         if not pages:
             raise NotFoundError(
                 f"There are no annotations (XML files) below {str(root)!r}, and no folders "
                 f"{ANNOTATIONS!r} and {IMAGES!r}. Check the path."
             )
-        images = sorted(f.path for f in found.images)
+        images = sorted(f.path for f in scanned.images)
         if not images:
             raise NotFoundError(f"There are no images below {str(root)!r}. Check the path.")
-        by_image = _matched(images, pages)
+        by_image = _match_annotations(images, pages)
         entries = [Entry(key, root / key, by_image.get(key)) for key in images]
         used = set(by_image.values())
-        alone = [Skipped(str(path), "there is no image with its name")
+        alone = [Skipped(str(path), "there is no image for this annotation")
                  for path in pages.values() if path not in used]  # fmt: skip
         tops = {PurePosixPath(key).parts[0].lower() if "/" in key else "" for key in images}
         return cls(root, entries, Lists(), alone, folder_splits=tops <= SPLITS.keys())
@@ -216,10 +216,10 @@ class Layout:
 
 
 def _root(folder: Path) -> Path:
-    """Return the folder of the dataset, which may be the only one inside the given folder."""
+    """Return the folder of the dataset, which may be a subfolder of the given one."""
     if not folder.is_dir():
         raise NotFoundError(
-            f"There is no folder {str(folder)!r} (working directory: {Path.cwd()}). Check it."
+            f"There is no folder {str(folder)!r} (working directory: {Path.cwd()}). Check the path."
         )
     if (folder / ANNOTATIONS).is_dir():
         return folder.absolute()
@@ -250,7 +250,7 @@ def _check_unique(entries: Sequence[Entry]) -> None:
         seen[entry.stem] = entry.key
 
 
-def _matched(images: Sequence[str], pages: Mapping[str, Path]) -> dict[str, Path]:
+def _match_annotations(images: Sequence[str], pages: Mapping[str, Path]) -> dict[str, Path]:
     """Return the annotation of each image: next to it, or the only one with its name."""
     by_stem: dict[str, list[str]] = {}
     for path in pages:

@@ -41,7 +41,7 @@ def parse(data: bytes) -> Element:
     '1'
     """
     parser = _Parser(0)
-    data, parser.expat = _decoded(data), expat.ParserCreate("utf-8" if _encoding(data) else None)
+    data, parser.expat = _to_utf8(data), expat.ParserCreate("utf-8" if _encoding(data) else None)
     parser.connect()
     parser.feed(data, is_last=True)
     return parser.done[0]
@@ -59,9 +59,9 @@ def elements(file: IO[bytes]) -> Iterator[Element]:
     parser.connect()
     while data := file.read(PIECE):
         parser.feed(data)
-        yield from parser.taken()
+        yield from parser.pop_elements()
     parser.feed(b"", is_last=True)
-    yield from parser.taken()
+    yield from parser.pop_elements()
 
 
 def tree_of(element: Element) -> Any:
@@ -98,7 +98,7 @@ def _encoding(data: bytes) -> str | None:
     return None if name in _NATIVE else name
 
 
-def _decoded(data: bytes) -> bytes:
+def _to_utf8(data: bytes) -> bytes:
     """Convert a document to UTF-8 if expat does not support its encoding. Raises ValueError."""
     name = _encoding(data)
     if name is None:
@@ -136,14 +136,16 @@ class _Parser:
         except expat.ExpatError as error:
             raise ValueError(f"it is not valid XML: {error}") from None
 
-    def taken(self) -> list[Element]:
+    def pop_elements(self) -> list[Element]:
         """Return the complete elements and remove them from the parser."""
         done, self.done = self.done, []
         return done
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         if self._level >= MOST_DEPTH:
-            raise ValueError(f"elements may be nested {MOST_DEPTH} deep, but <{tag:.40}> is deeper")
+            raise ValueError(
+                f"elements may be nested at most {MOST_DEPTH} deep, but <{tag:.40}> is deeper"
+            )
         if self._level < self.depth:
             self.done.append(Element(tag, attributes))
         else:

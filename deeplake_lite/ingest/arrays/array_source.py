@@ -17,7 +17,7 @@ from deeplake_lite.errors import InvalidValueError, SchemaError
 from deeplake_lite.htypes import ClassLabel, Htype, Sequence, resolve
 from deeplake_lite.htypes.base import to_code
 from deeplake_lite.ingest.bad_values import read_column, readable_parts
-from deeplake_lite.ingest.source import BadValue, Block, Places, Skipped
+from deeplake_lite.ingest.source import BadValue, Block, RowNames, Skipped
 from deeplake_lite.ingest.tables.arrays import htype_of_array
 
 if TYPE_CHECKING:
@@ -109,8 +109,8 @@ class ArraySource:
             if part.columns.keys() != first.columns.keys():
                 raise InvalidValueError(
                     f"All parts must have the same columns, but {first.title} has "
-                    f"{_listed(first.columns)}, and {part.title} has {_listed(part.columns)}. "
-                    "Ingest them one by one."
+                    f"{_quote_names(first.columns)}, and {part.title} has "
+                    f"{_quote_names(part.columns)}. Ingest each part separately."
                 )
 
     @property
@@ -132,13 +132,13 @@ class ArraySource:
             step = self._step(part)
             for at in range(start, len(part), step):
                 stop = min(at + step, len(part))
-                places, values = Places(part.title, at, stop - at), dict[str, Any]()
+                row_names, values = RowNames(part.title, at, stop - at), dict[str, Any]()
                 errors = dict[int, BadValue]()
                 for name, column in part.columns.items():
                     read, blank = partial(_read, column, at), self.columns[name].blank
-                    values[name], bad = read_column(name, places, read, blank)
+                    values[name], bad = read_column(name, row_names, read, blank)
                     errors = bad | errors
-                yield Block(values, places, errors=errors)
+                yield Block(values, row_names, errors=errors)
             start = max(start - len(part), 0)
 
     def _step(self, part: Part) -> int:
@@ -215,7 +215,7 @@ def _common(name: str, a: Htype, b: Htype) -> Htype:
     common = a if a == b else _common_array(a, b) or a.united(b)
     if common is None:
         raise SchemaError(
-            f"all parts must have the same type, but they have {a} and {b}. Declare a type: "
+            f"all parts must have the same type, but there are {a} and {b}. Declare a type: "
             f"schema={{{name!r}: {to_code(a)}}}."
         )
     return replace(common, nullable=nullable)
@@ -249,16 +249,16 @@ def _check_lengths(part: Part) -> None:
     """Reject columns of different lengths. Raises InvalidValueError."""
     lengths = {name: len(column) for name, column in part.columns.items()}
     if len(set(lengths.values())) > 1:
-        listed = ", ".join(f"{name!r} {n:,}" for name, n in lengths.items())
+        listed = ", ".join(f"{name!r}: {n:,}" for name, n in lengths.items())
         raise InvalidValueError(
-            f"Columns must have the same length, but {part.title} has {listed}. Leave some out, or "
-            "truncate them."
+            f"Columns must have the same length, but the lengths in {part.title} are {listed}. "
+            "Leave some columns out, or truncate them."
         )
     if not lengths:
         raise InvalidValueError(
-            f"A source must have columns, but {part.title} has none. Check its content."
+            f"A source must have at least one column, but {part.title} has none. Check its content."
         )
 
 
-def _listed(names: Iterable[str]) -> str:
+def _quote_names(names: Iterable[str]) -> str:
     return ", ".join(map(repr, names))

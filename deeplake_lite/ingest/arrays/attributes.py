@@ -18,7 +18,7 @@ DEEPEST = 32
 """Depth above which nested attributes become strings."""
 
 MOST_ITEMS = 100_000
-"""Maximum number of items in an array; larger arrays are only described by type and shape."""
+"""Maximum number of items in an array; for larger arrays, only type and shape are recorded."""
 
 
 def json_attributes(items: Iterable[tuple[str, Any]]) -> dict[str, object]:
@@ -55,20 +55,20 @@ def json_value(value: Any, depth: int = 0) -> object:
 
 
 def attribute_dtypes(items: Iterable[tuple[str, Any]]) -> dict[str, str]:
-    """Return the dtypes of attributes that JSON changes: NumPy's numbers, times, and nan.
+    """Return the dtypes of attributes that JSON cannot represent: NumPy numbers, times and NaN.
 
     >>> attribute_dtypes([("scale", np.float32(0.1)), ("fill", float("nan")), ("n", 3)])
     {'scale': 'float32', 'fill': 'float64'}
     """
-    found = dict[str, str]()
+    dtypes = dict[str, str]()
     for name, value in items:
         is_numpy = isinstance(value, np.ndarray | np.generic)
         is_number = isinstance(value, complex) or (
             isinstance(value, float) and not math.isfinite(value)
         )
         if (is_numpy or is_number) and np.asarray(value).dtype.kind in "biufcmM":
-            found[_text(name)] = np.asarray(value).dtype.name
-    return found
+            dtypes[_text(name)] = np.asarray(value).dtype.name
+    return dtypes
 
 
 def _text(value: str) -> str:

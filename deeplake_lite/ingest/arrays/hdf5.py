@@ -39,7 +39,7 @@ def from_hdf5(
     columns: Sequence[str] | None = None,
     **options: Unpack[Options],
 ) -> IngestedDataset:
-    """Ingest the datasets of HDF5 files; the first axis is the rows.
+    """Ingest the datasets of HDF5 files as columns, whose rows are along the first axis.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def from_hdf5(
     Dataset
         The committed dataset; its ``ingested`` is a summary. A dataset in a group becomes a column
         such as ``"group.x"``, and so does a field of a compound dataset. Enumerations become
-        classes. Attributes and scalar datasets are in ``ds.metadata["hdf5"]``.
+        classes. Attributes and scalar datasets are stored in ``ds.metadata["hdf5"]``.
 
     Raises
     ------
@@ -74,8 +74,8 @@ def from_hdf5(
 
     Notes
     -----
-    Datasets are read block by block. Links, virtual datasets with data in other files, references
-    and opaque data are not read, but listed in ``ingested.skipped``.
+    Datasets are read block by block. Soft and external links, datasets with data in other files,
+    references and opaque data are skipped and listed in ``ingested.skipped``.
 
     Examples
     --------

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 VARIABLE_BYTES = 1_024
-"""Estimated size of a value of variable length in bytes."""
+"""Estimated size in bytes of a value of variable length."""
 
 
 def read_tree(h5py: Any, file: Any, title: str) -> Tree:
@@ -40,7 +40,7 @@ def read_tree(h5py: Any, file: Any, title: str) -> Tree:
     """
     reader = _Reader(h5py, title, file)
     reader.walk(file)
-    return Tree(title, reader.columns.found, reader.metadata, tuple(reader.left_out))
+    return Tree(title, reader.columns.by_name, reader.metadata, tuple(reader.left_out))
 
 
 class _Reader:
@@ -78,7 +78,7 @@ class _Reader:
                 elif not isinstance(item, self.h5py.Group):
                     self._skip(own, "it is not a dataset")
                 elif len(own) > DEEPEST or address in seen:
-                    self._skip(own, "its group is nested too deeply, or contains itself")
+                    self._skip(own, "it is nested too deeply, or another path has the same group")
                 else:
                     seen.add(address)
                     todo.append((own, item))
@@ -95,7 +95,7 @@ class _Reader:
             self.attributes[".".join(path) or "/"] = attributes
 
     def _attributes(self, item: Any) -> Iterator[tuple[str, Any]]:
-        """Yield the attributes of an item, without those by which HDF5 describes scales."""
+        """Yield the attributes of an item, except those that HDF5 uses for dimension scales."""
         for name in item.attrs:
             if name in ("DIMENSION_LIST", "REFERENCE_LIST", "CLASS", "NAME"):
                 continue
@@ -109,7 +109,7 @@ class _Reader:
             yield name, value
 
     def _check_heaps(self, dtype: np.dtype[Any]) -> None:
-        """Check the heaps of the file, once, before values of variable length are read."""
+        """Check the heaps of the file once, before the first values of variable length are read."""
         if dtype.hasobject and not self._is_checked:
             self._is_checked = True
             check_heaps(Path(self._file.filename), self._file.id.get_create_plist().get_sizes()[1])
@@ -164,7 +164,7 @@ def _leaves(
 
 @dataclass
 class Rows:
-    """A dataset that keeps the last block, because several fields read the same block."""
+    """A dataset that caches the last block, because several fields read the same block."""
 
     dataset: Any
     title: str

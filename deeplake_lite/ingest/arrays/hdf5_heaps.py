@@ -1,7 +1,7 @@
-"""A check of the heaps of an HDF5 file, in which strings and lists of any length are stored.
+"""Checking the heaps of an HDF5 file, which store strings and lists of variable length.
 
-The library of HDF5 (1.14) never ends if an object of a heap has no size, as after damage. So the
-heaps are checked before the first such value is read::
+If damage leaves a heap object with size zero, the HDF5 library (1.14) loops forever. So the heaps
+are checked before the first such value is read::
 
     header    "GCOL", version (1 byte), 3 zeros, size of the heap
     objects   number (2 bytes), references (2), 4 zeros, size, and the content of the object
@@ -31,7 +31,7 @@ def check_heaps(path: Path, length: int) -> None:
     path : Path
         The file.
     length : int
-        Number of bytes of a size in this file.
+        Number of bytes that a size takes in this file.
 
     Raises
     ------
@@ -42,18 +42,18 @@ def check_heaps(path: Path, length: int) -> None:
         at = data.find(_START)
         while at >= 0:
             end = at + int.from_bytes(data[at + 8 : at + 8 + length], "little")
-            if end <= len(data):  # the library refuses others
-                _check_objects(path.name, data, at + _padded(8 + length), end, length)
+            if end <= len(data):  # the library itself rejects larger heaps
+                _check_objects(path.name, data, at + _pad(8 + length), end, length)
             at = data.find(_START, at + 8)
 
 
 def _check_objects(name: str, data: mmap.mmap, at: int, end: int, length: int) -> None:
-    """Check the objects of a heap from one place to another. Raises InvalidValueError."""
-    head = _padded(8 + length)
+    """Check the objects of a heap between two offsets. Raises InvalidValueError."""
+    head = _pad(8 + length)
     while at + head <= end:
         size = int.from_bytes(data[at + 8 : at + 8 + length], "little")
         is_free = data[at : at + 2] == b"\0\0"
-        step = size if is_free else head + _padded(size)
+        step = size if is_free else head + _pad(size)
         if step < head or at + step > end:
             raise InvalidValueError(
                 f"{name!r} cannot be read: a heap of strings is damaged at byte {at:,}. Check the "
@@ -62,10 +62,10 @@ def _check_objects(name: str, data: mmap.mmap, at: int, end: int, length: int) -
         at += step
 
 
-def _padded(size: int) -> int:
+def _pad(size: int) -> int:
     """Return a size rounded up to a multiple of 8.
 
-    >>> _padded(9), _padded(16)
+    >>> _pad(9), _pad(16)
     (16, 16)
     """
     return (size + 7) // 8 * 8

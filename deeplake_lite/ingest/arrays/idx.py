@@ -18,8 +18,9 @@ from deeplake_lite import checks
 from deeplake_lite.codecs.limits import DEFAULT_LIMITS
 from deeplake_lite.errors import InvalidValueError, LakeError, NotFoundError, OptionError
 from deeplake_lite.htypes import ClassLabel, Htype, Image
+from deeplake_lite.htypes.words import counted
 from deeplake_lite.ingest.arrays.array_source import ArraySource, Constant, Part, array_htype
-from deeplake_lite.ingest.arrays.numpy_files import exactly, reading, reading_stream
+from deeplake_lite.ingest.arrays.numpy_files import read_exactly, reading, reading_stream
 from deeplake_lite.ingest.files import find_files, fingerprint
 from deeplake_lite.ingest.options import takes_options, types_of
 from deeplake_lite.ingest.source import Skipped
@@ -42,7 +43,7 @@ _NAME = re.compile(
 )
 _SPLITS = {"t10k": "test", "valid": "validation", "val": "validation"}
 _IN_NAME = re.compile(r"(?:.*[-_.])?(t10k|train|test|valid|val|validation)")
-"""Matches the first part of a name with a split, such as ``emnist-letters-train``."""
+"""Matches the start of a file name that ends with a split, such as ``emnist-letters-train``."""
 
 _COLUMNS = {"images": "image", "labels": "label"}
 
@@ -80,8 +81,8 @@ def from_idx(
     -------
     Dataset
         The committed dataset, with the columns ``image`` (PNG, which the dataset browser shows),
-        ``label``, and ``split`` if there are several. Images and labels are matched by name, such
-        as ``train-images-idx3-ubyte`` and ``train-labels-idx1-ubyte``; ``t10k`` is the split
+        ``label``, and ``split`` if there are several splits. Images and labels are matched by name,
+        such as ``train-images-idx3-ubyte`` and ``train-labels-idx1-ubyte``; ``t10k`` is the split
         ``test``.
 
     Raises
@@ -107,7 +108,7 @@ def from_idx(
     (('shirt', 'dress'), [1, 0], (4, 4))
     """
     names = None if classes is None else _class_names(classes)
-    paths, left_out = _found(files)
+    paths, left_out = _find_idx_files(files)
     parts = _parts(paths, names)
     splits = list(dict.fromkeys(part.title for part in parts))
     if len(splits) > 1:
@@ -128,13 +129,13 @@ def _class_names(classes: Any) -> tuple[str, ...]:
     names = () if isinstance(classes, str) else checks.names("classes", classes)
     if not names or len(set(names)) < len(names):
         raise OptionError(
-            "classes must be a list of different names, such as ['shirt', 'dress'], but it is "
-            f"{classes!r:.80}. Correct it."
+            "classes must be a list of distinct names, such as ['shirt', 'dress'], but it is "
+            f"{classes!r:.80}. Correct the names."
         )
     return names
 
 
-def _found(files: Any) -> tuple[list[str], list[Skipped]]:
+def _find_idx_files(files: Any) -> tuple[list[str], list[Skipped]]:
     """Return the IDX files, and the other files in folders. Raises NotFoundError, OptionError."""
     if isinstance(files, str | os.PathLike):
         files = [files]
@@ -143,11 +144,11 @@ def _found(files: Any) -> tuple[list[str], list[Skipped]]:
     paths, left_out = list[str](), list[Skipped]()
     for file in files:
         in_folder = Path(checks.location("files", file)).expanduser().is_dir()
-        found = find_files(file, "" if in_folder else "IDX")
-        for path in found:
+        matches = find_files(file, "" if in_folder else "IDX")
+        for path in matches:
             if in_folder and not _NAME.match(Path(path).name):
                 _check_is_other(path)
-                left_out.append(Skipped(path, "it is not named like an IDX file"))
+                left_out.append(Skipped(path, "its name is not that of an IDX file"))
             else:
                 paths.append(path)
     if not paths:
@@ -164,8 +165,9 @@ def _check_is_other(path: str) -> None:
     except (LakeError, OSError):
         return
     raise InvalidValueError(
-        f"The name of an IDX file must have 'images' or 'labels', as in train-labels-idx1-ubyte, "
-        f"but it is {Path(path).name!r}. Rename it, or move it to another folder."
+        f"The name of an IDX file must contain 'images' or 'labels', as in "
+        f"train-labels-idx1-ubyte, but it is {Path(path).name!r}. Rename the file, or move it to "
+        "another folder."
     )
 
 
@@ -182,23 +184,24 @@ def _parts(paths: Sequence[str], classes: tuple[str, ...] | None) -> list[Part]:
         own = splits.setdefault(_SPLITS.get(split, split), {})
         if column in own:
             raise InvalidValueError(
-                f"A split must have one file of {kind}, but {Path(own[column].path).name!r} and "
-                f"{Path(path).name!r} belong to the same split. Leave one out."
+                f"A split must have one file of {kind}, but both {Path(own[column].path).name!r} "
+                f"and {Path(path).name!r} belong to {split!r}. Leave one out."
             )
         own[column] = IdxFile(path)
     several = {column for own in splits.values() for column in own}
     for split, own in splits.items():
         if missing := several - own.keys():
             raise InvalidValueError(
-                f"Each split must have the same files, but {split!r} has no file of "
-                f"{min(missing)}s. Add it, or pass the files to ingest."
+                f"Each split must have the same kinds of files, but {split!r} has no file of "
+                f"{min(missing).rstrip('s')}s. Add this file, or pass only files of complete "
+                "splits."
             )
     numbers = _numbers(splits)
     names = classes or tuple(map(str, range(numbers)))
     if numbers > len(names):
         raise InvalidValueError(
-            f"classes must have a name for each label, but it has {len(names)} names, and the "
-            f"files have the label {numbers - 1}. Add the missing names."
+            f"classes must have a name for each label from 0 to {numbers - 1}, but it has "
+            f"{counted(len(names), 'name')}. Add the missing names."
         )
     return [
         Part(split, {column: _column(column, own[column], names) for column in sorted(own)})
@@ -213,15 +216,20 @@ def _numbers(splits: dict[str, dict[str, IdxFile]]) -> int:
     for file in files:
         if file.shape[1:] or file.dtype.kind not in "iu":
             raise InvalidValueError(
-                f"{file.title} must have one integer per row, but its shape is {file.shape} and "
-                f"its dtype {file.dtype}. Check the file."
+                f"{file.title} must have one integer per row, but its shape is {file.shape}, and "
+                f"its dtype is {file.dtype}. Check the file."
             )
         for block in _blocks(file):
             most = max(most, int(block.max()))
             if block.min() < 0:
-                raise InvalidValueError(f"{file.title} must not have negative labels. Check it.")
+                raise InvalidValueError(
+                    f"{file.title} must not have negative labels, but it has {block.min()}. Check "
+                    "the file."
+                )
     if most >= 2**16:
-        raise InvalidValueError(f"A label must be less than 65,536, but one is {most}. Check it.")
+        raise InvalidValueError(
+            f"A label must be less than 65,536, but one is {most:,}. Check the files of labels."
+        )
     return most + 1
 
 
@@ -253,13 +261,14 @@ class IdxFile:
     @cached_property
     def _header(self) -> tuple[np.dtype[Any], tuple[int, ...]]:
         with reading(self.title), self._open() as stream:
-            zero, kind, axes = struct.unpack(">HBB", exactly(stream, 4))
+            zero, kind, axes = struct.unpack(">HBB", read_exactly(stream, 4))
             if zero or kind not in _DTYPES or not axes:
                 raise InvalidValueError(
-                    f"{self.title!r} must begin with two zeros, a known type and a number of axes, "
-                    f"but it begins with {zero}, {kind}, {axes}. Check that it is an IDX file."
+                    f"{self.title!r} must begin with two zero bytes, a known type and the number "
+                    f"of axes, but it begins with {zero}, {kind}, {axes}. Check that it is an IDX "
+                    "file."
                 )
-            shape = struct.unpack(f">{axes}I", exactly(stream, 4 * axes))
+            shape = struct.unpack(f">{axes}I", read_exactly(stream, 4 * axes))
         dtype = np.dtype(_DTYPES[kind])
         claim = math.prod(shape) * dtype.itemsize
         if not self._is_compressed and os.path.getsize(self.path) != 4 + 4 * axes + claim:
@@ -313,8 +322,8 @@ class IdxFile:
                 self._close()
                 self._stream, self._at = self._open(), 0
             while self._at < first:
-                self._at += len(exactly(self._stream, min(PIECE, first - self._at)))
-            data = exactly(self._stream, (stop - start) * self.row_bytes)
+                self._at += len(read_exactly(self._stream, min(PIECE, first - self._at)))
+            data = read_exactly(self._stream, (stop - start) * self.row_bytes)
             self._at += len(data)
             if stop == len(self):
                 if self._stream.read(1):  # at the end, gzip verifies the checksum
@@ -330,7 +339,7 @@ class IdxFile:
 
 @dataclass(frozen=True)
 class Labels:
-    """The names of the classes whose numbers are in an IDX file."""
+    """A column of labels, which maps the numbers in an IDX file to class names."""
 
     file: IdxFile
     names: tuple[str, ...]

@@ -48,7 +48,7 @@ def parts_of(
     NotFoundError
         If a column does not exist.
     InvalidValueError
-        If no columns are chosen, and their lengths differ.
+        If no columns are chosen, and the lengths of the arrays differ.
     """
     splits = _splits(columns) if in_names else {}
     if chosen is not None:
@@ -70,16 +70,16 @@ def parts_of(
         ]
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
-        listed = ", ".join(f"{name!r} {n:,}" for name, n in lengths.items())
+        listed = ", ".join(f"{name!r}: {n:,}" for name, n in lengths.items())
         raise InvalidValueError(
-            f"Columns must have the same length, but {title} has {listed}. Select columns: "
-            "columns=[…]."
+            f"Columns must have the same length, but the lengths in {title} are {listed}. Select "
+            "columns of the same length: columns=[…]."
         )
     return [Part(title, columns)]
 
 
 def _splits(columns: Mapping[str, ArrayColumn]) -> dict[str, dict[str, ArrayColumn]]:
-    """Return columns by split and name, in the order of splits; {} if any name has no split."""
+    """Return columns by split and name, in the order of splits; {} if a name contains no split."""
     for pattern in (_LAST, _FIRST):
         matches = {name: pattern.fullmatch(name) for name in columns}
         splits = dict[str, dict[str, ArrayColumn]]()

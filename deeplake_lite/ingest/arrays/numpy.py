@@ -12,8 +12,12 @@ from deeplake_lite.codecs.limits import DEFAULT_LIMITS
 from deeplake_lite.errors import InvalidValueError, OptionError
 from deeplake_lite.ingest.arrays.array_source import ArraySource, Part
 from deeplake_lite.ingest.arrays.attributes import json_value
+from deeplake_lite.ingest.arrays.exported_columns import (
+    exported_columns,
+    exported_metadata,
+    note_of,
+)
 from deeplake_lite.ingest.arrays.named_splits import parts_of
-from deeplake_lite.ingest.arrays.noted import note_of, noted_columns, noted_metadata
 from deeplake_lite.ingest.arrays.numpy_files import (
     NpyFile,
     columns_in,
@@ -48,7 +52,7 @@ def from_numpy(
     columns: Sequence[str] | None = None,
     **options: Unpack[Options],
 ) -> IngestedDataset:
-    """Ingest the arrays of NumPy's npy and npz files; the first axis is the rows.
+    """Ingest the arrays of NumPy's npy and npz files as columns, with rows along the first axis.
 
     Parameters
     ----------
@@ -72,7 +76,7 @@ def from_numpy(
     -------
     Dataset
         The committed dataset; its ``ingested`` is a summary. Fields of structured arrays become
-        columns such as ``"points.x"``. Arrays without axes are in ``ds.metadata["numpy"]``.
+        columns such as ``"points.x"``. Arrays without axes are stored in ``ds.metadata["numpy"]``.
 
     Raises
     ------
@@ -86,7 +90,7 @@ def from_numpy(
     -----
     Files are read block by block. Arrays of images become `Array` columns; to display and compress
     them as images, declare ``schema={"image": dl.Image("png")}``. Columns of files written by
-    `View.to_numpy` get the types of the lake again.
+    `View.to_numpy` get the types that they had in the exported lake.
 
     Examples
     --------
@@ -109,31 +113,35 @@ def _source(
     """Return the source for files. Raises NotFoundError, InvalidValueError."""
     if isinstance(files, Mapping):
         named = {
-            checks.text("a name of a column", name): _one(file) for name, file in files.items()
+            checks.text("a column name", name): _find_one_file(file) for name, file in files.items()
         }
     else:
         named = {}
-        paths = _found(files)
+        paths = _find_numpy_files(files)
         if not all(_starts_with(path, _NPY) for path in paths):
             return _npz_source(paths, on, chosen, options)
         for path in paths:
             if path.stem in named:
                 raise InvalidValueError(
                     "Files must have different names, because columns are named after them, but "
-                    f"{str(named[path.stem])!r} and {str(path)!r} are both {path.stem!r}. Pass "
-                    "names for the columns: {'image': 'x.npy'}."
+                    f"both {str(named[path.stem])!r} and {str(path)!r} would become the column "
+                    f"{path.stem!r}. Pass the names of the columns: {{'image': 'x.npy'}}."
                 )
             named[path.stem] = path
     if not named:
-        raise OptionError("files must have at least one file, but it is empty. Add one.")
+        raise OptionError("files must name at least one file, but it is empty. Pass a path.")
     columns: dict[str, ArrayColumn] = {}
     for name, path in named.items():
         if not _starts_with(path, _NPY):
-            raise InvalidValueError(f"{str(path)!r} must be an npy file. Check the file.")
+            raise InvalidValueError(
+                f"{str(path)!r} must be an npy file, but it does not begin like one. Check the "
+                "file."
+            )
         array = NpyFile(str(path), path.name)
         if not array.shape:
             raise InvalidValueError(
-                f"An array must have an axis of rows, but {path.name!r} has no axes. Leave it out."
+                f"An array must have an axis for rows, but the one in {path.name!r} has no axes. "
+                "Leave this file out."
             )
         _add(columns, columns_in(array, name, prefix=len(named) > 1), path.name)
     title = next(iter(named.values())).name if len(named) == 1 else "npy files"
@@ -159,21 +167,21 @@ def _npz_source(
     for path in paths:
         if not _starts_with(path, _NPZ):
             raise InvalidValueError(
-                f"All files must be npz files, or all npy files, but {str(path)!r} is not an npz "
-                "file. Check the files."
+                "Either all files must be npz files, or all must be npy files, but "
+                f"{str(path)!r} is not an npz file. Pass files of only one kind."
             )
         members, rest = npz_members(path)
         left_out += [Skipped(f"{path.name}, {name}", "it is not an npy file") for name in rest]
         note = note_of(members)
-        kept |= noted_metadata(note)
-        columns: dict[str, ArrayColumn] = {**(noted_columns(members, path.name, note) or {})}
-        if not (is_noted := bool(columns)):
+        kept |= exported_metadata(note)
+        columns: dict[str, ArrayColumn] = {**(exported_columns(members, path.name, note) or {})}
+        if not (is_exported := bool(columns)):
             for name, member in members.items():
                 if member.shape:
                     _add(columns, columns_in(member, name), path.name)
                 else:
                     metadata[name] = json_value(item_of(member))
-        parts += parts_of(path.name, columns, chosen, in_names=not is_noted)
+        parts += parts_of(path.name, columns, chosen, in_names=not is_exported)
     title = paths[0].name if len(paths) == 1 else f"{paths[0].name} and {len(paths) - 1} more"
     return _array_source(
         title, tuple(parts), [str(path) for path in paths], on, options, left_out=left_out,
@@ -190,7 +198,7 @@ def _add(columns: dict[str, Any], more: Mapping[str, Any], title: str) -> None:
     columns.update(more)
 
 
-def _found(files: Any) -> list[Path]:
+def _find_numpy_files(files: Any) -> list[Path]:
     """Return the files at paths, folders and patterns, in order."""
     if isinstance(files, str | os.PathLike):
         files = [files]
@@ -201,19 +209,20 @@ def _found(files: Any) -> list[Path]:
         )
     paths = list[Path]()
     for file in files:
-        suffix = ".np[yz]" if Path(checks.location("files", file)).expanduser().is_dir() else ".npz"
-        paths += map(Path, find_files(file, suffix))
+        is_folder = Path(checks.location("files", file)).expanduser().is_dir()
+        paths += map(Path, find_files(file, ".npz", *([".npy"] if is_folder else [])))
     return paths
 
 
-def _one(file: Any) -> Path:
+def _find_one_file(file: Any) -> Path:
     """Return a single file. Raises NotFoundError, InvalidValueError."""
-    found = find_files(file, ".npy")
-    if len(found) > 1:
+    matches = find_files(file, ".npy")
+    if len(matches) > 1:
         raise InvalidValueError(
-            f"A column must be one file, but {str(file)!r} matches {len(found)}. Pass one of them."
+            f"A column must be one file, but {str(file)!r} matches {len(matches)} files. Pass one "
+            "of them."
         )
-    return Path(found[0])
+    return Path(matches[0])
 
 
 def _starts_with(path: Path, first: bytes) -> bool:

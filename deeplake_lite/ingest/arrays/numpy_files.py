@@ -155,9 +155,9 @@ def reading(title: str) -> Iterator[None]:
 
 @contextmanager
 def reading_stream(title: str, row: int) -> Iterator[None]:
-    """Translate errors, as `reading` does, of a stream that is read from `row` on.
+    """Like `reading`, but for a stream that is read from `row` on.
 
-    After damage, no later row can be found.
+    If the stream is damaged, no later row can be read either.
     """
     try:
         with reading(title):
@@ -183,7 +183,9 @@ class NpyFile:
             if not claim:
                 return np.zeros(shape, dtype)
             if claim > os.path.getsize(self.file) - offset:
-                raise ValueError(f"it must have {claim:,} bytes for shape {shape}, but has fewer")
+                raise ValueError(
+                    f"it must have {claim:,} bytes for shape {shape}, but it has fewer"
+                )
             array = np.load(self.file, mmap_mode="r", allow_pickle=False)
         assert isinstance(array, np.ndarray)
         return array
@@ -288,15 +290,15 @@ class NpzMember:
                 archive.close()
                 raise
         while self._at < first:
-            self._at += len(exactly(self._stream, min(PIECE, first - self._at)))
-        data = exactly(self._stream, count)
+            self._at += len(read_exactly(self._stream, min(PIECE, first - self._at)))
+        data = read_exactly(self._stream, count)
         self._at += count
         if stop == shape[0]:
             self._stream.read(1)  # at the end, zipfile verifies the checksum
         return np.frombuffer(data, dtype).reshape(stop - start, *shape[1:])
 
 
-def exactly(stream: IO[bytes], count: int) -> bytes:
+def read_exactly(stream: IO[bytes], count: int) -> bytes:
     """Read `count` bytes. Raises EOFError if there are fewer."""
     data = stream.read(count)
     if len(data) < count:
@@ -316,18 +318,18 @@ def _header(stream: IO[bytes], title: str) -> tuple[np.dtype[Any], tuple[int, ..
         raise ValueError(f"npy version {version} is unknown")
     shape, fortran, dtype = read(stream)
     if version == (3, 0):
-        dtype = _renamed(dtype)
+        dtype = _decode_names(dtype)
     if dtype.hasobject:
         raise InvalidValueError(
-            f"{title!r} must not contain Python objects, because reading them could run any code, "
-            f"but its dtype is {dtype}. Save it with another dtype."
+            f"{title!r} must not contain Python objects, because reading them could run arbitrary "
+            f"code, but its dtype is {dtype}. Save the array with another dtype."
         )
     if min(shape, default=0) < 0 or (0 in shape and max(shape) > MOST_EMPTY):
-        raise ValueError(f"its shape cannot be {shape}")
+        raise ValueError(f"its header has the impossible shape {shape}")
     return dtype, shape, fortran, stream.tell()
 
 
-def _renamed(dtype: np.dtype[Any]) -> np.dtype[Any]:
+def _decode_names(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Correct the names of a structured dtype, which were read as Latin-1 instead of UTF-8."""
     if dtype.names is None or dtype.fields is None:
         return dtype
@@ -335,7 +337,7 @@ def _renamed(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(
         {
             "names": [name.encode("latin1").decode("utf-8") for name in dtype.names],
-            "formats": [_renamed(f[0]) for f in fields],
+            "formats": [_decode_names(f[0]) for f in fields],
             "offsets": [f[1] for f in fields],
             "itemsize": dtype.itemsize,
         }
@@ -364,4 +366,4 @@ def item_of(member: NpzMember) -> Any:
         archive.open(member.name) as stream,
     ):
         dtype, *_ = _header(stream, member.title)
-        return np.frombuffer(exactly(stream, dtype.itemsize), dtype)[0]
+        return np.frombuffer(read_exactly(stream, dtype.itemsize), dtype)[0]

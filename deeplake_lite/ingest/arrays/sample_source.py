@@ -19,7 +19,7 @@ from deeplake_lite.errors import InvalidValueError, SchemaError
 from deeplake_lite.htypes import ClassLabel, Htype, Image, resolve
 from deeplake_lite.htypes.pillow import is_pillow
 from deeplake_lite.htypes.tensors import array_of, is_tensor
-from deeplake_lite.ingest.source import Block, Places
+from deeplake_lite.ingest.source import Block, RowNames
 from deeplake_lite.ingest.tables.arrays import infer_htype
 
 if TYPE_CHECKING:
@@ -83,8 +83,8 @@ class SampleSource:
             raise InvalidValueError(f"{self.title}, row 0: {samples[0].reason}")
         if not samples and not self.known:
             raise InvalidValueError(
-                f"{self.title} must have samples to infer the columns from, but it has none. Leave "
-                "it out, or create the lake first: dl.create(url, schema)."
+                f"{self.title} must have samples from which columns can be inferred, but it has "
+                "none. Leave it out, or create the lake first: dl.create(url, schema)."
             )
         return good
 
@@ -104,7 +104,7 @@ class SampleSource:
         htype = self.known.get(name)
         if htype is None:
             try:
-                htype = inferred_type(values)
+                htype = infer_type(values)
             except SchemaError as error:
                 raise SchemaError(
                     f"Column {name!r}: {error} Declare a type: schema={{{name!r}: …}}."
@@ -147,18 +147,18 @@ class SampleSource:
                 continue
             if unknown := sample.keys() - types.keys():
                 errors[i] = (
-                    f"a sample must have the items {', '.join(map(repr, types))}, like the first "
-                    f"samples, but it has {min(unknown)!r}."
+                    f"a sample may have no items except {', '.join(map(repr, types))}, like the "
+                    f"first samples, but it also has {min(unknown)!r}."
                 )
             for name in sample.keys() & types.keys():
                 columns[name][i] = sample[name]
         for name, values in columns.items():
             for i in errors:
                 values[i] = types[name].blank
-        return Block(columns, Places(self.title, start, len(rows)), errors=errors)
+        return Block(columns, RowNames(self.title, start, len(rows)), errors=errors)
 
 
-def inferred_type(values: list[Any]) -> Htype:
+def infer_type(values: list[Any]) -> Htype:
     """Infer the type of values; Pillow images keep the format of their files."""
     present = [value for value in values if value is not None]
     if present and all(map(is_pillow, present)):
@@ -186,13 +186,13 @@ def check_dense(value: Any) -> None:
     layout = str(getattr(value, "layout", "torch.strided"))
     if layout.startswith("torch.") and layout != "torch.strided":  # could be huge when dense
         raise InvalidValueError(
-            f"A tensor must be dense, but one has the layout {layout}. Convert it in the dataset: "
+            f"Tensors must be dense, but one has the layout {layout}. Convert it in the dataset: "
             "x.to_dense()."
         )
 
 
 class Once:
-    """Makes the start of an iterator readable twice: to find the columns, and for the rows.
+    """An iterator whose start can be read twice: to find the columns, and to read the rows.
 
     >>> once = Once(iter([1, 2, 3]))
     >>> next(iter(once)), list(once)
@@ -223,24 +223,24 @@ def bad_sample(error: Exception) -> BadSample:
     )
 
 
-def flattened(value: Mapping[Any, Any], prefix: str = "", depth: int = 0) -> dict[str, Any]:
-    """Flatten nested mappings; names are joined with dots. Raises SchemaError.
+def flatten(value: Mapping[Any, Any], prefix: str = "", depth: int = 0) -> dict[str, Any]:
+    """Flatten nested mappings, joining their names with dots. Raises SchemaError.
 
-    >>> flattened({"a": 1, "b": {"c": 2}})
+    >>> flatten({"a": 1, "b": {"c": 2}})
     {'a': 1, 'b.c': 2}
     """
     items = dict[str, Any]()
     for name, item in value.items():
         path = f"{prefix}{name}"
         more = (
-            flattened(item, f"{path}.", depth + 1)
+            flatten(item, f"{path}.", depth + 1)
             if isinstance(item, Mapping) and item and depth < 16
             else {path: item}
         )
         if taken := items.keys() & more.keys():
             raise SchemaError(
-                f"Names of items must be unique after joining nested names with dots, but two are "
-                f"{min(taken)!r}. Rename one."
+                "Names must be unique after joining nested names with dots, but two items are "
+                f"named {min(taken)!r}. Rename one of them."
             )
         items |= more
     return items

@@ -12,6 +12,7 @@ from deeplake_lite import codecs
 from deeplake_lite.errors import InvalidValueError, SchemaError
 from deeplake_lite.htypes import Array, Bytes, Htype, Image, Scalar, Sequence, Text
 from deeplake_lite.htypes.tensors import with_numpys_dtype
+from deeplake_lite.htypes.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -66,34 +67,34 @@ def leaves(spec: Any, names: tuple[str, ...] | None) -> list[Leaf]:
         )
         if len(fields) != len(spec):
             raise SchemaError(
-                f"columns must have a name for each item of an element, but there are "
-                f"{len(fields)} names and {len(spec)} items. Pass {len(spec)} names."
+                "columns must have one name per item of an element, but it has "
+                f"{counted(len(fields), 'name')} for {counted(len(spec), 'item')}."
             )
-        found = [
+        tensors = [
             leaf
             for i, (name, item) in enumerate(zip(fields, spec, strict=True))
             for leaf in _leaves(item, (i,), (name,))
         ]
     elif isinstance(spec, Mapping):
-        found = list(_leaves(spec, (), ()))
+        tensors = list(_leaves(spec, (), ()))
     else:
-        found = list(_leaves(spec, (), (names or ("item",))[:1]))
+        tensors = list(_leaves(spec, (), (names or ("item",))[:1]))
     taken = set[str]()
-    for leaf in found:
+    for leaf in tensors:
         if leaf.name in taken:
             raise SchemaError(
-                f"Names must be unique after joining nested names with dots, but two items are "
-                f"{leaf.name!r}. Rename one: dataset.map(…)."
+                "Names must be unique after joining nested names with dots, but two items are "
+                f"named {leaf.name!r}. Rename one of them: dataset.map(…)."
             )
         taken.add(leaf.name)
-    return found
+    return tensors
 
 
 def _leaves(spec: Any, path: Path, name: tuple[str, ...]) -> Iterator[Leaf]:
     if len(path) > DEEPEST:
         raise SchemaError(
-            f"elements may be nested {DEEPEST} deep, but these are deeper. Flatten them: "
-            "dataset.map(…)."
+            f"elements may be nested at most {DEEPEST} levels deep, but these are deeper. Flatten "
+            "them: dataset.map(…)."
         )
     if isinstance(spec, Mapping):
         for key, item in spec.items():
@@ -106,7 +107,9 @@ def _leaves(spec: Any, path: Path, name: tuple[str, ...]) -> Iterator[Leaf]:
 
 
 def type_of(spec: Any, values: list[Any]) -> Htype:
-    """Return the type for a TypeSpec; for strings, the first values decide: text, image or bytes.
+    """Return the type for a TypeSpec.
+
+    Strings become text, images or bytes, depending on the given values.
 
     Raises
     ------
@@ -117,7 +120,7 @@ def type_of(spec: Any, values: list[Any]) -> Htype:
     if kind == "OptionalSpec":
         return replace(type_of(spec._value_spec, values), nullable=True)  # noqa: SLF001
     if kind not in ("TensorSpec", "RaggedTensorSpec", "SparseTensorSpec"):
-        raise SchemaError(f"no column type can store a {kind}. Leave it out: dataset.map(…).")
+        raise SchemaError(f"no column type can store a {kind}. Remove it: dataset.map(…).")
     shape = None if spec.shape.rank is None else tuple(spec.shape.as_list())
     if spec.dtype.name == "string":
         htype = _of_strings([v for value in values for v in _strings(value)])
@@ -194,7 +197,9 @@ def _dense(tensor: Any, shape: tuple[int, ...]) -> Any:
     """Convert a sparse tensor to an array; missing entries become 0 or empty strings."""
     values, indices = tensor.values.numpy(), tensor.indices.numpy()
     if len(indices) and ((indices < 0) | (indices >= np.array(shape))).any():
-        raise InvalidValueError(f"a sparse tensor must have indices within its shape {shape}.")
+        raise InvalidValueError(
+            f"the indices of a sparse tensor must be within its shape {shape}, but one is outside."
+        )
     array = np.full(shape, b"" if values.dtype == object else 0, values.dtype)
     array[tuple(indices.T)] = values
     return _plain(array)

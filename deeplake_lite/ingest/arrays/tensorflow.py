@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 MOST_BAD = 1_000
-"""Number of bad elements in a row after which a dataset is given up."""
+"""Maximum number of consecutive bad elements, after which reading the dataset fails."""
 
 
 @takes_options
@@ -62,7 +62,7 @@ def from_tensorflow(
         The column that identifies rows: rows that exist already are updated where they differ. By
         default, all rows are appended.
     columns : sequence of str, optional
-        Names for the items of a tuple, or the items of a dict to ingest.
+        Names for the items of a tuple, or the names of the dict items to ingest.
     **options
         See `Options`.
 
@@ -116,21 +116,21 @@ def tensorflow_source(
         )
     limits = options.get("limits", DEFAULT_LIMITS)
     names = None if columns is None else checks.names("columns", columns)
-    found = chosen(leaves(dataset.element_spec, names), names)
-    elements = Elements(dataset, found, limits, declared=types_of(options.get("schema")))
+    selected = select_leaves(leaves(dataset.element_spec, names), names)
+    elements = Elements(dataset, selected, limits, declared=types_of(options.get("schema")))
     rows = count if count >= 0 else None
     return SampleSource(
         "tf.data", elements.read, rows, on, types_of(options.get("schema")), elements.types
     )
 
 
-def chosen(found: list[Leaf], names: Sequence[str] | None) -> list[Leaf]:
+def select_leaves(tensors: list[Leaf], names: Sequence[str] | None) -> list[Leaf]:
     """Return the tensors with the given names; by default all. Raises NotFoundError."""
-    by_name = {leaf.name: leaf for leaf in found}
+    by_name = {leaf.name: leaf for leaf in tensors}
     for name in names or ():
         if name not in by_name:
             raise NotFoundError.named("column", name, by_name)
-    return found if names is None else [by_name[name] for name in names]
+    return tensors if names is None else [by_name[name] for name in names]
 
 
 @dataclass(frozen=True)
@@ -172,17 +172,17 @@ class Elements:
         yield from islice(self._elements({**self.types, **declared}), start, None)
 
     def _elements(self, types: Mapping[str, Htype]) -> Iterator[Sample]:
-        """Yield all elements. Raises InvalidValueError if those after a bad one are missing."""
+        """Yield all elements. Raises InvalidValueError if none can be read after a bad one."""
         as_text = {
             leaf.name for leaf in self.leaves
             if leaf.name in types and leaf.convert is None and _is_text(types[leaf.name])
         }  # fmt: skip
         errors, row = list[Exception](), 0
-        for element in self._tried():
+        for element in self._read_elements():
             if isinstance(element, Exception):
                 errors.append(element)
                 if type(element).__name__ == "DataLossError" or len(errors) > MOST_BAD:
-                    raise self._unreadable(element, row)  # it would be repeated forever
+                    raise self._unreadable(element, row)  # the error would be repeated forever
                 yield _bad(element)
             else:
                 errors = []
@@ -193,8 +193,8 @@ class Elements:
         if errors and row != int(self.dataset.cardinality()):  # a generator ends after an error
             raise self._unreadable(errors[-1], row - 1)
 
-    def _tried(self) -> Iterator[dict[str, Any] | Exception]:
-        """Yield all elements, or the error for one that cannot be read."""
+    def _read_elements(self) -> Iterator[dict[str, Any] | Exception]:
+        """Yield each element, or an error if it cannot be read."""
         try:
             elements = iter(self.dataset)
         except Exception as error:
@@ -206,12 +206,12 @@ class Elements:
                 if (element := next(elements, end)) is end:
                     continue
                 result = {leaf.name: leaf.value(element, self.limits) for leaf in self.leaves}
-            except Exception as error:  # from TensorFlow, or from a function that the user maps
+            except Exception as error:  # from TensorFlow, or from the user's function in `map`
                 result = error
             yield result
 
     def _unreadable(self, error: Exception, row: int) -> InvalidValueError:
-        """Return the error for a bad element after which no others can be read."""
+        """Return the error for a bad element after which no element can be read."""
         result = RestUnreadableError(
             f"{self.title}, row {row}: {_bad(error).reason} No elements can be read after it. "
             "Correct the dataset, or leave bad elements out: dataset.ignore_errors()."

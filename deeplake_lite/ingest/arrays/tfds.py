@@ -19,8 +19,8 @@ from deeplake_lite.ingest.arrays.sample_source import BadSample, Sample, SampleS
 from deeplake_lite.ingest.arrays.tensor_values import Leaf, leaves, text_of
 from deeplake_lite.ingest.arrays.tensorflow import (
     Elements,
-    chosen,
     is_tf_dataset,
+    select_leaves,
     tensorflow_source,
 )
 from deeplake_lite.ingest.files import fingerprint
@@ -67,8 +67,8 @@ def from_tfds(
     url : str
         URL of the lake, which is created if it does not exist.
     split : str or sequence of str, optional
-        The splits to ingest, such as ``"train"``; by default all. If there are several, the column
-        ``split`` has their names.
+        The splits to ingest, such as ``"train"``; by default all. If there are several, their names
+        are stored in the column ``split``.
     on : str, optional
         The column that identifies rows: rows that exist already are updated where they differ. By
         default, all rows are appended, unless the same files were ingested before.
@@ -82,7 +82,8 @@ def from_tfds(
     Dataset
         The committed dataset; its ``ingested`` is a summary. Images keep the bytes of their files,
         bounding boxes become `Boxes`, and sequences of classes become sequences. Nested features
-        become columns such as ``"objects.bbox"``. The description is in ``ds.metadata["tfds"]``.
+        become columns such as ``"objects.bbox"``. The dataset's description is stored in
+        ``ds.metadata["tfds"]``.
 
     Raises
     ------
@@ -125,17 +126,17 @@ def _builder(tfds: Any, dataset: Any) -> Any:
                 return tfds.builder_from_directory(folder)
             dataset = tfds.builder(text)
         except Exception as error:  # TFDS raises many types of errors
-            reason = bad_sample(error).reason
+            reason = bad_sample(error).reason.removeprefix("it cannot be read: ")
             raise NotFoundError(
-                f"There is no TFDS dataset {text!r}: {reason} Pass the folder of a prepared "
-                "dataset, which has a features.json."
+                f"There is no TFDS dataset {text!r} that can be opened: {reason} Pass the name of "
+                "a dataset, or the folder of a prepared dataset, which has a features.json."
             ) from error
         if not _is_prepared(dataset):
             dataset.download_and_prepare()
     if not hasattr(dataset, "as_dataset") or not hasattr(dataset, "info"):
         raise OptionError(
-            "dataset must be a DatasetBuilder, a name, a folder or a tf.data.Dataset, but it is a "
-            f"{type(dataset).__name__}. Pass one of these."
+            "dataset must be a DatasetBuilder, a name, a folder or a tf.data.Dataset, but its type "
+            f"is {type(dataset).__name__}."
         )
     if not _is_prepared(dataset):
         raise InvalidValueError(
@@ -167,12 +168,12 @@ def _source(
             data = builder.as_dataset(
                 split=name, decoders=_decoders(tfds, builder.info.features), shuffle_files=False
             )
-            found = chosen(_described(builder.info.features, data.element_spec), names)
+            selected = select_leaves(_typed_leaves(builder.info.features, data.element_spec), names)
         except LakeError:
             raise
         except Exception as error:  # from TFDS or TensorFlow
             raise InvalidValueError(f"{title}: {bad_sample(error).reason}") from error
-        parts[name] = Elements(data, found, limits, title, types_of(options.get("schema")))
+        parts[name] = Elements(data, selected, limits, title, types_of(options.get("schema")))
     reader = _Splits(parts)
     data_dir = Path(builder.data_dir)
     files = sorted(str(path) for path in data_dir.rglob("*") if path.is_file())
@@ -201,8 +202,8 @@ class _Splits:
         if len(self.parts) > 1:
             if SPLIT in types:
                 raise InvalidValueError(
-                    f"The names of the splits are stored in the column {SPLIT!r}, but there is a "
-                    "feature with that name. Ingest a single split: split=…."
+                    f"The names of the splits are stored in the column {SPLIT!r}, but the dataset "
+                    "has a feature with that name. Ingest one split at a time: split=…."
                 )
             types[SPLIT] = ClassLabel(list(self.parts))
         return types
@@ -223,17 +224,17 @@ class _Splits:
 
 
 def _decoders(tfds: Any, features: Any) -> Any:
-    """Return decoders for the features with image files, which leave the files encoded."""
-    found = {}
+    """Return decoders that keep image files encoded, for the features that have such files."""
+    decoders = {}
     for name, feature in features.items():
         inner = getattr(feature, "feature", None)
         if _is_files(feature) or (inner is not None and _is_files(inner)):
-            found[name] = tfds.decode.SkipDecoding()
+            decoders[name] = tfds.decode.SkipDecoding()
         else:
             nested = inner if _is_dict(inner) else feature
             if _is_dict(nested) and (more := _decoders(tfds, nested)):
-                found[name] = more
-    return found
+                decoders[name] = more
+    return decoders
 
 
 def _kinds(feature: Any) -> set[str]:
@@ -250,13 +251,13 @@ def _is_files(feature: Any) -> bool:
     return "Image" in _kinds(feature) and np.dtype(feature.np_dtype) in (np.uint8, np.uint16)
 
 
-def _described(features: Any, spec: Any) -> list[Leaf]:
-    """Return the tensors in the elements, with the types of their features."""
-    return [_typed(leaf, features) for leaf in leaves(spec, None)]
+def _typed_leaves(features: Any, spec: Any) -> list[Leaf]:
+    """Return the tensors in the elements of a dataset, with the types of their features."""
+    return [_add_type(leaf, features) for leaf in leaves(spec, None)]
 
 
-def _typed(leaf: Leaf, features: Any) -> Leaf:
-    """Add the type of its feature to a tensor, unless the dtype suffices."""
+def _add_type(leaf: Leaf, features: Any) -> Leaf:
+    """Add the column type for a tensor's feature, unless the dtype suffices."""
     feature, lists, path = features, 0, list(leaf.path)
     while True:
         if _is_dict(feature) and path:
@@ -265,8 +266,8 @@ def _typed(leaf: Leaf, features: Any) -> Leaf:
             feature, lists = feature.feature, lists + 1
         else:
             break
-    found = _type(feature, lists)
-    return leaf if found is None else replace(leaf, htype=found[0], convert=found[1])
+    declared = _type(feature, lists)
+    return leaf if declared is None else replace(leaf, htype=declared[0], convert=declared[1])
 
 
 def _type(feature: Any, lists: int) -> tuple[Htype, Callable[[Any], Any]] | None:
@@ -286,7 +287,7 @@ def _type(feature: Any, lists: int) -> tuple[Htype, Callable[[Any], Any]] | None
         if lists:
             htype = replace(htype, nullable=True)
     elif _is_files(feature):
-        htype, convert = Image("auto"), _listed
+        htype, convert = Image("auto"), _to_list
     elif "Text" in kinds:
         htype, convert = Text(), text_of
     else:
@@ -318,7 +319,7 @@ def _class_names(names: tuple[str, ...], value: Any) -> Any:
     return names[number] if 0 <= number < len(names) else None if number == -1 else number
 
 
-def _listed(value: Any) -> Any:
+def _to_list(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 

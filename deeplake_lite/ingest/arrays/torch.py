@@ -19,12 +19,13 @@ from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError, LakeError, OptionError
 from deeplake_lite.htypes import ClassLabel, Image, Text
 from deeplake_lite.htypes.pillow import is_pillow, untouched_file
+from deeplake_lite.htypes.words import counted
 from deeplake_lite.ingest.arrays.sample_source import (
     BadSample,
     Once,
     SampleSource,
     bad_sample,
-    flattened,
+    flatten,
 )
 from deeplake_lite.ingest.arrays.torch_file import FileSamples, read_torch_file
 from deeplake_lite.ingest.files import fingerprint
@@ -71,13 +72,13 @@ def from_torch(
         The column that identifies rows: rows that exist already are updated where they differ. By
         default, all rows are appended.
     columns : sequence of str, optional
-        Names for the items of a tuple, or the items of a dict to ingest. By default, a pair of an
-        image and a class has the names ``image`` and ``label``, and the items of other tuples are
-        named ``item_0`` and so on.
+        Names for the items of a tuple, or the names of the dict items to ingest. By default, a pair
+        of an image and a class has the names ``image`` and ``label``, and the items of other tuples
+        are named ``item_0`` and so on.
     num_workers : int
         Number of processes that read a map-style dataset, as for a ``DataLoader`` with
         ``multiprocessing_context="forkserver"``: the dataset must be picklable, and a script needs
-        ``if __name__ == "__main__"``.
+        ``if __name__ == "__main__":``.
     **options
         See `Options`.
 
@@ -98,14 +99,15 @@ def from_torch(
     For datasets with ``samples``, such as torchvision's ``ImageFolder``, the bytes of the image
     files are stored, with their ``path``, and transforms are not applied. For other datasets, the
     samples are stored as they are returned, so leave out augmentations. A Pillow image that was not
-    changed after reading its file is stored as that file. ``dataset.classes`` are the names of the
-    classes.
+    changed after reading its file is stored as that file. ``dataset.classes``, if it exists, has
+    the names of the classes.
 
-    Files are read with ``weights_only=True``. Each tensor of a dict, also of a nested one, is a
-    column, and so is a list of that length; the first axis is the rows. Other values of the dict
-    are in ``ds.metadata["torch"]``. A tuple of tensors of the same length has the columns
-    ``item_0`` and so on, a list is a list of samples, and a single tensor has the name of the file.
-    A file that `View.to_torch` has written restores the types of its columns.
+    Files are read with ``weights_only=True``. If a file holds a dict, which may be nested, each
+    tensor becomes a column, whose rows are along the first axis, and so does each list of the same
+    length; other values are stored in ``ds.metadata["torch"]``. In a tuple of tensors of the same
+    length, each becomes a column (``item_0`` and so on). A list holds samples, and a single tensor
+    becomes a column with the name of the file. Columns of a file written by `View.to_torch` get the
+    types that they had in the exported lake.
 
     Examples
     --------
@@ -118,7 +120,7 @@ def from_torch(
     """
     workers = checks.integer("num_workers", num_workers, 0)
     if workers > MOST_WORKERS:
-        raise OptionError(f"num_workers must be at most {MOST_WORKERS}, but it is {workers}.")
+        raise OptionError(f"num_workers must be at most {MOST_WORKERS:,}, but it is {workers:,}.")
     return ingest(_source(dataset, on, columns, workers, options), url, **options)
 
 
@@ -134,19 +136,22 @@ def _source(
     is_map = _is_map_style(dataset)
     if isinstance(dataset, bytes | Mapping | set) or not (is_map or hasattr(dataset, "__iter__")):
         raise OptionError(
-            "dataset must be a torch.utils.data.Dataset, or the path of a file of tensors, but it "
-            f"is a {type(dataset).__name__}. Pass arrays to dl.from_arrays."
+            "dataset must be a torch.utils.data.Dataset, or the path of a file of tensors, but its "
+            f"type is {type(dataset).__name__}. Pass arrays to dl.from_arrays."
         )
     if workers and not is_map:
         raise OptionError(
-            f"num_workers must be 0 for an iterable dataset, because each process might read all "
+            "num_workers must be 0 for an iterable dataset, because each process would read all "
             f"samples, but it is {workers}. Leave it out."
         )
     if hasattr(dataset, "__next__"):
         dataset = Once(dataset)
     names = None if columns is None else checks.names("columns", columns)
     if names is not None and len(set(names)) < len(names):
-        raise OptionError(f"columns must name each column once, but it is {brief(columns, 80)}.")
+        raise OptionError(
+            f"columns must name each column only once, but it is {brief(columns, 80)}. Remove the "
+            "duplicates."
+        )
     files = _image_files(dataset) if is_map and names is None else None
     types = types_of(options.get("schema"))
     if files is not None:
@@ -164,7 +169,10 @@ def _title(dataset: object) -> str:
 
 
 def _is_map_style(dataset: Any) -> bool:
-    """Return whether a dataset has numbered samples; IterableDataset inherits `__getitem__`."""
+    """Return whether a dataset has numbered samples.
+
+    An IterableDataset does not, although it inherits `__getitem__`.
+    """
     is_iterable = any(c.__name__ == "IterableDataset" for c in type(dataset).__mro__)
     if is_iterable or not hasattr(dataset, "__getitem__"):
         return False
@@ -230,7 +238,7 @@ def _exist(paths: Sequence[str]) -> bool:
 
 
 def _image_files(dataset: Any) -> _ImageFiles | None:
-    """Return the image files of a dataset; None if it is not based on image files."""
+    """Return the image files of a dataset; None if it does not list any."""
     inner, numbers = _innermost(dataset)
     samples = getattr(inner, "samples", None) or getattr(inner, "imgs", None)
     classes = _classes(inner)
@@ -269,7 +277,7 @@ class _Samples:
                 yield item
                 continue
             try:
-                sample = self._named(item)
+                sample = self._to_dict(item)
             except LakeError as error:
                 if is_first:  # the names are wrong, not the sample
                     raise type(error)(f"{_title(self.dataset)}, row {number}: {error}") from error
@@ -288,7 +296,7 @@ class _Samples:
         item = _item(self.dataset, 0)
         if isinstance(item, BadSample):
             return set()
-        sample = self._named(item)
+        sample = self._to_dict(item)
         names = self.names or ()
         second = {names[1]} if not isinstance(item, Mapping) and len(names) == 2 else set()
         return {
@@ -302,15 +310,15 @@ class _Samples:
 
     def _items(self, start: int) -> Iterator[Any]:
         if not self.is_map:
-            yield from self._iterated(start)
+            yield from self._iterate(start)
         elif not self.workers:
             for number in range(start, len(self.dataset)):
                 yield _item(self.dataset, number)
         else:
-            yield from _loaded(self.dataset, range(start, len(self.dataset)), self.workers)
+            yield from _load_in_workers(self.dataset, range(start, len(self.dataset)), self.workers)
 
-    def _iterated(self, start: int) -> Iterator[Any]:
-        number = 0
+    def _iterate(self, start: int) -> Iterator[Any]:
+        number = -1
         try:
             for number, item in enumerate(self.dataset):
                 if number >= start:
@@ -318,20 +326,20 @@ class _Samples:
         except Exception as error:  # from the user's dataset
             reason = bad_sample(error).reason
             raise InvalidValueError(
-                f"{_title(self.dataset)}, after row {number}: {reason}"
+                f"{_title(self.dataset)}, row {number + 1}: {reason}"
             ) from error
 
-    def _named(self, item: Any) -> dict[str, Any]:
+    def _to_dict(self, item: Any) -> dict[str, Any]:
         """Convert a sample to a dict. Raises OptionError, SchemaError."""
         if isinstance(item, Mapping):
-            sample = flattened(item)
+            sample = flatten(item)
             if self.names is None:
                 return sample
             missing = [name for name in self.names if name not in sample]
             if missing:
                 raise OptionError(
-                    f"columns must be items of the samples, but these have no {missing[0]!r}. "
-                    f"Choose from {', '.join(map(repr, sample))}."
+                    "columns must be names of items of the samples, but these have no item "
+                    f"{missing[0]!r}. Choose from {', '.join(map(repr, sample))}."
                 )
             return {name: sample[name] for name in self.names}
         fields = getattr(item, "_fields", None)
@@ -339,8 +347,8 @@ class _Samples:
         names = self.names or fields or _names(items, bool(self.classes))
         if len(names) != len(items):
             raise OptionError(
-                f"columns must have a name for each item of a sample, but there are {len(names)} "
-                f"names and {len(items)} items. Pass {len(items)} names."
+                "columns must have one name per item of a sample, but it has "
+                f"{counted(len(names), 'name')} for {counted(len(items), 'item')}."
             )
         return dict(zip(names, items, strict=True))
 
@@ -381,8 +389,8 @@ def _item(dataset: Any, number: int) -> Any:
 
 
 @dataclass(frozen=True)
-class _Sent:
-    """A dataset for worker processes, which returns errors as samples."""
+class _PickledDataset:
+    """A dataset that is pickled for worker processes, and returns errors as samples."""
 
     length: int
     data: bytes
@@ -396,13 +404,13 @@ class _Sent:
         return self.length
 
     def __getitem__(self, number: int) -> Any:
-        return _packed(_item(self._dataset, number))
+        return _pack(_item(self._dataset, number))
 
 
-def _loaded(dataset: Any, numbers: range, workers: int) -> Iterator[Any]:
-    """Yield samples in order, read by worker processes.
+def _load_in_workers(dataset: Any, numbers: range, workers: int) -> Iterator[Any]:
+    """Yield the samples in order, after worker processes have read them.
 
-    The processes are not forked from this one, whose threads may hold locks.
+    The workers are not forked from this process, because its threads may hold locks.
 
     Raises
     ------
@@ -415,7 +423,7 @@ def _loaded(dataset: Any, numbers: range, workers: int) -> Iterator[Any]:
     """
     loading = checks.package("torch.utils.data", "torch", "num_workers").DataLoader
     try:
-        sent = _Sent(len(dataset), pickle_value(dataset))
+        sent = _PickledDataset(len(dataset), pickle_value(dataset))
     except Exception as error:
         reason = str(error).rstrip(".")
         raise OptionError(
@@ -423,46 +431,46 @@ def _loaded(dataset: Any, numbers: range, workers: int) -> Iterator[Any]:
             f"{_title(dataset)} failed: {reason}. Use num_workers=0, install cloudpickle, or "
             "define the dataset at the top level of a module."
         ) from error
-    # Forking would be faster, but copies of locks held by other threads are never released.
+    # Forking would be faster, but a lock that another thread holds would never be released in it.
     loader = loading(
-        sent, batch_size=None, sampler=numbers, num_workers=workers, collate_fn=_same,
+        sent, batch_size=None, sampler=numbers, num_workers=workers, collate_fn=_identity,
         multiprocessing_context="spawn" if sys.platform == "win32" else "forkserver",
     )  # fmt: skip
     try:
-        yield from map(_unpacked, loader)
+        yield from map(_unpack, loader)
     except Exception as error:  # for example, a process was killed or cannot import the dataset
         reason = str(error).strip().rpartition("\n")[2].rstrip(".")
         raise InvalidValueError(
-            f"{_title(dataset)} cannot be read by other processes: {reason}. Use num_workers=0. "
-            "In a script, you can also call from_torch below `if __name__ == '__main__':`."
+            f"{_title(dataset)} cannot be read by worker processes: {reason}. Use num_workers=0 "
+            "or, in a script, call from_torch below `if __name__ == '__main__':`."
         ) from error
 
 
-def _same(item: Any) -> Any:
+def _identity(item: Any) -> Any:
     return item
 
 
 @dataclass(frozen=True)
 class _File:
-    """The file of a Pillow image, which would be lost when Pillow pickles the image."""
+    """The file of a Pillow image; pickling the image itself would lose the file."""
 
     data: bytes
 
 
-def _packed(item: Any) -> Any:
-    """Replace unchanged Pillow images in a sample by their files."""
+def _pack(item: Any) -> Any:
+    """Replace unchanged Pillow images in a sample with their files."""
     if isinstance(item, Mapping):
-        return {name: _packed(value) for name, value in item.items()}
+        return {name: _pack(value) for name, value in item.items()}
     if type(item) in (tuple, list):
-        return type(item)(map(_packed, item))
+        return type(item)(map(_pack, item))
     data = untouched_file(item) if is_pillow(item) else None
     return item if data is None else _File(data)
 
 
-def _unpacked(item: Any) -> Any:
-    """Replace files in a sample by images, the reverse of `_packed`."""
+def _unpack(item: Any) -> Any:
+    """Replace files in a sample with images, the reverse of `_pack`."""
     if isinstance(item, Mapping):
-        return {name: _unpacked(value) for name, value in item.items()}
+        return {name: _unpack(value) for name, value in item.items()}
     if type(item) in (tuple, list):
-        return type(item)(map(_unpacked, item))
+        return type(item)(map(_unpack, item))
     return pillow.open(BytesIO(item.data)) if isinstance(item, _File) else item

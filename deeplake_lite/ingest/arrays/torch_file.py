@@ -1,7 +1,7 @@
-"""Reading files of tensors without running code from them, also those that others wrote.
+"""Reading files of tensors, even untrusted ones, without running code from them.
 
-In a dict of tensors with equally many rows, each tensor becomes a column, as in a tuple of tensors.
-A list holds samples.
+A file holds either columns, as a dict or a tuple of tensors of the same length, or a list of
+samples.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ from deeplake_lite.codecs.limits import DEFAULT_LIMITS
 from deeplake_lite.dataset.export.arrays.forms import NOTE
 from deeplake_lite.errors import InvalidValueError, NotFoundError, OptionError
 from deeplake_lite.htypes.tensors import array_of, is_tensor, without_tensors
+from deeplake_lite.htypes.words import counted
 from deeplake_lite.ingest.arrays.array_source import ArrayColumn, ArraySource, Part
 from deeplake_lite.ingest.arrays.attributes import json_value
+from deeplake_lite.ingest.arrays.exported_columns import exported_columns, exported_metadata
 from deeplake_lite.ingest.arrays.named_splits import parts_of
-from deeplake_lite.ingest.arrays.noted import noted_columns, noted_metadata
 from deeplake_lite.ingest.arrays.numpy_files import NumpyColumn
 from deeplake_lite.ingest.arrays.sample_source import (
     check_dense,
-    flattened,
-    inferred_type,
+    flatten,
+    infer_type,
     sample_size,
 )
 from deeplake_lite.ingest.files import find_files, fingerprint
@@ -55,12 +56,13 @@ class FileSamples(list[Any]):
 def read_torch_file(
     path: str, on: str | None, columns: Sequence[str] | None, options: Options
 ) -> ArraySource | FileSamples:
-    """Return the source for a file, or its samples if it holds a list.
+    """Return the source for a file of columns, or the samples of a file that holds a list.
 
     Raises
     ------
     InvalidValueError
-        If the file cannot be read without running code from it, or holds something else.
+        If the file cannot be read without running code from it, or holds neither columns nor
+        samples.
     MissingPackageError
         If PyTorch is not installed.
     """
@@ -73,14 +75,14 @@ def read_torch_file(
         return samples
     kept = dict[str, Any]()
     if isinstance(content, dict) and isinstance(content.get(NOTE), str):
-        parts = [_noted_part(file, content, columns)]
-        kept = noted_metadata(content[NOTE])
+        parts = [_exported_part(file, content, columns)]
+        kept = exported_metadata(content[NOTE])
     else:
-        named = _named(file, content, columns)
+        named = _values_by_name(file, content, columns)
         chosen = columns if isinstance(content, dict) else None
-        found = _columns(file, named, chosen)
-        parts = parts_of(file.name, found, chosen)
-        rest = {name: item for name, item in named.items() if name not in found}
+        data_columns = _columns(file, named, chosen)
+        parts = parts_of(file.name, data_columns, chosen)
+        rest = {name: item for name, item in named.items() if name not in data_columns}
         if rest and chosen is None:
             kept = {"torch": _json(rest)}
     return ArraySource(
@@ -94,13 +96,13 @@ def _load(file: Path) -> Any:
     torch = checks.package("torch", "torch", "from_torch of a file")
     try:
         with file.open("rb") as opened:
-            is_zip = opened.read(2) == b"PK"  # other files are of PyTorch before 1.6
+            is_zip = opened.read(2) == b"PK"  # PyTorch before 1.6 wrote other files
         return torch.load(file, map_location="cpu", weights_only=True, mmap=is_zip)
-    except Exception as error:  # of PyTorch, of many kinds
+    except Exception as error:  # PyTorch raises many types of errors
         if match := re.search(r"GLOBAL (\S+)", str(error)):
             raise InvalidValueError(
                 f"{str(file)!r} cannot be read without running code from it, because it holds "
-                f"Python objects: {match[1][:100]}. If you trust the file, pass its content: "
+                f"Python objects of {match[1][:100]}. If you trust the file, pass its content: "
                 "dl.from_torch(torch.load(path, weights_only=False), url)."
             ) from error
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
@@ -110,7 +112,7 @@ def _load(file: Path) -> Any:
 
 
 def _is_columns(content: Sequence[Any]) -> bool:
-    """Return whether a tuple holds columns: tensors of the same length, at least two."""
+    """Return whether a tuple holds columns: at least two tensors, all of the same length."""
     if not isinstance(content, tuple) or len(content) < 2:
         return False
     lengths = {_rows(item) for item in content}
@@ -118,47 +120,47 @@ def _is_columns(content: Sequence[Any]) -> bool:
 
 
 def _rows(value: Any) -> int | None:
-    """Return the number of rows of a tensor; None for a tensor without axes and other values."""
+    """Return the number of rows of a tensor; None for tensors without axes and other values."""
     return int(value.shape[0]) if is_tensor(type(value)) and value.ndim else None
 
 
-def _noted_part(file: Path, content: Mapping[str, Any], columns: Sequence[str] | None) -> Part:
+def _exported_part(file: Path, content: Mapping[str, Any], columns: Sequence[str] | None) -> Part:
     """Return the columns of a file that `View.to_torch` has written, with their types."""
     members = {
         name: TensorMember(value, f"{file.name}, {name}")
         for name, value in content.items()
         if isinstance(name, str)
     }
-    found = noted_columns(members, file.name, content[NOTE]) or {}
-    names = found if columns is None else checks.names("columns", columns)
+    exported = exported_columns(members, file.name, content[NOTE]) or {}
+    names = exported if columns is None else checks.names("columns", columns)
     for name in names:
-        if name not in found:
-            raise NotFoundError.named("column", name, found)
-    return Part(file.name, {name: found[name] for name in names})
+        if name not in exported:
+            raise NotFoundError.named("column", name, exported)
+    return Part(file.name, {name: exported[name] for name in names})
 
 
-def _named(file: Path, content: Any, columns: Sequence[str] | None) -> dict[str, Any]:
+def _values_by_name(file: Path, content: Any, columns: Sequence[str] | None) -> dict[str, Any]:
     """Return the values of a file by name. Raises InvalidValueError, OptionError."""
     if isinstance(content, dict):
-        return flattened(content)
+        return flatten(content)
     items = content if isinstance(content, tuple) else (content,)
     if not all(_rows(item) is not None for item in items) or not items:
         raise InvalidValueError(
             f"{str(file)!r} must hold tensors, in a dict or a tuple, or a list of samples, but it "
-            f"holds {_described(content)}. Pass a dataset or a list: "
+            f"holds {_describe(content)}. Pass a dataset or a list: "
             "dl.from_torch([…], url)."
         )
     usual = [file.stem] if len(items) == 1 else [f"item_{i}" for i in range(len(items))]
     names = usual if columns is None else checks.names("columns", columns)
     if len(names) != len(items):
         raise OptionError(
-            f"columns must name each tensor of the file, but there are {len(names)} names and "
-            f"{len(items)} tensors."
+            f"columns must have one name per tensor of {file.name!r}, but it has "
+            f"{counted(len(names), 'name')} for {counted(len(items), 'tensor')}."
         )
     return dict(zip(names, items, strict=True))
 
 
-def _described(content: Any) -> str:
+def _describe(content: Any) -> str:
     kind = type(content).__name__
     if is_tensor(type(content)):
         return "a tensor without axes"
@@ -174,21 +176,21 @@ def _columns(
     lists = {len(value) for value in named.values() if isinstance(value, list)}
     if not lengths and len(lists) == 1:
         lengths = lists
-    found = dict[str, ArrayColumn]()
+    result = dict[str, ArrayColumn]()
     for name, value in named.items():
         is_chosen = chosen is not None and name in chosen
         if _rows(value) is not None:
             check_dense(value)
-            found[name] = NumpyColumn(TensorMember(value, f"{file.name}, {name}"))
+            result[name] = NumpyColumn(TensorMember(value, f"{file.name}, {name}"))
         elif isinstance(value, list) and value and (len(value) in lengths or is_chosen):
-            found[name] = ListColumn(value)
-    if not found:
+            result[name] = ListColumn(value)
+    if not result:
         listed = ", ".join(map(repr, named)) or "nothing"
         raise InvalidValueError(
-            f"{str(file)!r} must hold tensors with an axis of rows, or lists of the same length, "
+            f"{str(file)!r} must hold tensors with an axis for rows, or lists of the same length, "
             f"but it holds {listed}. Pass a part of it: dl.from_torch(torch.load(path)['…'], url)."
         )
-    return found
+    return result
 
 
 def _json(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -210,12 +212,12 @@ class ListColumn:
 
     @cached_property
     def htype(self) -> Htype:
-        """Type of the values. Raises SchemaError if they have none in common."""
-        return inferred_type(self.values)
+        """Type of the values. Raises SchemaError if no type fits all of them."""
+        return infer_type(self.values)
 
     @property
     def row_bytes(self) -> int:
-        """Estimated size of a value."""
+        """Estimated size of a value in bytes."""
         return sum(map(sample_size, self.values)) // max(len(self), 1)
 
     def read(self, start: int, stop: int) -> list[Any]:

@@ -34,7 +34,7 @@ class Tree:
     left_out: tuple[Skipped, ...]
 
     def select(self, columns: Sequence[str] | None) -> dict[str, ArrayColumn]:
-        """Return the given columns, by default all.
+        """Return the given columns; by default all.
 
         Raises
         ------
@@ -51,10 +51,10 @@ class Tree:
             return {name: self.columns[name] for name in names}
         lengths = {name: len(column) for name, column in self.columns.items()}
         if len(set(lengths.values())) > 1:
-            listed = ", ".join(f"{name!r} {n:,}" for name, n in lengths.items())
+            listed = ", ".join(f"{name!r}: {n:,}" for name, n in lengths.items())
             raise InvalidValueError(
-                f"Columns must have the same length, but {self.title} has {listed}. Select "
-                "columns: columns=[…]."
+                f"Columns must have the same length, but the lengths in {self.title} are {listed}. "
+                "Select columns of the same length: columns=[…]."
             )
         return dict(self.columns)
 
@@ -64,14 +64,14 @@ class Columns:
 
     def __init__(self, title: str) -> None:
         self.title = title
-        self.found: dict[str, Any] = {}
+        self.by_name: dict[str, Any] = {}
 
     def add(self, columns: Mapping[str, Any]) -> None:
         """Add columns."""
         for name, column in columns.items():
-            if name in self.found:
+            if name in self.by_name:
                 raise InvalidValueError(
                     f"Names must be unique after joining nested names with dots, but {self.title} "
                     f"has two arrays for the column {name!r}. Rename one."
                 )
-            self.found[name] = column
+            self.by_name[name] = column

@@ -75,7 +75,7 @@ def from_xarray(
     -------
     Dataset
         The committed dataset; its ``ingested`` is a summary. Each variable and coordinate with this
-        dimension becomes a column. The others, and attributes such as units, are in
+        dimension becomes a column. Other variables, and attributes such as units, are stored in
         ``ds.metadata["xarray"]``, from which `View.to_xarray` restores them.
 
     Raises
@@ -102,7 +102,7 @@ def from_xarray(
         data = data.to_dataset(name=data.name or "values")
     if not hasattr(data, "data_vars") or not hasattr(data, "variables"):
         raise OptionError(
-            f"dataset must be an xarray.Dataset or DataArray, but it is a "
+            "dataset must be an xarray.Dataset or DataArray, but its type is "
             f"{type(dataset).__name__}. Pass other arrays to dl.from_arrays."
         )
     dim = _first_dimension(data) if dim is None else checks.text("dim", dim)
@@ -135,10 +135,15 @@ def _first_dimension(data: Any) -> str:
         if 2 * count > len(dims) and all(first in own for own in dims):
             return first
     names = [str(name) for name in data.sizes]
-    call = f"dl.from_xarray(data, url, dim={names[0]!r})" if names else "dl.from_xarray"
+    if not names:
+        raise OptionError(
+            "dataset must have a dimension that becomes the rows, but it has none. Add one: "
+            "dataset.expand_dims('row')."
+        )
     raise OptionError(
-        "dim must be the dimension that becomes the rows, because the variables have no common "
-        f"first dimension; the dimensions are {', '.join(map(repr, names)) or 'none'}. Call {call}."
+        "dim must name the dimension that becomes the rows, because the variables have no common "
+        f"first dimension; the dimensions are {', '.join(map(repr, names))}. Pass one of them, "
+        f"such as dim={names[0]!r}."
     )
 
 
@@ -154,7 +159,7 @@ def _check_indexes(data: Any, dim: str) -> None:
 
 
 def _name(name: object) -> str:
-    return checks.text("a name of a variable", name)
+    return checks.text("a variable name", name)
 
 
 def _metadata(data: Any, dim: str) -> Mapping[str, object]:
@@ -175,7 +180,7 @@ def _metadata(data: Any, dim: str) -> Mapping[str, object]:
 
 
 def _attributes(attributes: Mapping[str, Any]) -> dict[str, object]:
-    """Return attributes as JSON, with the dtypes that JSON does not have."""
+    """Return attributes as JSON, and the dtypes of those that JSON cannot represent."""
     items = {
         "attributes": json_attributes(attributes.items()),
         "attribute_dtypes": attribute_dtypes(attributes.items()),
@@ -195,8 +200,8 @@ def _left_out(data: Any, dim: str) -> tuple[Skipped, ...]:
     return tuple(
         Skipped(
             f"xarray, {name}",
-            f"its dimensions do not include {dim!r}, and metadata holds at most {MOST_ITEMS:,} "
-            f"values, but it has {variable.size:,}",
+            f"it does not have the dimension {dim!r}, and its {variable.size:,} values are too "
+            f"many for metadata, which may have at most {MOST_ITEMS:,}",
         )
         for name, variable in data.variables.items()
         if dim not in variable.dims and variable.size > MOST_ITEMS
@@ -212,7 +217,7 @@ class XarrayColumn:
     title: str
 
     @cached_property
-    def _moved(self) -> Any:
+    def _rows_first(self) -> Any:
         rest = [d for d in self.variable.dims if d != self.dim]
         return self.variable.transpose(self.dim, *rest)
 
@@ -221,7 +226,7 @@ class XarrayColumn:
 
     @cached_property
     def _shape(self) -> tuple[int, ...]:
-        return tuple(self._moved.shape[1:])
+        return tuple(self._rows_first.shape[1:])
 
     @cached_property
     def htype(self) -> Htype:
@@ -232,14 +237,14 @@ class XarrayColumn:
             for _ in self._shape:
                 htype = Sequence(htype)
             return htype
-        of = variable_htype(self._moved)
+        of = variable_htype(self._rows_first)
         if of is not None and self._keeps(of):
             return of
         htype = array_htype(dtype, self._shape)
         return replace(htype, nullable=True) if dtype.kind in "mM" and has_nat(self) else htype
 
     def _keeps(self, of: Htype) -> bool:
-        """Return whether all values are of the type that `to_xarray` has recorded."""
+        """Return whether all values fit the type that `to_xarray` has recorded."""
         if self.variable.dtype.kind in "mM":
             return self.variable.dtype == np.dtype(of.value_dtype) and (
                 of.nullable or not has_nat(self)
@@ -258,7 +263,7 @@ class XarrayColumn:
     def read(self, start: int, stop: int) -> Any:
         """Return the values of the given rows."""
         with reading(self.title):
-            values: Any = variable_values(self._moved[start:stop])
+            values: Any = variable_values(self._rows_first[start:stop])
         if isinstance(values, Exported):
             return values
         if values.dtype.kind in "OT" or (values.dtype.kind in "US" and values.ndim > 1):

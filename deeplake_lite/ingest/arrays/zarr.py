@@ -49,7 +49,7 @@ def from_zarr(
     columns: Names[str] | None = None,
     **options: Unpack[Options],
 ) -> IngestedDataset:
-    """Ingest the arrays of a Zarr group, of format 2 or 3; the first axis is the rows.
+    """Ingest the arrays of a Zarr group (format 2 or 3) as columns, with rows along the first axis.
 
     Parameters
     ----------
@@ -69,16 +69,16 @@ def from_zarr(
     -------
     Dataset
         The committed dataset; its ``ingested`` is a summary. An array in a nested group becomes a
-        column such as ``"group.x"``. Missing chunks have the fill value. Attributes and arrays
-        without axes are in ``ds.metadata["zarr"]``.
+        column such as ``"group.x"``. Missing chunks are read as the fill value. Attributes and
+        arrays without axes are stored in ``ds.metadata["zarr"]``.
 
     Raises
     ------
     NotFoundError
         If the group or a column does not exist.
     InvalidValueError
-        If the group is damaged, if arrays have different lengths, or if they contain pickled
-        objects, which are never unpickled.
+        If the group is damaged, if arrays have different lengths, or if an array uses a pickle
+        codec, because pickled objects are never read.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def from_zarr(
     >>> [f.htype for f in ds.schema]
     [Array('float32', (3,))]
     """
-    opened, title, mark = _opened(group)
+    opened, title, mark = _open(group)
     with reading(title):
         tree = _read_tree(opened, title)
     part = Part(title, tree.select(columns))
@@ -102,14 +102,14 @@ def from_zarr(
     return ingest(source, url, **options)
 
 
-def _opened(group: Any) -> tuple[Any, str, str | None]:
+def _open(group: Any) -> tuple[Any, str, str | None]:
     """Return a group or array, its name and its fingerprint."""
     if isinstance(group, zarr.Group | zarr.Array):
         return group, group.basename or "zarr", None
     if not isinstance(group, str | os.PathLike):
         raise OptionError(
-            f"group must be a zarr.Group, zarr.Array or path, but it is a {type(group).__name__}. "
-            "Pass other arrays to dl.from_arrays."
+            f"group must be a zarr.Group, zarr.Array or path, but its type is "
+            f"{type(group).__name__}. Pass other arrays to dl.from_arrays."
         )
     path = Path(checks.location("group", group)).expanduser()
     if not path.exists():
@@ -154,7 +154,7 @@ def _read_tree(root: Any, title: str) -> Tree:
             columns.add(columns_in(ZarrRows(node, where), name or "values"))
     metadata = {"attributes": attributes, "values": scalars}
     items: dict[str, object] = {key: item for key, item in metadata.items() if item}
-    return Tree(title, columns.found, items, tuple(left_out))
+    return Tree(title, columns.by_name, items, tuple(left_out))
 
 
 def _nodes(root: Any, title: str) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -165,20 +165,20 @@ def _nodes(root: Any, title: str) -> Iterator[tuple[tuple[str, ...], Any]]:
         yield path, node
         if len(path) > DEEPEST:
             raise InvalidValueError(
-                f"Groups may be nested {DEEPEST} deep, but those of {title} are deeper. Flatten "
-                "them."
+                f"Groups may be nested at most {DEEPEST} levels deep, but those of {title} are "
+                "deeper. Flatten them."
             )
         if isinstance(node, zarr.Group):
             todo += [((*path, name), item) for name, item in sorted(node.members())]
 
 
 def _check_codecs(array: Any, title: str) -> None:
-    """Reject an array that is pickled. Raises InvalidValueError."""
+    """Reject an array with a pickle codec. Raises InvalidValueError."""
     names = {str(_codec_name(codec)) for codec in _codecs(array.metadata)}
     if names & _UNSAFE:
         raise InvalidValueError(
-            f"{title!r} must not contain pickled objects, because reading them could run any code. "
-            "Leave it out, or write it with another codec."
+            f"{title!r} must not contain pickled objects, because reading them could run arbitrary "
+            "code. Leave the array out, or write it with another codec."
         )
 
 

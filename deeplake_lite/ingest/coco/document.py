@@ -92,7 +92,7 @@ class Document:
                 head = _heads.decode(raw)
             except msgspec.DecodeError as error:
                 raise InvalidValueError(
-                    f"{self.name(i)} is not an annotation: {error}. Correct the file."
+                    f"{self.name(i)} is not a valid annotation: {error}. Correct the file."
                 ) from None
             of[i] = numbers.get(head.image_id, -1)
             if len(keys) < len(KEYS):
@@ -169,7 +169,9 @@ def _parts(path: Path) -> dict[str, msgspec.Raw]:
         raise NotFoundError(f"There is no COCO file {str(path)!r}. Check the path.")
     with path.open("rb") as file:
         if path.stat().st_size == 0:
-            raise InvalidValueError(f"A COCO file must be JSON, but {str(path)!r} is empty.")
+            raise InvalidValueError(
+                f"A COCO file must be JSON, but {str(path)!r} is empty. Check the file."
+            )
         data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     parts: dict[str, msgspec.Raw] = _decode(path, data, dict[str, msgspec.Raw])
     if "images" not in parts:
@@ -186,8 +188,8 @@ def _decode(path: Path, data: Any, type_: Any) -> Any:
         return msgspec.json.decode(data, type=type_)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise InvalidValueError(
-            f"A COCO file must be a JSON object with lists, but {str(path)!r} is not: {error}. "
-            "Correct the file."
+            f"A COCO file must be a JSON object with lists, but {str(path)!r} cannot be read as "
+            f"one: {error}. Correct the file."
         ) from None
 
 

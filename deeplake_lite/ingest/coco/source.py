@@ -49,8 +49,8 @@ BLOCK_ROWS = 1_024
 MOST_FOLDERS = 100
 """Maximum number of folders near an annotation file that are searched for its images."""
 
-_ONE = "an image must have one panoptic annotation, but it has several."
-_CLIMBS = "its file_name must be inside the folder of the images, but it leads outside."
+_ONE = "an image must have at most one panoptic annotation, but this one has several."
+_CLIMBS = "the file_name must be inside the folder of images, but it leads outside."
 
 BOXES = frozenset({"id", "category_id", "bbox", "area", "iscrowd"})
 """Keys of an annotation with a box."""
@@ -74,9 +74,9 @@ def from_coco(
     url : str
         URL of the lake, which is created if it does not exist.
     images : str, Path, mapping or False, optional
-        Folder of the images, or of each split. By default, it is searched for near the file:
-        ``images`` or ``data``, ``train2017`` for ``instances_train2017.json``, the file's own
-        folder, or a folder in it. False ingests only the annotations.
+        Folder of the images, or one folder per split. By default, the images are searched for near
+        the file: in ``images`` or ``data``, in ``train2017`` for ``instances_train2017.json``, in
+        the file's own folder, and in the folders next to it. False ingests only the annotations.
     **options
         See `Options`.
 
@@ -87,7 +87,7 @@ def from_coco(
         name), ``split``, ``image_id``, ``width``, ``height``, and, if the files have them:
         ``boxes`` (xywh), ``labels``, ``segmentation`` (the outlines of each annotation),
         ``keypoints``, ``captions``, ``annotation_ids``, ``areas``, ``crowd``, and ``panoptic``, the
-        PNG file of the segments, from the folder with the name of the JSON file next to it.
+        PNG file of the segments, from the folder next to the JSON file with the same name.
         ``ingested`` is a summary and lists skipped images.
 
     Raises
@@ -95,14 +95,14 @@ def from_coco(
     NotFoundError
         If the file does not exist, or its images are not found.
     InvalidValueError
-        If a file is not COCO, or for an invalid annotation; with ``on_error="skip"``, its image is
-        skipped.
+        If a file is not in COCO format, or an annotation is invalid; with ``on_error="skip"``, the
+        image of an invalid annotation is skipped.
 
     Notes
     -----
-    Other keys, run-length encodings, and numbers that float32 would change are kept in the column
-    ``coco``; licences, categories and the like in ``ds.metadata["coco"]``. So `View.to_coco` writes
-    the same annotations again, except for those that people have edited.
+    Other keys, run-length encodings, and numbers that float32 would round are stored in the column
+    ``coco``, and licences, categories and other parts of the file in ``ds.metadata["coco"]``, so
+    that `View.to_coco` can write the same annotations back, except for those that have been edited.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def _by_split(name: str, value: object) -> dict[str, Path]:
     """Return paths by split; the split of a single path is ""."""
     by_split = value if isinstance(value, Mapping) else {"": value}
     return {
-        checks.text("a split", split) if by_split is value else "": Path(
+        checks.text("a split name", split) if by_split is value else "": Path(
             checks.location(name, path)
         ).expanduser()
         for split, path in by_split.items()
@@ -191,7 +191,7 @@ class Part:
 
     @cached_property
     def segments(self) -> Path | None:
-        """Folder of the PNG files of a panoptic file, which is next to it and has its name."""
+        """Folder of the PNG files of a panoptic file, which is next to it and has the same name."""
         folder = self.document.path.absolute().with_suffix("")
         return folder if self.document.is_panoptic and folder.is_dir() else None
 
@@ -339,8 +339,8 @@ class CocoSource:
             for at in range(max(start, first), end, BLOCK_ROWS):
                 rows = range(at - first, min(at + BLOCK_ROWS, end) - first)
                 values, errors = self._values(part, rows)
-                places = [part.path(row) for row in rows]
-                yield Block(values, places, errors=errors, linked=["coco"])
+                row_names = [part.path(row) for row in rows]
+                yield Block(values, row_names, errors=errors, linked=["coco"])
 
     def _values(self, part: Part, rows: range) -> tuple[dict[str, Any], dict[int, str]]:
         """Return the values of some rows of a split by column, and error messages by row."""
@@ -417,7 +417,7 @@ def _file(folder: Path, own: Mapping[str, Any]) -> str:
 
 
 def _shapes(cells: Mapping[str, list[Any]], span: slice) -> dict[str, Any]:
-    """Return digests that let an export notice edited boxes or outlines."""
+    """Return digests by which an export detects edited boxes or outlines."""
     if span.start == span.stop or "area" not in cells:
         return {}
     keys = ("bbox", "segmentation")

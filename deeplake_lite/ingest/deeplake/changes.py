@@ -31,13 +31,13 @@ NONE: Positions = np.empty(0, np.int64)
 
 @dataclass(frozen=True)
 class Changes:
-    """The changes of rows between a version and the one before it."""
+    """The differences between the rows of a version and of the one before it."""
 
     deleted: Positions
-    """Positions of deleted rows in the version before."""
+    """Positions of deleted rows in the previous version."""
 
     kept: int
-    """Number of rows that existed before; the rows after them are new."""
+    """Number of rows that remain from the previous version; the rows after them are new."""
 
     updated: Mapping[str, Positions] = field(default_factory=dict)
     """Positions of changed cells in the new version, by column name."""
@@ -60,7 +60,7 @@ def changes_by_id(before: State, after: State) -> Changes | None:
 
 
 def changes_by_content(ds: Dataset, snapshot: Snapshot) -> Changes:
-    """Return the changes between the rows of a lake and a version, by reading all of its rows.
+    """Return the changes between the rows of a lake and a version, by reading all rows of both.
 
     Rows are matched by position. If there are fewer rows than before, and all rows match after
     removing a run of consecutive rows, these rows were deleted.
@@ -98,7 +98,7 @@ def _stored(ds: Dataset, name: str) -> NDArray[np.uint64]:
 
 
 def _read(ds: Dataset, snapshot: Snapshot, name: str) -> NDArray[np.uint64]:
-    """Return the digests of the cells of a version's column, encoded like in the lake."""
+    """Return the digests of the cells of a version's column, encoded as in the lake."""
     f, table, parts = ds.schema[name], ds.handle.table, [np.empty(0, np.uint64)]
     rows = BLOCK_ROWS if f.htype.scalar is not None or f.htype.sql is not None else FILE_ROWS
     for span in chunks.spans(len(snapshot), rows):

@@ -1,7 +1,7 @@
-"""The column types for Deep Lake's types, and metadata for information that these lack.
+"""Converting Deep Lake's types to column types, and to metadata where these lack information.
 
 ===================================  ==========================================================
-Deep Lake                            here
+Deep Lake                            deeplake_lite
 ===================================  ==========================================================
 numbers, Bool, Serial                `Scalar`; 128-bit integers become `Text`
 Text, Dict, Struct, Bytes            `Text`, `Json`, `Json`, `Bytes`
@@ -73,7 +73,7 @@ class DeepColumn:
     """The type of its values in the lake."""
 
     metadata: Mapping[str, object]
-    """Its metadata, without items that its type contains."""
+    """Its metadata, without the items that its type includes."""
 
     own: bool = False
     """Whether its values are in the form that `View.to_deeplake` writes."""
@@ -84,14 +84,14 @@ class DeepColumn:
     @classmethod
     def of(cls, name: str, kind: Kind, metadata: Mapping[str, Any]) -> DeepColumn:
         """Return the column for a Deep Lake type and the metadata of a column."""
-        metadata = own_metadata(_without_defaults(metadata))
-        noted = _noted(metadata.pop(HTYPE, None))
+        metadata = decode_metadata(_without_defaults(metadata))
+        recorded = _recorded_type(metadata.pop(HTYPE, None))
         reason = _unreadable(kind)
         if reason:
             return cls(name, kind, Bytes(nullable=True), metadata, missing=reason)
-        if noted is not None:
+        if recorded is not None:
             metadata.pop("class_names", None)
-            return cls(name, kind, noted, metadata, own=True)
+            return cls(name, kind, recorded, metadata, own=True)
         htype = _htype(kind, metadata)
         if htype.classes is not None or htype.is_mask:
             metadata.pop("class_names", None)
@@ -110,7 +110,7 @@ class DeepColumn:
         return replace(self, htype=replace(self.htype, nullable=True))
 
 
-def _noted(config: object) -> Htype | None:
+def _recorded_type(config: object) -> Htype | None:
     """Return the type recorded by `View.to_deeplake`; None if there is none or it is invalid."""
     try:
         return from_config(json.loads(config)) if isinstance(config, str) else None
@@ -118,10 +118,10 @@ def _noted(config: object) -> Htype | None:
         return None
 
 
-def own_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return metadata, including the items that `View.to_deeplake` wrote as JSON.
+def decode_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return metadata, with the items that `View.to_deeplake` wrote as JSON decoded.
 
-    >>> own_metadata({"a": 1, "deeplake_lite.metadata": '{"a": 1, "b": [1, "x"]}'})
+    >>> decode_metadata({"a": 1, "deeplake_lite.metadata": '{"a": 1, "b": [1, "x"]}'})
     {'a': 1, 'b': [1, 'x']}
     """
     rest = {key: value for key, value in metadata.items() if key != METADATA}
@@ -144,7 +144,7 @@ def _unreadable(kind: Kind) -> str:
     if kind.name == "sequence" and kind.of is not None and kind.of.nullable:
         return "Deep Lake returns arbitrary numbers for a sequence of nullable values"
     if not kind.name or (kind.name == "array" and kind.dtype not in (*NUMBERS, *_OTHERS)):
-        return f"its type, {kind.dtype or 'which has no name'}, is unknown"
+        return f"its type {kind.dtype!r} is unknown" if kind.dtype else "its type is unknown"
     return ""
 
 
@@ -209,8 +209,8 @@ def _classes(kind: Kind, metadata: Mapping[str, Any]) -> Htype:
 
 
 def _boxes(kind: Kind, metadata: Mapping[str, Any]) -> Htype:
-    noted = metadata.get("coords")
-    coords = {**(noted if isinstance(noted, dict) else {}), **kind.coordinates}
+    recorded = metadata.get("coords")
+    coords = {**(recorded if isinstance(recorded, dict) else {}), **kind.coordinates}
     mode = FORMATS.get(str(coords.get("mode", "")).lower())
     if mode is None:
         return Array(kind.dtype, (None, None))

@@ -1,4 +1,4 @@
-"""Reading Deep Lake's log, which has the ids of the rows that each version changes.
+"""Reading Deep Lake's log, which records the ids of the rows that each version changes.
 
 The log is a folder of JSON lines for each branch, some of them compressed with LZ4::
 
@@ -8,8 +8,8 @@ The log is a folder of JSON lines for each branch, some of them compressed with 
     _deeplake_log/<branch>/0000000022w00000013.jsonl        restores version 0x13
 
 Rows are added in blocks. The id of a row is the number of its block times 2**32, plus its position
-in the block; updates and deletions refer to rows by these ids. So the rows changed by a version are
-known without reading any values, which are read through Deep Lake's API.
+in the block; updates and deletions refer to rows by these ids. So the log tells which rows a
+version changes. Their values are read through Deep Lake's API.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ FOLDER = "_deeplake_log"
 META = "_meta"
 _FILE = re.compile(r"((\d{10})([a-z])([0-9a-f]{8}))\.jsonl(\.lz4)?")
 MOST_ROWS = 2**32
-"""Limit of the number of rows in a block, and in an update or deletion."""
+"""Limit on the number of rows in a block, an update or a deletion."""
 
 
 @dataclass
@@ -87,12 +87,19 @@ class Change:
 
 @dataclass(frozen=True)
 class Merge:
-    """A merge of `version` of `branch`, whose result is `merged` of `into`. Branches are ids."""
+    """A merge of a version of one branch into another branch."""
 
     branch: str
+    """Id of the branch that is merged."""
+
     version: str
+    """The version that is merged."""
+
     into: str
+    """Id of the branch into which it is merged."""
+
     merged: str
+    """The resulting version."""
 
 
 @dataclass
@@ -126,17 +133,17 @@ class Log:
 
     def gaps(self) -> frozenset[int]:
         """Return the columns that may lack values in rows that are older than the column."""
-        found = set[int]()
+        columns = set[int]()
         for branch, changes in self.changes.items():
             has_rows = self.parents[branch] is not None
             for change in changes:
                 every = {block for blocks in change.blocks.values() for block in blocks}
-                found |= {c for c, blocks in change.blocks.items() if len(blocks) < len(every)}
-                found |= {
+                columns |= {c for c, blocks in change.blocks.items() if len(blocks) < len(every)}
+                columns |= {
                     c for c in change.created if has_rows or (every and c not in change.blocks)
                 }
                 has_rows |= bool(every)
-        return frozenset(found)
+        return frozenset(columns)
 
     def _take(self, action: str, content: Any) -> None:
         """Record an action on branches or tags."""
@@ -167,7 +174,7 @@ def has_log(peer: Peer) -> bool:
 def _paths(reader: Any, folder: str) -> list[str]:
     """Return the paths of the files in a folder of the log. Raises InvalidValueError."""
     if not re.fullmatch(r"\w+", folder):
-        raise _unknown(f"it has a branch with the id {folder!r:.80}")
+        raise _unknown(f"it has a branch with the invalid id {folder!r:.80}")
     paths = [str(file.path) for file in reader.list(f"{FOLDER}/{folder}")]
     return [path for path in paths if _FILE.fullmatch(path.rpartition("/")[2])]
 
@@ -184,7 +191,10 @@ def _lines(reader: Any, path: str) -> Iterator[tuple[str, Any]]:
     if path.endswith(".lz4"):  # the length of the content in 4 bytes, followed by an LZ4 block
         length = int.from_bytes(data[:4], "little")
         if length > LARGEST_FILE:
-            raise _unknown(f"{path!r} claims {length:,} bytes")
+            raise _unknown(
+                f"{path!r} claims to contain {length:,} bytes, more than the limit of "
+                f"{LARGEST_FILE:,}"
+            )
         try:
             data = pa.Codec("lz4_raw").decompress(data[4:], length, asbytes=True)
         except (pa.ArrowException, OSError) as error:
@@ -205,12 +215,14 @@ def _change(reader: Any, path: str) -> Change:
     assert match is not None
     change = Change(match[1], int(match[2]), match[3], int(match[4], 16))
     if change.letter not in "cmow":
-        raise _unknown(f"{path!r} is of an unknown kind")
+        raise _unknown(f"{path!r} is a file of an unknown kind")
     for action, content in _lines(reader, path):
         try:
             _ACTIONS.get(action, _refuse)(change, content)
         except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
-            raise _unknown(f"the action {action!r:.80} in {path!r} is unknown") from error
+            raise _unknown(
+                f"the action {action!r:.80} in {path!r} is unknown or malformed"
+            ) from error
     return change
 
 
@@ -302,6 +314,6 @@ _ACTIONS: Mapping[str, Any] = {
 
 def _unknown(reason: str) -> InvalidValueError:
     return InvalidValueError(
-        f"The log of the dataset must be a log of Deep Lake 4, but {reason}. To ingest the last "
-        "version without the history, pass history=False."
+        f"The dataset's log must have the format of Deep Lake 4, but {reason}. To ingest only the "
+        "last version, without the history, pass history=False."
     )

@@ -26,7 +26,7 @@ LARGEST_FILE = 256 * 2**20
 
 @dataclass(frozen=True)
 class Peer:
-    """A Deep Lake dataset, on this machine or elsewhere."""
+    """A Deep Lake dataset, on this machine or in an object store."""
 
     url: str
     """Its URL in Deep Lake's notation, or its path."""
@@ -74,11 +74,11 @@ class Peer:
         address = f"{self.url}@{version}" if version else self.url
         if '"' in address or "\\" in address:
             raise InvalidValueError(
-                f"The path of a Deep Lake 3 dataset must not have quotes or backslashes, but it is "
-                f"{address!r}. Rename the folder."
+                "The path of a Deep Lake 3 dataset must not contain double quotes or backslashes, "
+                f"but it is {address!r}. Rename the folder."
             )
         with self.translating():
-            return deeplake.query(f'SELECT * FROM "{address}"', **_given(self._access))
+            return deeplake.query(f'SELECT * FROM "{address}"', **_without_none(self._access))
 
     def reader(self) -> Any:
         """Return Deep Lake's reader for the files of the dataset."""
@@ -99,7 +99,8 @@ class Peer:
             return json.loads(data)
         except (ValueError, RecursionError) as error:
             raise InvalidValueError(
-                f"{name!r} of {self.title!r} is not valid JSON. Check the dataset."
+                f"{name!r} in {self.title!r} must be JSON, but it cannot be decoded. Check the "
+                "dataset."
             ) from error
 
     def htype(self, tensor: str) -> str:
@@ -109,7 +110,7 @@ class Peer:
 
     @contextmanager
     def translating(self) -> Iterator[None]:
-        """Translate errors of Deep Lake, which have many types, to InvalidValueError."""
+        """Translate the many types of errors that Deep Lake raises to InvalidValueError."""
         try:
             yield
         except (LakeError, MemoryError, AssertionError, NameError):
@@ -126,12 +127,12 @@ def read_file(reader: Any, path: str) -> bytes:
     """Read a file of limited size. Raises InvalidValueError."""
     if reader.length(path) > LARGEST_FILE:
         raise InvalidValueError(
-            f"A log file may have at most {LARGEST_FILE:,} bytes, but {path!r} has "
-            f"{reader.length(path):,}. To ingest the last version without the history, pass "
+            f"A log file may be at most {LARGEST_FILE:,} bytes, but {path!r} has "
+            f"{reader.length(path):,}. To ingest only the last version, without the history, pass "
             "history=False."
         )
     return bytes(reader.get(path))
 
 
-def _given(access: dict[str, Any]) -> dict[str, Any]:
+def _without_none(access: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in access.items() if value is not None}

@@ -4,8 +4,8 @@ Each version becomes one commit, whose metadata records the version. A rerun rec
 records, so it only replays new versions, even if the previous run was killed. A version with many
 rows may become several commits, so that a rerun continues in the middle of it.
 
-If Deep Lake's log has the changed rows, only those are read. A merge is repeated in the lake; then
-its result is compared with Deep Lake's result.
+If Deep Lake's log records the changed rows, only those are read. A merge is repeated in the lake,
+and its result is then compared with Deep Lake's.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Replay:
         self.replayed = 0
         """Number of versions that this run replayed."""
         self.skipped: dict[str, Skipped] = {}
-        """Columns and tags that the lake cannot have, by name."""
+        """Columns and tags that the lake cannot store, by name."""
         self._done: dict[str, str] = {}
         """Versions of the lake, by key of the dataset's version."""
         self._parts: dict[str, tuple[str, int]] = {}
@@ -93,12 +93,12 @@ class Replay:
         """Names of the lake's branches, by name of the dataset's branch."""
         self._states: dict[str, State | None] = {}
         """States of versions from which later versions start."""
-        self._later = Counter(version.base or "" for version in versions.found)
+        self._later = Counter(version.base or "" for version in versions.ordered)
 
     def run(self) -> Dataset:
         """Replay all versions that are not in the lake yet; return the main branch."""
         self._read_records()
-        for version in self.versions.found:
+        for version in self.versions.ordered:
             before = self._state_before(version)
             after = self.versions.state(version)
             if version.is_draft or version.key not in self._done:
@@ -114,7 +114,7 @@ class Replay:
         self._write_tags()
         return self._write_metadata()
 
-    # ---- what the lake has
+    # ---- the state of the lake
 
     def _read_records(self) -> None:
         """Find the versions replayed by earlier runs."""
@@ -152,8 +152,8 @@ class Replay:
     def _open(self, branch: str) -> Dataset:
         return open_lake(self.url, branch=branch, **self.settings.access)
 
-    def _at(self, version: Version) -> Dataset:
-        """Open the branch of a version; if it is new, create it from the version before.
+    def _open_branch(self, version: Version) -> Dataset:
+        """Open the branch of a version; if the branch is new, create it at the previous version.
 
         Raises
         ------
@@ -198,7 +198,7 @@ class Replay:
 
     def _replay(self, version: Version, before: State | None, after: State | None) -> None:
         """Replay a version as a commit."""
-        ds = self._at(version)
+        ds = self._open_branch(version)
         former = ds.version
         try:
             if version.restored in self._done:
@@ -263,7 +263,7 @@ class Replay:
         self, ds: Dataset, snapshot: Snapshot, before: State | None, after: State | None
     ) -> None:
         """Drop and rename columns, and change types of columns whose cells can be kept."""
-        names = _renamed(before, after) if before and after else {}
+        names = _new_names(before, after) if before and after else {}
         for name in ds.columns:
             if names.get(name, name) not in snapshot.columns:
                 ds.drop_column(name)
@@ -290,7 +290,7 @@ class Replay:
                 ds.add_column(name, column.htype, values=values, metadata=column.metadata or None)
             elif dict(ds[name].metadata) != dict(column.metadata):
                 items = dict(column.metadata)
-                edits.change_metadata(ds.handle, name, partial(_replaced, items))
+                edits.change_metadata(ds.handle, name, partial(_replace_metadata, items))
         touched = [np.empty(0, np.int64)]
         for name, positions in changes.updated.items():
             touched.append(positions)
@@ -363,13 +363,14 @@ class Replay:
     # ---- the end
 
     def _write_tags(self) -> None:
-        """Tag the versions; list tags that are not possible in `skipped`."""
+        """Tag the versions; record tags that cannot be created in `skipped`."""
         existing = self._open(self.settings.branch).tags
         for name, key, query in self.versions.tags():
             version, tag = self._done.get(key), safe_name(name)
             if query:
                 self.skipped[f"tag {name!r}"] = Skipped(
-                    f"{self.title}, tag {name!r}", f"it is the result of the query {query!r:.200}"
+                    f"{self.title}, tag {name!r}",
+                    f"it marks the result of the query {query!r:.200} instead of a version",
                 )
             elif version is not None and existing.get(tag) != version:
                 try:
@@ -385,14 +386,14 @@ class Replay:
         changed = {key: value for key, value in items.items() if ds.metadata.get(key) != value}
         if changed:
             ds.metadata.update(changed)
-            at = [v for v in self.versions.found if self._done.get(v.key) == ds.version]
+            at = [v for v in self.versions.ordered if self._done.get(v.key) == ds.version]
             at.sort(key=lambda v: v.is_draft)  # prefer committed versions
             record = {RECORD: self._record(at[0])} if at else {}
             commit(ds.handle, f"metadata of {self.title}", record)
         return ds
 
 
-def _replaced(items: dict[str, object], _: Mapping[str, object]) -> dict[str, object]:
+def _replace_metadata(items: dict[str, object], _: Mapping[str, object]) -> dict[str, object]:
     """Return the new metadata, `items`, instead of the old."""
     return items
 
@@ -401,8 +402,8 @@ TEMPORARY = "(renamed)"
 """Suffix of the temporary names of columns while several are renamed."""
 
 
-def _renamed(before: State, after: State) -> dict[str, str]:
-    """Return the new names of columns by old name; dropped columns get a name with a suffix."""
+def _new_names(before: State, after: State) -> dict[str, str]:
+    """Return the new names of columns, by old name; those of dropped columns have a suffix."""
     return {
         name: after.columns.get(number, f"{name} (dropped)")
         for number, name in before.columns.items()

@@ -28,7 +28,7 @@ class Snapshot:
 
     peer: Peer
     view: Any
-    """The version as an object of Deep Lake, which must be kept as long as its columns are used."""
+    """Deep Lake's object for the version, which must stay alive while its columns are used."""
 
     columns: Mapping[str, DeepColumn]
     """The columns that can be read."""
@@ -61,16 +61,16 @@ class Snapshot:
             Types that the user declares.
         """
         with peer.translating():
-            found = [
+            all_columns = [
                 DeepColumn.of(c.name, _kind(peer, c, coordinates), view[c.name].metadata.to_dict())
                 for c in view.schema.columns
             ]
         columns = {
-            c.name: _declared(c.with_nulls() if c.name in gaps else c, schema)
-            for c in found
+            c.name: _with_declared_type(c.with_nulls() if c.name in gaps else c, schema)
+            for c in all_columns
             if not c.missing
         }
-        return cls(peer, view, columns, {c.name: c.missing for c in found if c.missing})
+        return cls(peer, view, columns, {c.name: c.missing for c in all_columns if c.missing})
 
     def __len__(self) -> int:
         with self.peer.translating():
@@ -96,13 +96,13 @@ def _kind(peer: Peer, definition: Any, coordinates: Mapping[str, Mapping[str, st
     kind = Kind.of_type(definition.dtype)
     if kind.name == "array" and kind.shape is None and peer.htype(definition.name) == "list":
         return Kind("dict")  # a list of version 3, whose type Deep Lake reports as int64
-    noted = coordinates.get(definition.name, {})
+    recorded = coordinates.get(definition.name, {})
     if kind.of is not None:
-        return replace(kind, of=replace(kind.of, coordinates=noted))
-    return replace(kind, coordinates=noted)
+        return replace(kind, of=replace(kind.of, coordinates=recorded))
+    return replace(kind, coordinates=recorded)
 
 
-def _declared(column: DeepColumn, schema: Mapping[str, object]) -> DeepColumn:
+def _with_declared_type(column: DeepColumn, schema: Mapping[str, object]) -> DeepColumn:
     """Return a column with the type that the user declares for it, if any."""
     if column.name not in schema:
         return column

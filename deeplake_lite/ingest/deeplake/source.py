@@ -10,16 +10,16 @@ from deeplake_lite import checks
 from deeplake_lite.codecs.limits import DEFAULT_LIMITS
 from deeplake_lite.dataset.opening import create, exists
 from deeplake_lite.errors import InvalidValueError, NotFoundError, OptionError
-from deeplake_lite.ingest.deeplake.four import VersionsOfFour, dataset_metadata
 from deeplake_lite.ingest.deeplake.log import Log, has_log
 from deeplake_lite.ingest.deeplake.peer import Peer
 from deeplake_lite.ingest.deeplake.replay import Replay, Settings
 from deeplake_lite.ingest.deeplake.snapshot import Snapshot
-from deeplake_lite.ingest.deeplake.three import INFO, META, VersionsOfThree
+from deeplake_lite.ingest.deeplake.version_3 import INFO, META, Deeplake3Versions
+from deeplake_lite.ingest.deeplake.version_4 import Deeplake4Versions, dataset_metadata
 from deeplake_lite.ingest.files import fingerprint_of
 from deeplake_lite.ingest.options import takes_options, types_of
 from deeplake_lite.ingest.result import Ingested, IngestedDataset
-from deeplake_lite.ingest.source import BadValue, Block, Places, Skipped
+from deeplake_lite.ingest.source import BadValue, Block, RowNames, Skipped
 from deeplake_lite.ingest.writer import ingest, report
 from deeplake_lite.storage.repo import local_folder, remove_unmade
 
@@ -90,14 +90,14 @@ def from_deeplake(
     Notes
     -----
     Appends, updates, deletions, column changes, branches, merges, restored versions and tags
-    are replayed. The metadata of each commit has the time and the author of the version. A rerun
+    are replayed. The metadata of each commit records the version's time and author. A rerun
     replays only new versions. For version 4, only the rows that a version changes are read, except
     after a merge. Version 3 has no row ids, so all rows of each version are read and compared by
     position.
 
     Image files keep their bytes, except in nullable columns, for which Deep Lake only returns
-    pixels, which become PNG. Audio, medical files and meshes become bytes. Videos are left out and
-    listed in ``ingested.skipped``, because Deep Lake does not return their bytes.
+    pixels, which are stored as PNG. Audio, medical files and meshes become bytes. Videos are
+    skipped and listed in ``ingested.skipped``, because Deep Lake does not return their bytes.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def _replay(peer: Peer, url: str, on: str | None, options: Options) -> IngestedD
     _check_options(on, options)
     started, schema = time.perf_counter(), types_of(options.get("schema"))
     versions: Versions = (
-        VersionsOfThree(peer, schema) if _is_three(peer) else VersionsOfFour(peer, schema)
+        Deeplake3Versions(peer, schema) if _is_version_3(peer) else Deeplake4Versions(peer, schema)
     )
     storage = options.get("storage_options")
     access = {"storage_options": storage, "limits": options.get("limits", DEFAULT_LIMITS)}
@@ -164,20 +164,20 @@ def _replay(peer: Peer, url: str, on: str | None, options: Options) -> IngestedD
 
 
 def _check_options(on: str | None, options: Options) -> None:
-    """Reject options that are not possible with the history. Raises OptionError."""
+    """Reject options that are incompatible with the history. Raises OptionError."""
     if on is not None:
         raise OptionError(
-            "on= needs history=False, because rows are identified by the history. Leave it out, or "
-            "pass history=False."
+            "on= requires history=False, because the history itself identifies rows. Leave on= "
+            "out, or pass history=False."
         )
     if options.get("on_error", "raise") != "raise":
         raise OptionError(
-            "on_error='skip' needs history=False, because later versions refer to the rows that "
-            "would be skipped. Leave it out, or pass history=False."
+            "on_error='skip' requires history=False, because later versions refer to the rows that "
+            "would be skipped. Leave on_error out, or pass history=False."
         )
 
 
-def _is_three(peer: Peer) -> bool:
+def _is_version_3(peer: Peer) -> bool:
     """Return whether a dataset is of Deep Lake 3. Raises NotFoundError if it does not exist.
 
     The dataset is not opened, because Deep Lake may crash if its log is damaged. Parsing the log
@@ -222,10 +222,10 @@ class DeepLakeSource:
         row, size, total = start, FIRST_ROWS, self.rows
         while row < total:
             rows = slice(row, min(row + size, total))
-            places = Places(self.title, row, rows.stop - row)
+            row_names = RowNames(self.title, row, rows.stop - row)
             columns, errors = self._columns(rows)
-            yield Block(columns, places, errors=errors)
-            most = BLOCK_BYTES // max(sum(map(_nbytes, columns.values())) // len(places), 1)
+            yield Block(columns, row_names, errors=errors)
+            most = BLOCK_BYTES // max(sum(map(_nbytes, columns.values())) // len(row_names), 1)
             row, size = rows.stop, max(1, min(most, MOST_ROWS, 4 * size))
 
     def _columns(self, rows: slice) -> tuple[dict[str, Any], dict[int, BadValue]]:
@@ -236,12 +236,14 @@ class DeepLakeSource:
                 columns[name] = self.snapshot.values(name, rows)
             except InvalidValueError:
                 columns[name] = [
-                    self._one(name, row, column.htype.blank, rows.start, errors)
+                    self._read_value(name, row, column.htype.blank, rows.start, errors)
                     for row in range(rows.start, rows.stop)
                 ]
         return columns, errors
 
-    def _one(self, name: str, row: int, blank: Any, start: int, errors: dict[int, BadValue]) -> Any:
+    def _read_value(
+        self, name: str, row: int, blank: Any, start: int, errors: dict[int, BadValue]
+    ) -> Any:
         """Return a single value; if it cannot be read, record the error and return `blank`."""
         try:
             return self.snapshot.values(name, slice(row, row + 1))[0]
@@ -252,7 +254,7 @@ class DeepLakeSource:
 
 def _source(peer: Peer, key: str | None, schema: Mapping[str, object]) -> DeepLakeSource:
     """Return the source for the last version of a dataset."""
-    if _is_three(peer):
+    if _is_version_3(peer):
         view, coordinates, gaps = peer.query(), dict[str, dict[str, str]](), set[str]()
         info, about = peer.json_file(INFO), peer.json_file("version_control_info.json")
         metadata = dict(info) if isinstance(info, dict) else {}

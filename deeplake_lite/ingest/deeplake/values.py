@@ -1,7 +1,7 @@
 """Reading the values of Deep Lake's columns in the form that the lake's types accept.
 
-Bytes are read wherever Deep Lake provides them: image files, UTF-8 text (otherwise, empty strings
-could not be distinguished from nulls in columns without nulls), and the JSON of dicts.
+Where Deep Lake provides bytes, these are read: image files, text as UTF-8, and dicts as JSON. The
+decoded text would not do, because it does not distinguish empty strings from nulls.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from deeplake_lite import codecs
 from deeplake_lite.errors import InvalidValueError
-from deeplake_lite.ingest.deeplake.own import as_own
+from deeplake_lite.ingest.deeplake.exported_values import restore_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +38,7 @@ def read_values(column: DeepColumn, view: Any, rows: Rows) -> list[Any]:
     """
     values = _read(column.kind, view, rows)
     if column.own:
-        return as_own(values, column.htype)
+        return restore_values(values, column.htype)
     marks = column.htype.coordinates.marks if column.htype.coordinates is not None else ""
     if marks == "keypoints":
         return [None if value is None else _keypoints(value) for value in values]
@@ -46,14 +46,14 @@ def read_values(column: DeepColumn, view: Any, rows: Rows) -> list[Any]:
 
 
 def _read(kind: Kind, view: Any, rows: Rows) -> list[Any]:
-    read = None if kind.nullable else _READERS.get(_way(kind))
+    read = None if kind.nullable else _READERS.get(_reader_key(kind))
     if read is None and kind.name == "sequence":  # of a nullable column; see `_sequences`
         return [_value(kind, view[row]) for row in _numbers(rows)]
     if read is None:
         return [_value(kind, value) for value in list(view[rows])]
     try:
         return read(kind, view, rows)
-    except RuntimeError:  # raised for rows older than the column, which have no bytes
+    except RuntimeError:  # rows that are older than the column have no bytes
         return [_read_one(kind, read, view, row) for row in _numbers(rows)]
 
 
@@ -63,7 +63,7 @@ def _read_one(kind: Kind, read: Callable[[Kind, Any, Rows], list[Any]], view: An
     return None if value is None else read(kind, view, slice(row, row + 1))[0]
 
 
-def _way(kind: Kind) -> str:
+def _reader_key(kind: Kind) -> str:
     """Return the key of the column's reader: the name of its type, or "bytes", "text", "array"."""
     if kind.name == "array" and kind.shape == () and kind.dtype in ("bytes", "str", "text"):
         return {"bytes": "bytes"}.get(kind.dtype, "text")
@@ -163,7 +163,7 @@ _READERS: dict[str, Callable[[Kind, Any, Rows], list[Any]]] = {
 
 
 def _value(kind: Kind, value: Any) -> Any:
-    """Convert a value that Deep Lake decoded."""
+    """Convert a value that Deep Lake has decoded to one that the lake's type accepts."""
     if value is None:
         return None
     convert = _CONVERTERS.get(kind.name)

@@ -29,7 +29,7 @@ class Version:
     """Name of its branch."""
 
     base: str | None
-    """Key of the version before; None for the first one."""
+    """Key of the previous version; None for the first one."""
 
     message: str = ""
     time: datetime | None = None
@@ -70,7 +70,7 @@ class Versions(ABC):
     identity: str
     """Identifies the dataset."""
 
-    found: Sequence[Version]
+    ordered: Sequence[Version]
     """The versions, each after the versions on which it depends."""
 
     main: str
@@ -89,13 +89,13 @@ class Versions(ABC):
         """Return the metadata of the dataset."""
 
     def empty_branches(self) -> Iterator[tuple[str, str | None]]:
-        """Yield the branches without versions of their own, and the keys of their starts."""
-        yield from ()  # in version 3, each branch has at least a version that is not committed
+        """Yield the branches without versions of their own, and the keys where they start."""
+        yield from ()  # in version 3, each branch has at least an uncommitted version
 
     def state(self, version: Version) -> State | None:  # noqa: ARG002 (version 3 has no log)
         """Return the ids of rows and columns; None if Deep Lake does not record them.
 
-        This must be called for the versions in the order of `found`.
+        This must be called for the versions in the order of `ordered`.
         """
         return None
 
@@ -103,11 +103,11 @@ class Versions(ABC):
         """Discard the states that no later version needs."""
 
 
-def sorted_versions(versions: Sequence[Version]) -> list[Version]:
-    """Sort versions so that each follows those on which it depends; otherwise keep their order.
+def sort_versions(versions: Sequence[Version]) -> list[Version]:
+    """Sort versions so that each follows those it depends on; otherwise, keep their order.
 
     >>> a, b = Version("a", "main", None), Version("b", "main", "a")
-    >>> [version.key for version in sorted_versions([b, a])]
+    >>> [version.key for version in sort_versions([b, a])]
     ['a', 'b']
     """
     known, done, order = {v.key: v for v in versions}, set[str](), list[Version]()
@@ -129,10 +129,10 @@ def sorted_versions(versions: Sequence[Version]) -> list[Version]:
     return order
 
 
-def uses_of(versions: Sequence[Version]) -> Counter[str]:
+def count_uses(versions: Sequence[Version]) -> Counter[str]:
     """Count the versions that depend on each version, by key.
 
-    >>> uses_of([Version("a", "main", None), Version("b", "main", "a")])
+    >>> count_uses([Version("a", "main", None), Version("b", "main", "a")])
     Counter({'a': 1})
     """
     needed = ({v.base, v.merged, v.restored} - {None} for v in versions)

@@ -1,4 +1,4 @@
-"""Ingesting data whose format is recognised."""
+"""Ingesting data of any format that can be recognised."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from deeplake_lite.errors import InvalidValueError, NotFoundError, OptionError
 from deeplake_lite.htypes.files import scheme_of
 from deeplake_lite.htypes.words import counted
 from deeplake_lite.ingest.detection.formats import FORMATS, Format
-from deeplake_lite.ingest.detection.labelled import coco_files, is_image, labels_in
+from deeplake_lite.ingest.detection.image_labels import coco_files, is_image, labels_in
 from deeplake_lite.ingest.detection.objects import call_for, format_of_object
 from deeplake_lite.ingest.detection.place import Place
 from deeplake_lite.ingest.folders.layout import SUFFIXES
@@ -48,9 +48,9 @@ def ingest(data: Any, url: str, **options: Unpack[Options]) -> IngestedDataset:
     Returns
     -------
     Dataset
-        The committed dataset, as the function for the format returns it. A line on stderr names
-        that function, unless ``progress=False``. Call it yourself for its other options, such as
-        the column that identifies rows.
+        The committed dataset, as returned by the function for the format. A line on stderr names
+        that function, unless ``progress=False``. To use its other options, such as the column that
+        identifies rows, call the function itself.
 
     Raises
     ------
@@ -101,12 +101,12 @@ def recognise(data: Any) -> tuple[Any, Format]:
     Raises NotFoundError, InvalidValueError, OptionError.
     """
     if isinstance(data, str | os.PathLike):
-        return _of_location(checks.location("data", data))
+        return _match_location(checks.location("data", data))
     items = data.values() if isinstance(data, Mapping) else data
     if isinstance(items, Sequence) or isinstance(data, Mapping):
         paths = [item for item in items if isinstance(item, str | os.PathLike)]
         if paths and len(paths) == len(items):
-            return data, _of_several(paths)
+            return data, _format_of_files(paths)
     if (known := format_of_object(data)) is not None:
         return data, known
     raise OptionError(
@@ -116,9 +116,11 @@ def recognise(data: Any) -> tuple[Any, Format]:
     )
 
 
-def _of_several(paths: Sequence[str | os.PathLike[str]]) -> Format:
+def _format_of_files(paths: Sequence[str | os.PathLike[str]]) -> Format:
     """Return the common format of files. Raises InvalidValueError if they have several."""
-    formats = {(found := _of_location(os.fspath(path))[1]).function: found for path in paths}
+    formats = {
+        (recognised := _match_location(os.fspath(path))[1]).function: recognised for path in paths
+    }
     if len(formats) > 1:
         raise InvalidValueError(
             "Files must have the same format, but these are "
@@ -127,7 +129,7 @@ def _of_several(paths: Sequence[str | os.PathLike[str]]) -> Format:
     return next(iter(formats.values()))
 
 
-def _of_location(location: str) -> tuple[Any, Format]:
+def _match_location(location: str) -> tuple[Any, Format]:
     path = Path(location).expanduser()
     if scheme_of(location) is None and not path.exists() and any(c in location for c in "*?[{"):
         first = Place(path)  # a pattern: only the suffix of its files is known
@@ -135,7 +137,8 @@ def _of_location(location: str) -> tuple[Any, Format]:
         first = Place(Path(location.partition("?")[0]))
     elif not path.exists():
         raise NotFoundError(
-            f"There is no {location!r} (working directory: {Path.cwd()}). Check the path."
+            f"There is no file or folder {location!r} (working directory: {Path.cwd()}). Check the "
+            "path."
         )
     else:
         first = Place(path)
@@ -145,8 +148,8 @@ def _of_location(location: str) -> tuple[Any, Format]:
             return (location if source == first.path else source), known
     if path.is_dir() and exists(str(path)):
         raise InvalidValueError(
-            f"{location!r} is already a lake. Open it: dl.open({location!r}). To copy its rows "
-            "into another lake, append a view of it."
+            f"{location!r} is already a lake. Open it with dl.open({location!r}). To copy its rows "
+            "into another lake, append a view of it there."
         )
     raise InvalidValueError(
         f"The format of {location!r} is not recognised: {_describe(first)}. {_advice(first)}"
@@ -165,7 +168,7 @@ def _describe(place: Place) -> str:
     labels = labels_in(place) if any(map(is_image, place.files)) else None
     if labels is None:
         return text
-    return f"{text}, and {labels!r} seems to have labels of the images, which would be lost"
+    return f"{text}, and {labels!r} seems to hold labels of the images, which would be lost"
 
 
 def _advice(place: Place) -> str:
@@ -178,7 +181,7 @@ def _advice(place: Place) -> str:
     names = [f"dl.{f.function} for {f.name}" for f in nearest]
     if suffixes[".csv"] and any(s in SUFFIXES for s in suffixes):
         names.insert(0, "dl.from_folder with labels=… for images and a CSV with their file names")
-    return f"Call the function for its format yourself. The closest are {', '.join(names)}."
+    return f"Call the function for its format, such as {', '.join(names)}."
 
 
 def _title(data: Any) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from deeplake_lite.ingest.detection.labelled import (
+from deeplake_lite.ingest.detection.image_labels import (
     IMAGES,
     NOTE,
     coco_by_split,
@@ -68,13 +68,16 @@ class Format:
         return function
 
 
-def _if(test: Callable[[Place], bool]) -> Callable[[Place], object]:
+def _match_if(test: Callable[[Place], bool]) -> Callable[[Place], object]:
     """Build a `match` function that returns the path of a place if it passes a test."""
     return lambda place: place.path if test(place) else None
 
 
-def _named(pattern: str) -> Callable[[Place], object]:
-    """Build a `match` function for file names, and for folders of such files and notes."""
+def _match_names(pattern: str) -> Callable[[Place], object]:
+    """Build a `match` function for file names, and for folders that only have such files.
+
+    A folder may also have files that describe the dataset.
+    """
 
     def match(place: Place) -> object:
         if not place.is_folder:
@@ -171,9 +174,9 @@ def _huggingface(place: Place) -> object:
         return None
     if place.has("dataset_dict.json") or place.has("dataset_info.json", "state.json"):
         return place.path
-    found = [name for name in place.files if not _HIDDEN.search(name)]
-    files = [name for name in place.find(r"(?i:.*\.(parquet|parq|pq))") if name in found]
-    rest = {*found} - {*files}
+    visible = [name for name in place.files if not _HIDDEN.search(name)]
+    files = [name for name in place.find(r"(?i:.*\.(parquet|parq|pq))") if name in visible]
+    rest = {*visible} - {*files}
     is_card = place.has("README.md") and place.at("README.md").head.startswith(b"---")
     return place.path if files and (is_card or all(map(_is_note, rest))) else None
 
@@ -213,7 +216,7 @@ def _zarr(place: Place) -> bool:
 def _hdf5(place: Place) -> object:
     if not place.is_folder:
         return place.path if place.head.startswith(b"\x89HDF\r\n\x1a\n") else None
-    match = _named(HDF5)(place)
+    match = _match_names(HDF5)(place)
     is_one = match is not None and _hdf5(place.at(place.find(f"(?i:{HDF5})")[0])) is not None
     return match if is_one else None
 
@@ -223,13 +226,13 @@ def _is_deeplake(place: Place) -> bool:
 
 
 def _suffix(*suffixes: str) -> Callable[[Place], object]:
-    return _if(lambda place: not place.is_folder and place.path.suffix.lower() in suffixes)
+    return _match_if(lambda place: not place.is_folder and place.path.suffix.lower() in suffixes)
 
 
 FORMATS = (
     Format("Lance", "from_lance", "lance.source",
-           _if(lambda p: p.has("_versions") and p.has("data") and p.suffixes[".lance"] > 0)),
-    Format("a Deep Lake dataset", "from_deeplake", "deeplake.source", _if(_is_deeplake)),
+           _match_if(lambda p: p.has("_versions") and p.has("data") and p.suffixes[".lance"] > 0)),
+    Format("a Deep Lake dataset", "from_deeplake", "deeplake.source", _match_if(_is_deeplake)),
     Format("FiftyOne", "from_fiftyone", "annotations.fiftyone", _fiftyone, frozenset({".json"})),
     Format("MosaicML streaming (MDS)", "from_mds", "shards.mds", _index_with("shards"),
            frozenset({".mds", ".zstd"})),
@@ -242,22 +245,23 @@ FORMATS = (
     Format("CVAT", "from_cvat", "annotations.cvat", _cvat, frozenset({".xml", ".zip"})),
     Format("Label Studio", "from_labelstudio", "annotations.labelstudio", _labelstudio,
            frozenset({".json"})),
-    Format("Zarr", "from_zarr", "arrays.zarr", _if(_zarr)),
+    Format("Zarr", "from_zarr", "arrays.zarr", _match_if(_zarr)),
     Format("HDF5", "from_hdf5", "arrays.hdf5", _hdf5,
            frozenset({".h5", ".hdf5", ".he5", ".hdf"})),
-    Format("IDX", "from_idx", "arrays.idx", _named(IDX)),
-    Format("WebDataset", "from_webdataset", "shards.webdataset", _named(TAR),
+    Format("IDX", "from_idx", "arrays.idx", _match_names(IDX)),
+    Format("WebDataset", "from_webdataset", "shards.webdataset", _match_names(TAR),
            frozenset({".tar", ".tgz"})),
-    Format("ArrayRecord", "from_arrayrecord", "shards.arrayrecord", _named(ARRAYRECORD),
+    Format("ArrayRecord", "from_arrayrecord", "shards.arrayrecord", _match_names(ARRAYRECORD),
            frozenset({".array_record", ".arrayrecord"})),
-    Format("TFRecord", "from_tfrecord", "shards.tfrecord", _named(TFRECORD),
+    Format("TFRecord", "from_tfrecord", "shards.tfrecord", _match_names(TFRECORD),
            frozenset({".tfrecord", ".tfrecords"})),
     Format("NumPy", "from_numpy", "arrays.numpy", _suffix(".npz", ".npy"),
            frozenset({".npz", ".npy"})),
     Format("PyTorch tensors", "from_torch", "arrays.torch", _suffix(".pt", ".pth"),
            frozenset({".pt", ".pth"})),
     Format("Parquet", "from_parquet", "tables.parquet",
-           _if(lambda p: not p.is_folder and p.head.startswith(b"PAR1")), frozenset({".parquet"})),
+           _match_if(lambda p: not p.is_folder and p.head.startswith(b"PAR1")),
+           frozenset({".parquet"})),
     Format("a CSV file", "from_csv", "tables.csv", _suffix(".csv", ".tsv"),
            frozenset({".csv", ".tsv"})),
     Format("a folder of images", "from_folder", "folders.folder", _images, IMAGES),

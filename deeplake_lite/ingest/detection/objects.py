@@ -28,11 +28,11 @@ TYPES = {
 
 
 CALLS = {
-    "numpy.ndarray": 'Name its columns: dl.from_arrays({"x": array}, url)',
-    "torch.Tensor": 'Name its columns: dl.from_arrays({"x": tensor}, url)',
+    "numpy.ndarray": 'Name the column: dl.from_arrays({"x": array}, url)',
+    "torch.Tensor": 'Name the column: dl.from_arrays({"x": tensor}, url)',
     "polars.LazyFrame": "Collect its rows: dl.from_dataframe(data.collect(), url)",
     "lance.LanceDataset": ("Pass its path: dl.from_lance(data.uri, url, version=data.version)"),
-    "h5py.Dataset": 'Read it, and name it: dl.from_arrays({"x": data[:]}, url)',
+    "h5py.Dataset": 'Read it, and name the column: dl.from_arrays({"x": data[:]}, url)',
 }
 """How to ingest objects that no function accepts directly."""
 
@@ -42,7 +42,7 @@ def call_for(data: object) -> str | None:
 
     >>> import numpy as np
     >>> call_for(np.zeros(3))
-    'Name its columns: dl.from_arrays({"x": array}, url)'
+    'Name the column: dl.from_arrays({"x": array}, url)'
     """
     return next((CALLS[name] for name in _names(data) if name in CALLS), None)
 

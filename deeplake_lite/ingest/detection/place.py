@@ -1,4 +1,4 @@
-"""Evidence for the format of a file or folder: names, first bytes and keys, but no data."""
+"""Reading what identifies the format of a file or folder: names, first bytes and JSON keys."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Place:
     path: Path
 
     _below: dict[Path, Place] = field(default_factory=dict, repr=False, compare=False)
-    """Places below this one, cached so that their evidence is read only once."""
+    """Files and folders below this one, cached so that each is examined only once."""
 
     @property
     def name(self) -> str:
@@ -55,9 +55,9 @@ class Place:
 
     @cached_property
     def files(self) -> list[str]:
-        """Paths of the files below the folder, relative to it and sorted within each folder.
+        """Sorted paths of the files below the folder, relative to it.
 
-        Hidden files and folders do not count.
+        Hidden files and folders are ignored.
         """
         return sorted(islice(self._walk(), MOST_FILES))
 

@@ -33,18 +33,20 @@ _USUAL = re.compile(
 
 
 class FileNames:
-    """Finds the position of a file by its name in a table, if that name is unambiguous.
+    """Maps a file name in a table to the position of the file, if the name is unambiguous.
 
     A name without a folder, with or without suffix, can match a file in any folder. A path is
     relative to the folder or to the table's folder. Otherwise, its last components may match those
     of a file's path, in case files were moved. A path to an existing file elsewhere matches
-    nothing. Each value is tried as it is written, then without surrounding whitespace, with slashes
+    nothing. Each value is tried unchanged, then without surrounding whitespace, with slashes
     instead of backslashes, and with composed accents.
 
     Parameters
     ----------
     files : sequence of str
-        Paths relative to the folder. The first `images` of them take precedence over the others.
+        Paths relative to the folder.
+    images : int
+        Number of files that are images. They come first, and take precedence over other files.
     folder, table : Path
         The folder of the files, and the table that names them.
     """
@@ -79,7 +81,7 @@ class FileNames:
         return None
 
     def is_whole(self, name: object, at: int) -> bool:
-        """Return whether a value is a file's full name, including its suffix; a number never is."""
+        """Return whether a value is a file's full name, with its suffix; a number never is."""
         ends = {PurePosixPath(text).name for text in _forms(str(name))}
         return isinstance(name, str) and not ends.isdisjoint(_both_forms(_name(self._files[at])))
 
@@ -116,7 +118,7 @@ class FileNames:
 
     @cached_property
     def _real_paths(self) -> dict[str, int]:
-        """Positions by real path, for tables that reach the files through links."""
+        """Positions by real path, for tables that refer to the files through links."""
         return _unique([(self._real(self._folder / p), at) for at, p in enumerate(self._files)])
 
     def _real(self, path: Path) -> str:
@@ -143,7 +145,7 @@ def _both_forms(text: str) -> tuple[str, str]:
 
 
 def _unique(pairs: list[tuple[str, int]]) -> dict[str, int]:
-    """Return the positions of names that occur once; unchanged names precede composed ones."""
+    """Return the positions of names that occur once; unchanged names take precedence."""
     composed = [(_both_forms(text)[1], at) for text, at in pairs if not text.isascii()]
     return _once(composed) | _once(pairs)
 
@@ -154,7 +156,7 @@ def _once(pairs: list[tuple[str, int]]) -> dict[str, int]:
 
 
 def _ends(path: str, at: int) -> Iterator[tuple[str, int]]:
-    """Yield the proper ends of a path that include a folder.
+    """Yield the proper suffixes of a path that include a folder.
 
     >>> list(_ends("a/b/c.png", 0))
     [('b/c.png', 0)]

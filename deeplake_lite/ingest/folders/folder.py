@@ -52,9 +52,9 @@ def from_folder(
 ) -> IngestedDataset:
     """Ingest a folder of images into a lake; the files are stored byte for byte.
 
-    Rows are identified by their path. If you run it again, only new and changed files are written.
-    Rows that people have changed or deleted in the lake stay as they are and are listed in
-    ``ingested.kept``; ``update="force"`` overwrites them.
+    Rows are identified by their path. If you ingest the folder again, only new and changed files
+    are written. Rows that people have changed or deleted in the lake stay as they are and are
+    listed in ``ingested.kept``; ``update="force"`` overwrites them.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def from_folder(
         are ingested, too; a column ``path`` is renamed to ``path_``. Only files listed in the CSV
         are read. A file name must be unique, or a path that is relative to the folder or to the
         CSV. For files that were moved, a unique path suffix that includes a folder is enough. In a
-        row without a file name, the image is null and ``path`` is the place of the row
+        row without a file name, the image is null and ``path`` identifies the row
         (``"labels.csv, row 17"``); the row is skipped if the lake or `schema` does not allow null
         images.
     file_column : str, optional
@@ -183,8 +183,8 @@ def _check_label(label: str, own: Collection[str]) -> None:
     """Reject a name for the labels that one of the folder's own columns already has."""
     if label in own:
         raise OptionError(
-            f"label must be a new name, but a folder already has a column {label!r}. "
-            f"Choose another name: label='{label}_label'."
+            "label must differ from the folder's own columns, but it is "
+            f"{label!r}. Choose another name: label='{label}_label'."
         )
 
 
@@ -194,10 +194,11 @@ def _check_types(own: Sequence[str], types: Mapping[str, object]) -> None:
         htype = resolve(types.get(name, "text"))
         if htype.takes_files:
             raise SchemaError(
-                f"{name!r} is a column of strings that every folder of images has, but it is "
-                f"declared as {htype}. Before you export images to a folder, rename their column "
-                f"with ds.rename_column({name!r}, 'photo'). To ingest this folder, leave {name!r} "
-                "out of schema=, and ingest the images into a new lake, as 'image'."
+                f"Column {name!r} of a folder of images must contain strings, but it is declared "
+                f"as {htype}. Leave {name!r} out of schema=, and ingest the images into a new "
+                "lake, where they become the column 'image'. If the folder was exported from a "
+                f"lake, rename its column with ds.rename_column({name!r}, 'photo'), and export "
+                "the lake again."
             )
 
 
@@ -274,7 +275,7 @@ class FolderSource:
         return frozenset() if self.table is None else self.table.without_file
 
     def _is_classes(self, column: Any) -> bool:
-        """Return whether a column of the table can be classes: strings, or integers from 0 on."""
+        """Return whether a column of the table can be classes: strings or integers from 0 up."""
         from deeplake_lite.ingest.folders.labels import class_numbers
 
         return column.htype(classes=True).classes is not None or class_numbers(column)

@@ -66,7 +66,7 @@ def format_of(head: bytes) -> str | None:
 def _format_at(path: Path) -> str | None:
     try:
         handle = os.open(path, os.O_RDONLY)
-    except (OSError, ValueError):  # or a name that no file can have
+    except (OSError, ValueError):  # ValueError if no file can have this name
         return None
     try:
         return format_of(os.read(handle, HEAD_BYTES))

@@ -130,17 +130,18 @@ def read_labels(
     folder : Path
         The folder of the images.
     scanned : FolderScan
-        The files of the folder. An ambiguous name means a file with the suffix of an image.
+        The files of the folder. If a name is ambiguous, it refers to a file with the suffix of an
+        image.
     options : TableOptions
-        How to read its columns; otherwise, they are read as `from_csv` does.
+        How to read the columns. Apart from that, they are read as in `from_csv`.
 
     Raises
     ------
     NotFoundError
         If there is no such table or column.
     InvalidValueError
-        If it is not a CSV, if it names a file twice, or if the column of the file names cannot be
-        found or is ambiguous.
+        If the table is not a CSV, if it names a file twice, or if the column of file names cannot
+        be found or is ambiguous.
     """
     path = Path(table) if Path(table).exists() else folder / table
     if path.is_dir():
@@ -192,8 +193,8 @@ def _check_is_csv(path: Path) -> None:
     for name, begins in _OTHER_FORMATS.items():
         if begins.match(start):
             raise InvalidValueError(
-                f"labels must be a CSV file, but {str(path)!r} is {name}. Write its rows to a CSV "
-                "with a column of file names, for example with pandas' to_csv."
+                f"labels must be a CSV file, but the format of {str(path)!r} is {name}. Write its "
+                "rows to a CSV with a column of file names, for example with pandas' to_csv."
             )
 
 
@@ -287,8 +288,8 @@ class _Order:
                 order.missing.append(Skipped(place, f"there is no file {value!r}"))
             elif at in order.files:
                 raise InvalidValueError(
-                    f"{place}: each file must be named once, but {value!r} is also named in row "
-                    f"{order.files[at]}. Remove one of the rows."
+                    f"{place}: each file must be named only once, but {value!r} is also named in "
+                    f"row {order.files[at]}. Remove one of the rows."
                 )
             else:
                 order.files[at] = row
@@ -296,7 +297,7 @@ class _Order:
 
 
 def class_numbers(column: ArrowColumn) -> bool:
-    """Return whether a column has integers from 0 on, which may be class numbers."""
+    """Return whether a column has integers from 0 up, which may be class numbers."""
     array = column.array
     if not pa.types.is_integer(array.type) or array.null_count == len(array):
         return False

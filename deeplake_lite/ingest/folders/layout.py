@@ -1,7 +1,7 @@
 """The layout of a folder of images: its files in a fixed order, their classes and their splits.
 
 `scan` walks the folder without opening files. It ignores hidden files and the table of other
-columns that `View.to_folder` writes, and it does not follow links in circles. `Layout.of`
+columns that `View.to_folder` writes, and it does not follow cyclic links. `Layout.of`
 distinguishes class folders, split folders and flat folders.
 """
 
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from deeplake_lite.dataset.export.folder import COLUMNS
 from deeplake_lite.errors import InvalidValueError, NotFoundError
+from deeplake_lite.htypes.words import counted
 from deeplake_lite.ingest.source import Skipped
 from deeplake_lite.schema import Schema
 
@@ -125,7 +126,10 @@ def scan(folder: Path) -> FolderScan:
             f"There is no folder {str(folder)!r} (working directory: {Path.cwd()}). Check the path."
         )
     if not folder.is_dir():
-        raise InvalidValueError(f"{str(folder)!r} is a file. Pass the folder that it is in.")
+        raise InvalidValueError(
+            f"path must be a folder, but {str(folder)!r} is a file. Pass the folder that contains "
+            "it."
+        )
     scanned = FolderScan([], [], [])
     for entry, path in _walk(folder, "", frozenset()):
         is_image = os.path.splitext(entry.name)[1].lower() in SUFFIXES
@@ -133,7 +137,7 @@ def scan(folder: Path) -> FolderScan:
         if os.path.isfile(entry.path) or not os.path.exists(entry.path):
             (scanned.images if is_image else scanned.others).append(File(path, _size(entry)))
         else:
-            scanned.irregular.append(Skipped(path, "not a regular file"))
+            scanned.irregular.append(Skipped(path, "it is not a regular file"))
     for files in (scanned.images, scanned.others, scanned.irregular):
         files.sort(key=lambda f: f.path)
     return scanned
@@ -163,7 +167,7 @@ def own_columns(image: str, files: Sequence[File]) -> tuple[str, ...]:
 def no_images_error(folder: Path, others: list[File]) -> InvalidValueError:
     """Build the error for a folder without images."""
     kinds = sorted({Path(o.path).suffix or "no suffix" for o in others})
-    rest = f", only {len(others)} other files ({', '.join(kinds[:5])})" if others else ""
+    rest = f", only {counted(len(others), 'other file')} ({', '.join(kinds[:5])})" if others else ""
     return InvalidValueError(
         f"There are no images (JPEG, PNG, WebP, TIFF, BMP) below {str(folder)!r}{rest}. "
         "Check the folder."
@@ -189,7 +193,10 @@ def _walk(
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
-    """Return whether an entry is a folder; a link to itself counts as a file, which fails later."""
+    """Return whether an entry is a folder.
+
+    A link to itself counts as a file, so that reading it is an error.
+    """
     try:
         return entry.is_dir()
     except OSError:
@@ -197,7 +204,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def _size(entry: os.DirEntry[str]) -> int:
-    """Return the size of a file; 0 for a broken link, which fails when it is read."""
+    """Return the size of a file; 0 for a broken link, so that reading it is an error."""
     try:
         return entry.stat().st_size
     except OSError:

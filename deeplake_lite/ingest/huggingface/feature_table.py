@@ -1,6 +1,6 @@
 """Hugging Face tables: Arrow batches, and the columns that their features describe.
 
-If any file of a column has a path, a second column such as ``image_path`` has the paths.
+If any file of a column has a path, a second column, such as ``image_path``, stores the paths.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ class FeatureTable:
     """The part of an Arrow column from which each column is read."""
 
     columns: Mapping[str, FeatureColumn]
-    """The columns whose features say more than their Arrow type."""
+    """The columns whose types depend on their features, and not only on their Arrow types."""
 
     features: Mapping[str, Feature]
     """Features in the metadata, with the columns' units of time."""
 
-    told: Mapping[str, Feature]
+    simplified: Mapping[str, Feature]
     """Features of other Arrow columns whose types are simplified in the lake."""
 
     read: Read
@@ -84,7 +84,7 @@ class FeatureTable:
         InvalidValueError
             If a part of a struct has the name of another column, or types are nested too deeply.
         """
-        features, own = features_in(metadata), _Own.of(metadata)
+        features, own = features_in(metadata), _LakeTypes.of(metadata)
         try:
             parts = [
                 (f, leaf)
@@ -95,8 +95,8 @@ class FeatureTable:
             ]
         except RecursionError as error:
             raise InvalidValueError(
-                "Types must be nested less than 1,000 deep, but a column is nested more deeply. "
-                "Leave it out: columns=[…]."
+                "Types must be nested less than 1,000 levels deep, but one column is nested more "
+                "deeply. Leave this column out: columns=[…]."
             ) from error
         _check_names(schema, [leaf for _, leaf in parts])
         empty = pa.RecordBatch.from_arrays([pa.nulls(0, f.type) for f in schema], schema=schema)
@@ -108,7 +108,7 @@ class FeatureTable:
                 leaf, has_null_items=asks and (has_nulls or _may_have_nulls)(leaf)
             )
             if column is not None:
-                columns[leaf.name] = column if exact is None else column.exactly(exact)
+                columns[leaf.name] = column if exact is None else column.with_exact_type(exact)
             fields.append(_field(leaf, f, empty, None if column is not None else exact))
         by_name = {leaf.name: leaf for _, leaf in parts}
         types = {f.name: f.type for f in schema}
@@ -120,26 +120,26 @@ class FeatureTable:
                 n: align_units(part, types[n]) if n in types else part
                 for n, part in features.items()
             },
-            told_features(schema, features),
+            simplified_features(schema, features),
             _Reader(by_name, read),
         )
 
 
-def told_features(schema: pa.Schema, known: Container[str] = ()) -> dict[str, Feature]:
+def simplified_features(schema: pa.Schema, known: Container[str] = ()) -> dict[str, Feature]:
     """Return the features of columns whose types a lake simplifies, except `known` ones.
 
-    >>> told_features(pa.schema({"at": pa.timestamp("s", "UTC"), "n": pa.int8()}))
+    >>> simplified_features(pa.schema({"at": pa.timestamp("s", "UTC"), "n": pa.int8()}))
     {'at': {'dtype': 'timestamp[s, tz=UTC]', '_type': 'Value'}}
     """
     return {
         f.name: feature_of_kind(f.type)
         for f in schema
-        if f.name not in known and exported_htype(f) is None and _says_more(f.type)
+        if f.name not in known and exported_htype(f) is None and _has_details(f.type)
     }
 
 
 DESCRIPTIONS = ("description", "citation", "homepage", "license")
-"""Parts of a dataset's information that are kept in the metadata of the lake."""
+"""Parts of a dataset's information that are stored in the metadata of the lake."""
 
 
 def lake_metadata(
@@ -147,20 +147,22 @@ def lake_metadata(
 ) -> dict[str, object]:
     """Return the lake's metadata for a table: its description and its features.
 
-    A table that was exported from a lake contains the metadata of that lake. ``"arrow"`` has the
-    features of Arrow types that the lake simplifies.
+    A table that was exported from a lake contains the metadata of that lake. The key ``"arrow"``
+    has the features of Arrow types that the lake simplifies.
     """
     own = metadata.get(OWN)
     if isinstance(own, dict) and isinstance(own.get("metadata"), dict):
         return dict(own["metadata"])
-    noted = metadata.get("info")
-    info = {**(noted if isinstance(noted, dict) else {}), **(info or {})}
+    recorded = metadata.get("info")
+    info = {**(recorded if isinstance(recorded, dict) else {}), **(info or {})}
     items = {key: info[key] for key in DESCRIPTIONS if isinstance(info.get(key), str)}
     items = {key: text for key, text in items.items() if text}
     if table.features:
         items["features"] = dict(table.features)
     content: dict[str, object] = {"huggingface": items} if items else {}
-    return {**content, "arrow": {"features": dict(table.told)}} if table.told else content
+    return (
+        {**content, "arrow": {"features": dict(table.simplified)}} if table.simplified else content
+    )
 
 
 @dataclass(frozen=True)
@@ -178,13 +180,13 @@ class _Reader:
 
 
 @dataclass(frozen=True)
-class _Own:
+class _LakeTypes:
     """The types of the lake from which a table was exported; empty for other tables."""
 
     columns: Mapping[str, Mapping[str, Any]]
 
     @classmethod
-    def of(cls, metadata: Mapping[str, Any]) -> _Own:
+    def of(cls, metadata: Mapping[str, Any]) -> _LakeTypes:
         own = metadata.get(OWN)
         columns = own.get("columns") if isinstance(own, dict) else None
         items = columns.items() if isinstance(columns, dict) else ()
@@ -210,7 +212,7 @@ class _Own:
 def _has_numbers(leaf: Leaf) -> bool:
     """Return whether a part has lists of numbers in which nulls must be kept.
 
-    In files without features, nulls become NaN or are rejected, as in any other Parquet file.
+    In files without features, nulls become NaN or are rejected, as for all Parquet files.
     """
     kind, is_list_of = leaf.kind, False
     while is_list(kind):
@@ -220,17 +222,17 @@ def _has_numbers(leaf: Leaf) -> bool:
 
 
 def _may_have_nulls(leaf: Leaf) -> bool:
-    """Return whether a part has one number per struct in a list; such numbers are often missing."""
+    """Return whether a part has one number per struct in a list, because these are often null."""
     return len(leaf.path) > 1 and is_list(leaf.kind) and not is_list(leaf.kind.value_type)
 
 
 def _htype_in(column: Mapping[str, Any]) -> Htype | None:
     """Return the type recorded for a column, or None if it cannot be read."""
-    noted = {HTYPE: json.dumps(column.get("htype"))}
-    return exported_htype(pa.field("", pa.null(), metadata=noted))
+    recorded = {HTYPE: json.dumps(column.get("htype"))}
+    return exported_htype(pa.field("", pa.null(), metadata=recorded))
 
 
-def _parts(f: pa.Field, feature: Feature, own: _Own) -> list[Leaf]:
+def _parts(f: pa.Field, feature: Feature, own: _LakeTypes) -> list[Leaf]:
     """Split an Arrow column into columns of the lake, unless it was exported from one column."""
     whole = Leaf(f.name, (f.name,), feature, f.type)
     if exported_htype(f) is not None or own.htype(whole) is not None:
@@ -239,7 +241,7 @@ def _parts(f: pa.Field, feature: Feature, own: _Own) -> list[Leaf]:
 
 
 def _field(leaf: Leaf, f: pa.Field, empty: pa.RecordBatch, exact: Htype | None) -> pa.Field:
-    """Return the field of a column; `exact` is its type if it does not follow from its feature."""
+    """Return the field of a column; `exact` is its type if the feature does not determine it."""
     if len(leaf.path) > 1:
         f = pa.field(leaf.name, leaf.part(empty.column(leaf.path[0])).type)
     return f if exact is None else f.with_metadata({HTYPE: json.dumps(exact.get_config())})
@@ -256,14 +258,14 @@ def _check_names(schema: pa.Schema, parts: list[Leaf]) -> None:
             )
 
 
-def _says_more(kind: pa.DataType) -> bool:
+def _has_details(kind: pa.DataType) -> bool:
     """Return whether an Arrow type has details that the lake does not store.
 
-    >>> _says_more(pa.timestamp("s")), _says_more(pa.timestamp("s", "UTC"))
+    >>> _has_details(pa.timestamp("s")), _has_details(pa.timestamp("s", "UTC"))
     (False, True)
     """
     if is_list(kind):  # lists of dates become arrays, which are exported as timestamps
-        return kinds.is_date32(kind.value_type) or _says_more(kind.value_type)
+        return kinds.is_date32(kind.value_type) or _has_details(kind.value_type)
     if kinds.is_timestamp(kind):
         return kind.tz is not None
     tests = (kinds.is_struct, kinds.is_decimal, kinds.is_time, kinds.is_date64)

@@ -1,4 +1,4 @@
-"""The column types for Hugging Face's features, which are stored in the metadata of files.
+"""Converting Hugging Face features, which are stored in the metadata of files, to column types.
 
 - ClassLabel becomes `ClassLabel`; -1, which means no label, becomes null.
 - Image becomes `Image`, and Audio, Video, Pdf and other files become `Bytes`.
@@ -84,9 +84,9 @@ class FeatureColumn:
         try:
             return cls(feature, special_htype(feature, leaf.kind))
         except (LakeError, TypeError, ValueError, LookupError, AttributeError):
-            return None  # the feature contradicts its Arrow type, or is of a newer release
+            return None  # the feature contradicts its Arrow type, or comes from a newer release
 
-    def exactly(self, htype: Htype) -> FeatureColumn:
+    def with_exact_type(self, htype: Htype) -> FeatureColumn:
         """Return the column with the type that it had in the lake from which it was exported."""
         return replace(self, htype=htype, exact=True)
 
@@ -98,13 +98,13 @@ class FeatureColumn:
         """Convert an array to values of the column's type."""
         if type_of(self.feature) in ARRAYS:
             return arrow_values(array, self.htype)
-        if not is_special(self.feature):  # for example numbers that are boxes in the lake
+        if not is_special(self.feature):  # for example, numbers that are boxes in the lake
             f = pa.field("", array.type, metadata={HTYPE: json.dumps(self.htype.get_config())})
             return as_exported(values_of(array, self.htype), f)
         if kinds.is_struct(array.type) and type_of(self.feature) in (*FILES, "File"):
             return _contents(array, self.feature)
         is_parsed = _has_json(array.type)  # objects_in parses JSON
-        return [_restored(value, self.feature, is_parsed) for value in objects_in(array)]
+        return [_restore(value, self.feature, is_parsed) for value in objects_in(array)]
 
 
 def _sequences(kind: pa.DataType) -> Htype:
@@ -120,7 +120,7 @@ def _sequences(kind: pa.DataType) -> Htype:
 
 
 def _recorded(feature: Feature) -> Htype | None:
-    """Return the type recorded in a feature, unless the rest of the feature has changed since."""
+    """Return the type recorded in a feature, unless the feature was changed since the export."""
     htype = recorded_htype(feature)
     if htype is None or without_record(feature) != feature_of(htype):
         return None
@@ -166,7 +166,7 @@ def _contents(array: pa.Array, feature: Feature) -> list[object]:
     """
     values = objects_in(child(array, "bytes"))
     for row in (i for i, value in enumerate(values) if value is None):
-        values[row] = _restored(array[row].as_py(), feature, False)
+        values[row] = _restore(array[row].as_py(), feature, False)
     return values
 
 
@@ -176,20 +176,20 @@ def _content(file: dict[str, Any]) -> object:
     return {"bytes": None, "path": path} if data is None and path is not None else data
 
 
-def _restored(value: Any, feature: Feature, is_parsed: bool) -> Any:
-    """Replace class numbers by names and files without content by None, and parse JSON.
+def _restore(value: Any, feature: Feature, is_parsed: bool) -> Any:
+    """Replace class numbers with names and files without content with None, and parse JSON.
 
     >>> feature = {"_type": "List", "feature": {"_type": "ClassLabel", "names": ["a", "b"]}}
-    >>> _restored([1, -1, 7], feature, False)
+    >>> _restore([1, -1, 7], feature, False)
     ['b', None, 7]
     """
     item = item_of(feature)
     if value is None:
         return None
     if item is not None and isinstance(value, list):
-        return [_restored(v, item, is_parsed) for v in value]
+        return [_restore(v, item, is_parsed) for v in value]
     if (fields := fields_of(feature)) and isinstance(value, dict):
-        return {name: _restored(v, fields.get(name), is_parsed) for name, v in value.items()}
+        return {name: _restore(v, fields.get(name), is_parsed) for name, v in value.items()}
     match type_of(feature):
         case "ClassLabel" if isinstance(value, int):
             names = feature["names"]

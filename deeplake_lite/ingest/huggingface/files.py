@@ -27,7 +27,7 @@ from deeplake_lite.ingest.huggingface.feature_table import (
 )
 from deeplake_lite.ingest.huggingface.part import Part
 from deeplake_lite.ingest.tables.parquet import SUFFIXES, parquet_table
-from deeplake_lite.ingest.tables.tabular import located, reading
+from deeplake_lite.ingest.tables.tabular import locate_errors, reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -67,8 +67,8 @@ def saved_parts(path: Path, declared: Mapping[str, Any]) -> tuple[list[Part], li
         splits = _read_json(path / "dataset_dict.json").get("splits")
         if not isinstance(splits, list) or not all(isinstance(s, str) for s in splits):
             raise InvalidValueError(
-                f"{str(path / 'dataset_dict.json')!r} does not list the splits. Save "
-                "the dataset again."
+                f"{str(path / 'dataset_dict.json')!r} must list the names of the splits, but it "
+                "does not. Save the dataset again."
             )
         parts, files = list[Part](), list[str]()
         for split in splits:
@@ -140,11 +140,11 @@ def split_files(root: Path, files: Iterable[str]) -> dict[str, list[str]]:
     >>> split_files(Path("/d"), ["/d/data/test-00000-of-00001.parquet", "/d/train/0.parquet"])
     {'train': ['/d/train/0.parquet'], 'test': ['/d/data/test-00000-of-00001.parquet']}
     """
-    found: dict[str, list[str]] = {}
+    by_split: dict[str, list[str]] = {}
     for file in files:
-        found.setdefault(_split_of(root, Path(file)), []).append(file)
-    rest = [split for split in found if split not in FIRST]
-    return {split: found[split] for split in [*FIRST, *rest] if split in found}
+        by_split.setdefault(_split_of(root, Path(file)), []).append(file)
+    rest = [split for split in by_split if split not in FIRST]
+    return {split: by_split[split] for split in [*FIRST, *rest] if split in by_split}
 
 
 def _split_of(root: Path, file: Path) -> str:
@@ -191,14 +191,14 @@ def _saved_part(folder: Path, split: str | None) -> tuple[Part, list[str]]:
         if isinstance(listed, list) else [None]  # fmt: skip
     if not names or any(not isinstance(name, str) for name in names):
         raise InvalidValueError(
-            f"{str(folder / 'state.json')!r} does not list the files of the dataset. "
+            f"{str(folder / 'state.json')!r} must list the files of the dataset, but it does not. "
             "Save the dataset again."
         )
     files = [str(folder / Path(str(name)).name) for name in names]
     if state.get("_indices_data_files"):
         raise InvalidValueError(
             f"{str(folder)!r} cannot be read, because an old release of datasets saved it with a "
-            "list of indices. Load it and pass the object: datasets.load_from_disk(…)."
+            "list of indices. Load it, and pass the loaded object: datasets.load_from_disk(…)."
         )
     schemas = [_schema_of(file) for file in files]
     metadata = {**read_metadata(schemas[0]), "info": info}
@@ -224,12 +224,12 @@ def _read_streams(files: Sequence[str], columns: list[str]) -> Iterator[pa.Recor
     """Yield the batches of Arrow streams, with only the given columns."""
     for file in files:
         with reading(file), pa.memory_map(file) as source:
-            for batch in located(file, pa.ipc.open_stream(source)):
+            for batch in locate_errors(file, pa.ipc.open_stream(source)):
                 missing = [name for name in columns if name not in batch.schema.names]
                 if missing:
                     raise InvalidValueError(
-                        f"{file!r} must have the columns of the first file, but {missing[0]!r} is "
-                        "missing. Save the dataset again."
+                        f"{file!r} must have the same columns as the first file, but "
+                        f"{missing[0]!r} is missing. Save the dataset again."
                     )
                 part = batch.select(columns)
                 for column in part.columns:
@@ -240,7 +240,7 @@ def _read_streams(files: Sequence[str], columns: list[str]) -> Iterator[pa.Recor
 def _check(column: pa.Array) -> None:
     """Check the structure of a column. Raises ArrowInvalid.
 
-    Strings that are not UTF-8 are safe to read, and are reported with their rows.
+    Strings that are not UTF-8 pass this check, because they are reported later with their rows.
     """
     kind = column.type
     if kind == pa.string():

@@ -58,7 +58,8 @@ def _part(dataset: Any, split: str) -> Part:
         dataset = _with_features(dataset, split)
     if dataset.features is None:
         raise InvalidValueError(
-            f"A dataset must have columns, but {split!r} has no rows and no features. Leave it out."
+            f"A dataset must have columns, but split {split!r} has neither rows nor features. "
+            "Leave this split out."
         )
     schema = dataset.features.arrow_schema
     features = json.loads(json.dumps(dataset.features.to_dict()))  # without tuples
@@ -93,7 +94,8 @@ def _unreadable(split: str, row: int, error: Exception) -> InvalidValueError:
     """Build the error for rows that cannot be read."""
     reason = str(error).splitlines()[0] if str(error) else type(error).__name__
     return InvalidValueError(
-        f"{split!r} cannot be read from row {row} on: {reason.rstrip('.')}. Check the dataset."
+        f"Split {split!r} cannot be read from row {row:,} on: {reason.rstrip('.')}. Check the "
+        "dataset."
     )
 
 

@@ -76,18 +76,18 @@ def from_huggingface(
 
     Notes
     -----
-    If there are several splits, their names are in the column ``split``. Features become column
-    types: ClassLabel becomes `ClassLabel` (-1, no label, becomes null), Image becomes `Image`;
-    Audio, Video, Pdf, Nifti and Mesh become `Bytes`; Array2D to Array5D become `Array`; Json,
-    Translation and structs of numbers and strings become `Json`; lists become `Array` or
+    If there are several splits, their names are stored in the column ``split``. Features become
+    column types: ClassLabel becomes `ClassLabel` (-1, no label, becomes null); Image becomes
+    `Image`; Audio, Video, Pdf, Nifti and Mesh become `Bytes`; Array2D to Array5D become `Array`;
+    Json, Translation and structs of numbers and strings become `Json`; lists become `Array` or
     `Sequence`. A struct with any other field becomes one column per field:
     ``objects: [{bbox, category}]`` becomes ``objects.bbox`` and ``objects.category``, with the
     names of the classes. To get boxes, declare them:
     ``schema={"objects.bbox": dl.Boxes("xywh")}``. If a folder has paths of files instead of their
     bytes, the files are read if the paths are relative and stay inside the folder; for objects,
-    they are read if they are local. The column ``image_path`` has the paths of files. The
-    description and the features are kept in ``ds.metadata["huggingface"]``, so that
-    `View.to_huggingface` restores structs, time zones, decimals and times of day.
+    they are read if they are local. The paths are stored in another column, such as
+    ``image_path``. The description and the features are stored in ``ds.metadata["huggingface"]``,
+    so that `View.to_huggingface` restores structs, time zones, decimals and times of day.
 
     Examples
     --------
@@ -136,13 +136,15 @@ def huggingface_source(
         title = title_of(dataset, files)
     else:
         raise InvalidValueError(
-            "dataset must be a Dataset, IterableDataset or DatasetDict of Hugging Face, or the "
-            f"path of a folder or file, but it is a {type(dataset).__name__}. Pass a dict of "
-            "arrays to dl.from_arrays."
+            "dataset must be a Hugging Face Dataset, IterableDataset or DatasetDict, or the path "
+            f"of a folder or file, but its type is {type(dataset).__name__}. Pass a dict of arrays "
+            "to dl.from_arrays."
         )
     if not parts:
-        raise NotFoundError(f"{title} has no splits. Pass a dataset with at least one.")
-    joined = _Joined.of(parts, has_splits=has_splits)
+        raise NotFoundError(
+            f"A dataset must have at least one split, but {title} has none. Check the dataset."
+        )
+    joined = _JoinedSplits.of(parts, has_splits=has_splits)
     selected = select_columns(joined.schema, columns)
     rows = [part.rows for part in parts]
     full = frozenset.intersection(*(part.full for part in parts))
@@ -158,7 +160,7 @@ def huggingface_source(
         features=parts[0].table.columns,
         metadata=lake_metadata(parts[0].table, parts[0].metadata, parts[0].info),
         base=base,
-        reach="local" if is_dataset(dataset) else "inside",
+        allowed_paths="local" if is_dataset(dataset) else "inside",
     )
 
 
@@ -167,7 +169,7 @@ def _is_path(value: object) -> bool:
 
 
 @dataclass(frozen=True)
-class _Joined:
+class _JoinedSplits:
     """The rows of all splits, one after the other."""
 
     parts: Sequence[Part]
@@ -180,20 +182,20 @@ class _Joined:
     """Whether a column of splits is added."""
 
     @classmethod
-    def of(cls, parts: Sequence[Part], *, has_splits: bool) -> _Joined:
+    def of(cls, parts: Sequence[Part], *, has_splits: bool) -> _JoinedSplits:
         """Join splits. Raises SchemaError if their columns differ."""
         schema = parts[0].table.schema
         for part in parts[1:]:
             _check_same(parts[0], part)
-        noted = _noted_split(parts[0])
-        if not (has_splits or noted is not None):
+        recorded = _recorded_split(parts[0])
+        if not (has_splits or recorded is not None):
             return cls(parts, schema, adds_split=False)
         if SPLIT in schema.names:
             raise SchemaError(
                 f"The names of the splits are stored in the column {SPLIT!r}, but the dataset has "
                 f"a column with that name. Rename it: dataset.rename_column({SPLIT!r}, …)."
             )
-        htype = noted if noted is not None else ClassLabel([part.split for part in parts])
+        htype = recorded if recorded is not None else ClassLabel([part.split for part in parts])
         f = pa.field(
             SPLIT, _SPLIT_KIND, nullable=False, metadata={HTYPE: json.dumps(htype.get_config())}
         )
@@ -214,7 +216,7 @@ class _Joined:
 _SPLIT_KIND = pa.dictionary(pa.int32(), pa.string())
 
 
-def _noted_split(part: Part) -> Any:
+def _recorded_split(part: Part) -> Any:
     """Return the type of the column of splits in the lake that was exported, or None."""
     own = part.metadata.get(OWN)
     config = own.get(SPLIT) if isinstance(own, dict) else None

@@ -25,7 +25,7 @@ from deeplake_lite.errors import (
     OptionError,
 )
 from deeplake_lite.ingest.files import fingerprint_of
-from deeplake_lite.ingest.huggingface.feature_table import told_features
+from deeplake_lite.ingest.huggingface.feature_table import simplified_features
 from deeplake_lite.ingest.options import takes_options, types_of
 from deeplake_lite.ingest.tables.pandas_index import kept_indexes, with_kept_indexes
 from deeplake_lite.ingest.tables.tabular import (
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.result import IngestedDataset
     from deeplake_lite.ingest.source import Block
 
-_NOT_USERS = frozenset({METADATA, "huggingface", "pandas"})
+_LIBRARY_KEYS = frozenset({METADATA, "huggingface", "pandas"})
 """Keys of a schema's metadata that belong to libraries instead of users."""
 
 
@@ -91,12 +91,12 @@ def from_lance(
 
     Notes
     -----
-    Columns written by `View.to_lance` get their types back; for other columns, the type follows
-    from the Arrow type, as in `from_parquet`. Blobs become bytes, unless you declare images:
-    ``schema={"image": dl.Image()}``. Columns with blobs outside the dataset are rejected. The
-    metadata of the schema is kept in ``ds.metadata["lance"]``. The original types of structs, time
-    zones, decimals and times of day are kept in ``ds.metadata["arrow"]``, so that exports restore
-    them.
+    Columns written by `View.to_lance` get the types that they had in the exported lake; for other
+    columns, the Arrow type determines the type, as in `from_parquet`. Blobs become bytes, unless
+    you declare images: ``schema={"image": dl.Image()}``. Columns with blobs outside the dataset are
+    rejected. The metadata of the schema is stored in ``ds.metadata["lance"]``. The original types
+    of structs, decimals, times of day and times with a time zone are stored in
+    ``ds.metadata["arrow"]``, so that exports restore them.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def lance_source(
         schema=types_of(schema),
         metadata=_metadata(arrow),
         base=None if "://" in location else location,
-        reach="inside",
+        allowed_paths="inside",
         dataset=dataset,
     )
 
@@ -172,9 +172,9 @@ def _version(version: object) -> int | str | None:
     if version is None or isinstance(version, str):
         return version
     if isinstance(version, bool | np.bool_) or not isinstance(version, int | np.integer):
-        raise OptionError(f"version must be a number or a tag, but it is {brief(version, 80)}.")
+        raise OptionError(f"version must be an integer or a tag, but it is {brief(version, 80)}.")
     if not 0 < version < 2**63:
-        raise OptionError(f"version must be a positive number, but it is {version}.")
+        raise OptionError(f"version must be a positive integer, but it is {version}.")
     return int(version)
 
 
@@ -256,25 +256,25 @@ def _check_blobs(dataset: Any, title: str, columns: list[str]) -> None:
             uris = pc.struct_field(batch.column(0), "blob_uri")
             if pc.any(pc.not_equal(uris, "")).as_py():
                 raise InvalidValueError(
-                    f"Blobs must be in the dataset, but column {name!r} of {title!r} refers to "
-                    "files outside it. Rewrite the dataset with Lance and "
-                    "external_blob_mode='ingest', or leave the column out with columns=."
+                    f"Blobs must be stored in the dataset, but column {name!r} of {title!r} refers "
+                    "to files outside it. Rewrite the dataset with Lance and "
+                    "external_blob_mode='ingest', or leave the column out: columns=[…]."
                 )
 
 
 def _metadata(schema: pa.Schema) -> dict[str, object]:
     """Return the metadata for the lake: its exported metadata, and other items under ``lance``.
 
-    Arrow types that a lake simplifies are under ``arrow``, as for Parquet files.
+    Arrow types that the lake simplifies are stored under ``arrow``, as for Parquet files.
     """
     texts = {
         key.decode(errors="replace"): value.decode(errors="replace")
         for key, value in (schema.metadata or {}).items()
     }
-    users = {key: text for key, text in texts.items() if key not in _NOT_USERS}
-    told = {} if METADATA in texts else told_features(schema)
+    users = {key: text for key, text in texts.items() if key not in _LIBRARY_KEYS}
+    simplified = {} if METADATA in texts else simplified_features(schema)
     return {
-        **({"arrow": {"features": told}} if told else {}),
+        **({"arrow": {"features": simplified}} if simplified else {}),
         **_own(texts.get(METADATA, "{}")),
         **({"lance": users} if users else {}),
     }

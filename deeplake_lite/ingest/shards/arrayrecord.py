@@ -18,7 +18,7 @@ from deeplake_lite.ingest.shards.record_files import (
     MOST_BYTES,
     Record,
     name_of,
-    opened,
+    open_file,
     record_files,
 )
 from deeplake_lite.ingest.writer import ingest
@@ -67,7 +67,7 @@ def from_arrayrecord(
         default, all rows are appended, unless the same files were ingested before.
     contents : {"auto", "example", "bytes"}
         Whether records are ``tf.train.Example``, with one column per feature, or other bytes, which
-        go to the column ``record``. By default, the first records decide.
+        are stored in the column ``record``. By default, this is inferred from the first records.
     **options
         See `Options`. If records are bytes, ``schema={"record": …}`` declares their type: an image,
         text, JSON, or an `Array` with the bytes' dtype.
@@ -103,7 +103,7 @@ def from_arrayrecord(
     checks.choice("contents", contents, ("auto", "example", "bytes"))
     given = options.get("storage_options")
     access = {} if given is None else checks.mapping("storage_options", given)
-    found = record_files(files, ARRAY_RECORD)
+    paths = record_files(files, ARRAY_RECORD)
     try:
         import array_record.python.array_record_module  # noqa: F401
     except ImportError:
@@ -111,7 +111,7 @@ def from_arrayrecord(
             "array-record", "array-record", "from_arrayrecord"
         ) from None
     source = ExampleSource(
-        tuple(found),
+        tuple(paths),
         array_records,
         access,
         types_of(options.get("schema")),
@@ -128,19 +128,19 @@ def array_records(path: str, options: Mapping[str, Any]) -> Iterator[Record]:
     Raises
     ------
     InvalidValueError
-        If it is not an ArrayRecord file, or if its index is damaged. A damaged record has an
-        `error`.
+        If the file is not an ArrayRecord file, or if its index is damaged. If only a record is
+        damaged, its `error` is set.
     StorageError
-        If it cannot be opened.
+        If the file cannot be opened.
     """
     from array_record.python.array_record_module import ArrayRecordReader
 
     name = name_of(path)
     with _on_this_machine(path, options) as here:
-        with _translated(name, 0):
+        with _translating_errors(name, 0):
             reader = ArrayRecordReader(here, _SEQUENTIAL)
         try:
-            with _translated(name, 0):
+            with _translating_errors(name, 0):
                 count = reader.num_records()
             if not reader.ok():  # the package does not raise an error itself
                 raise _damaged(name, 0, "its index is damaged or missing")
@@ -152,12 +152,12 @@ def array_records(path: str, options: Mapping[str, Any]) -> Iterator[Record]:
                     yield record
                 first, step = stop, max(1, min(READ_ROWS, READ_BYTES // max(size, 1)))
         finally:
-            with contextlib.suppress(Exception):  # for damaged files, it raises the error again
+            with contextlib.suppress(Exception):  # raises the error again for damaged files
                 reader.close()
 
 
 def _records(reader: Any, path: str, name: str, first: int, stop: int) -> Iterator[Record]:
-    """Yield some records; if they are damaged, each is read on its own, with another reader."""
+    """Yield some records; if any is damaged, each is read separately, with another reader."""
     from array_record.python.array_record_module import ArrayRecordReader
 
     rows: list[bytes] | None = None
@@ -167,10 +167,12 @@ def _records(reader: Any, path: str, name: str, first: int, stop: int) -> Iterat
         for number, data in enumerate(rows, first):
             yield _record(name, number, data)
     elif stop - first == 1:
-        yield Record(b"", f"{name}, record {first}", "it must be whole, but it is damaged.")
+        yield Record(
+            b"", f"{name}, record {first}", "a record must be complete, but this one is damaged."
+        )
     else:
         for number in range(first, stop):
-            with _translated(name, number):
+            with _translating_errors(name, number):
                 other = ArrayRecordReader(path, _SEQUENTIAL)
             try:
                 yield from _records(other, path, name, number, number + 1)
@@ -183,7 +185,11 @@ def _record(name: str, number: int, data: bytes) -> Record:
     """Return a record; one that is too large for a cell has an error."""
     place = f"{name}, record {number}"
     if len(data) > MOST_BYTES:
-        return Record(b"", place, f"it may have at most {MOST_BYTES:,} bytes.")
+        return Record(
+            b"",
+            place,
+            f"a record may have at most {MOST_BYTES:,} bytes, but this one has {len(data):,}.",
+        )
     return Record(data, place)
 
 
@@ -197,13 +203,13 @@ def _on_this_machine(path: str, options: Mapping[str, Any]) -> Iterator[str]:
         return
     with tempfile.TemporaryDirectory() as folder:
         here = os.path.join(folder, "file")
-        with opened(path, options) as source, open(here, "wb") as target:
+        with open_file(path, options) as source, open(here, "wb") as target:
             shutil.copyfileobj(source, target, 2**20)
         yield here
 
 
 @contextlib.contextmanager
-def _translated(name: str, record: int) -> Iterator[None]:
+def _translating_errors(name: str, record: int) -> Iterator[None]:
     """Translate errors of the package to InvalidValueError."""
     try:
         yield
@@ -214,5 +220,5 @@ def _translated(name: str, record: int) -> Iterator[None]:
 def _damaged(name: str, record: int, reason: str) -> InvalidValueError:
     return InvalidValueError(
         f"{name!r} must be a complete ArrayRecord file, but it cannot be read from record "
-        f"{record:,} on: {reason}. Fetch it again."
+        f"{record:,} on: {reason}. Fetch the file again."
     )

@@ -1,4 +1,4 @@
-"""Columns for the features that the user names, with types or with TensorFlow's descriptions.
+"""Building columns for the features that the user selects, by name, type or tf.io description.
 
 Descriptions are recognised by the names of their classes, so TensorFlow is not imported.
 """
@@ -51,34 +51,34 @@ def declared_columns(
     by_feature = {name: column for column in inferred.values() for name in column.features}
     inferred = {**by_feature, **inferred}
     if not isinstance(features, Mapping):
-        found = [_known(name, inferred) for name in checks.names("features", features)]
-        return {column.name: column for column in found}
+        selected = [_inferred_column(name, inferred) for name in checks.names("features", features)]
+        return {column.name: column for column in selected}
     columns: dict[str, FeatureColumn] = {}
     for name, spec in features.items():
         if not isinstance(name, str):
             raise OptionError(
-                f"The keys of features must be strings, but one is {brief(name)}. Pass names."
+                f"The keys of features must be names of features, but one is {brief(name)}."
             )
         known = inferred.get(name)
         if type(spec).__name__ in _KINDS and hasattr(spec, "dtype"):
-            columns[name] = _described(name, spec, known)
+            columns[name] = _column_of_spec(name, spec, known)
         else:
-            column = _typed(name, resolve(spec), known)
+            column = _with_type(name, resolve(spec), known)
             columns[column.name] = column
     return columns
 
 
-def _typed(name: str, htype: Htype, known: FeatureColumn | None) -> FeatureColumn:
-    """Return the column with a type; a column described by a file is converted to it."""
+def _with_type(name: str, htype: Htype, known: FeatureColumn | None) -> FeatureColumn:
+    """Return the column with a type; if a file describes the column, its values are converted."""
     if known is None:
         return PlainColumn(name, htype, name)
     if isinstance(known, PlainColumn):
         return replace(known, htype=htype)
-    return _Retyped(known, htype)
+    return _ConvertedColumn(known, htype)
 
 
 @dataclass(frozen=True)
-class _Retyped:
+class _ConvertedColumn:
     """A column whose values are converted to another type."""
 
     column: FeatureColumn
@@ -99,19 +99,19 @@ class _Retyped:
         return self.column.values(cells)
 
 
-def _known(name: str, inferred: Mapping[str, FeatureColumn]) -> FeatureColumn:
+def _inferred_column(name: str, inferred: Mapping[str, FeatureColumn]) -> FeatureColumn:
     if name not in inferred:
         raise NotFoundError.named("feature", name, inferred)
     return inferred[name]
 
 
-def _described(name: str, spec: Any, known: FeatureColumn | None) -> FeatureColumn:
+def _column_of_spec(name: str, spec: Any, known: FeatureColumn | None) -> FeatureColumn:
     """Return the column for a description such as ``tf.io.FixedLenFeature``."""
-    kind = type(spec).__name__
-    if kind == "SparseFeature" or getattr(spec, "partitions", None):
+    kind, has_parts = type(spec).__name__, bool(getattr(spec, "partitions", None))
+    if kind == "SparseFeature" or has_parts:
         raise OptionError(
-            f"features must not be sparse or partitioned, but {name!r} is a {kind}. Pass the "
-            "features that it consists of."
+            f"features must not be sparse or partitioned, but {name!r} is a {kind}"
+            f"{' with partitions' if has_parts else ''}. Pass the features that it consists of."
         )
     in_lists = isinstance(known, PlainColumn) and known.in_lists
     shape = () if kind in ("VarLenFeature", "RaggedFeature") else tuple(spec.shape)

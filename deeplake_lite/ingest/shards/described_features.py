@@ -29,7 +29,7 @@ MOST_BYTES = 64 * 2**20
 
 
 @dataclass(frozen=True)
-class Described:
+class Description:
     """The description of record files."""
 
     columns: Mapping[str, FeatureColumn] = field(default_factory=dict)
@@ -48,15 +48,15 @@ class Described:
     """The files that contain the description, if they are on this machine."""
 
 
-def described_features(files: Sequence[str], access: Mapping[str, Any]) -> Described:
+def described_features(files: Sequence[str], access: Mapping[str, Any]) -> Description:
     """Read the description in the folder of record files.
 
     Raises
     ------
     InvalidValueError
-        If it cannot be read, or if the folders have different descriptions.
+        If the description cannot be read, or if the folders have different descriptions.
     StorageError
-        If its folder cannot be read.
+        If the folder cannot be read.
     """
     folders = {file.rpartition("/")[0]: file for file in files}
     texts = {
@@ -69,15 +69,15 @@ def described_features(files: Sequence[str], access: Mapping[str, Any]) -> Descr
     if any(other != first for other in others):
         raise InvalidValueError(
             f"All files must have the same features, but {SIDECAR} or {FEATURES} differs between "
-            f"the folders {', '.join(map(repr, sorted(folders)[:4]))}. Ingest the folders one by "
-            "one."
+            f"the folders {', '.join(map(repr, sorted(folders)[:4]))}. Ingest each folder "
+            "separately."
         )
     file = files[0]
     if (data := first[SIDECAR]) is not None:
         columns, metadata = lake_columns(_json_object(data, file, SIDECAR), file)
-        return Described(columns, metadata, files=_local(file, SIDECAR))
+        return Description(columns, metadata, files=_local(file, SIDECAR))
     if (data := first[FEATURES]) is None:
-        return Described()
+        return Description()
     classes = {}
 
     def names_of(feature: str) -> list[str] | None:
@@ -92,10 +92,10 @@ def described_features(files: Sequence[str], access: Mapping[str, Any]) -> Descr
     content = {} if info is None else _json_object(info, file, INFO)
     used = [FEATURES, *([INFO] if info else []), *(n for n, text in classes.items() if text)]
     splits, lengths = split_names(files, content), shard_lengths(files, content)
-    return Described(columns, _notes(content), splits, lengths, _local(file, *used))
+    return Description(columns, _metadata(content), splits, lengths, _local(file, *used))
 
 
-def _notes(info: Mapping[str, Any]) -> dict[str, dict[str, object]]:
+def _metadata(info: Mapping[str, Any]) -> dict[str, dict[str, object]]:
     """Return the description of a TFDS dataset as metadata."""
     keys = ("name", "version", "description", "citation", "license")
     notes: dict[str, object] = {key: info[key] for key in keys if isinstance(info.get(key), str)}
@@ -130,5 +130,5 @@ def _unreadable(file: str, name: str, reason: str) -> InvalidValueError:
     folder = file.rpartition("/")[0]
     return InvalidValueError(
         f"{name} in {folder!r} must be a JSON object, or UTF-8 text with class names, but it "
-        f"cannot be read: {reason}. Restore it, or move the records to another folder."
+        f"cannot be read: {reason}. Restore the file, or move the records to another folder."
     )

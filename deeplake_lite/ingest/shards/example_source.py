@@ -12,9 +12,10 @@ from deeplake_lite.dataset.read.values import with_none
 from deeplake_lite.errors import InvalidValueError, SchemaError
 from deeplake_lite.htypes import ClassLabel, Htype, resolve
 from deeplake_lite.htypes.files import scheme_of
+from deeplake_lite.htypes.words import counted
 from deeplake_lite.ingest.files import fingerprint
 from deeplake_lite.ingest.shards.declared_features import declared_columns
-from deeplake_lite.ingest.shards.described_features import Described, described_features
+from deeplake_lite.ingest.shards.described_features import Description, described_features
 from deeplake_lite.ingest.shards.feature_columns import FeatureColumn, PlainColumn, value_of
 from deeplake_lite.ingest.shards.feature_types import bytes_type, inferred_columns
 from deeplake_lite.ingest.shards.record_files import Record, name_of
@@ -69,7 +70,7 @@ class ExampleSource:
     """The column that identifies rows."""
 
     contents: Contents = "example"
-    """Whether records are Examples; with "auto", the first ones decide."""
+    """Whether records are Examples; "auto" infers this from the first records."""
 
     rows: None = None
     """Unknown before all files are read."""
@@ -79,7 +80,7 @@ class ExampleSource:
 
     @property
     def title(self) -> str:
-        """Name of the first file, and the number of the others."""
+        """Name of the first file, and the number of other files."""
         first = name_of(self.files[0])
         return first if len(self.files) == 1 else f"{first} and {len(self.files) - 1} more"
 
@@ -96,7 +97,7 @@ class ExampleSource:
         return self._described.metadata
 
     @cached_property
-    def _described(self) -> Described:
+    def _described(self) -> Description:
         return described_features(self.files, self.access)
 
     @cached_property
@@ -124,7 +125,7 @@ class ExampleSource:
         return has_features and len(messages) == len(self._first)
 
     @cached_property
-    def found(self) -> dict[str, FeatureColumn]:
+    def feature_columns(self) -> dict[str, FeatureColumn]:
         """The columns that are read from features, by name."""
         if not self._holds_examples:
             return {}
@@ -150,7 +151,7 @@ class ExampleSource:
         """Type of each column."""
         if not self._holds_examples:
             return {RECORD: bytes_type(r.data for r in self._first)}
-        types = {name: column.htype for name, column in self.found.items()}
+        types = {name: column.htype for name, column in self.feature_columns.items()}
         if self._described.splits:
             if SPLIT in types:
                 raise SchemaError(
@@ -182,7 +183,7 @@ class ExampleSource:
             expected = self._described.lengths.get(file, row - first)
             if row - first != expected:
                 raise InvalidValueError(
-                    f"{name_of(file)} must have {expected:,} records according to "
+                    f"{name_of(file)} must have {counted(expected, 'record')} according to "
                     f"dataset_info.json, but it has {row - first:,}. Fetch the file again."
                 )
 
@@ -207,16 +208,21 @@ class ExampleSource:
 
     def _values(self, rows: Sequence[Record], errors: dict[int, str]) -> dict[str, Any]:
         """Return the values by column; add error messages of invalid rows to `errors`."""
-        cells: dict[str, list[Any]] = {name: [None] * len(rows) for name in self.found}
-        columns = list(self.found.values())
+        cells: dict[str, list[Any]] = {name: [None] * len(rows) for name in self.feature_columns}
+        columns = list(self.feature_columns.values())
         for i, record in enumerate(rows):
             if i in errors:
                 continue
             try:
                 message = parse_example(record.data)
-                self._check_names(message)
             except ValueError as error:
                 errors[i] = f"a record must be a tf.train.Example, but {error}."
+                continue
+            if (unknown := self._unknown_feature(message)) is not None:
+                errors[i] = (
+                    "a record may only have features of the first records, but this one also has "
+                    f"{unknown!r}. List all features: features=…."
+                )
                 continue
             for column in columns:
                 try:
@@ -232,19 +238,19 @@ class ExampleSource:
 
     @cached_property
     def _names(self) -> frozenset[str]:
-        return frozenset(name for column in self.found.values() for name in column.features)
+        return frozenset(
+            name for column in self.feature_columns.values() for name in column.features
+        )
 
-    def _check_names(self, message: Any) -> None:
-        """Reject a feature without a column, unless the user selects the features."""
+    def _unknown_feature(self, message: Any) -> str | None:
+        """Return a feature that has no column, or None; also None if the user selects features."""
         if self.features is not None:
-            return
+            return None
         for names in (message.features.feature, message.feature_lists.feature_list):
             for name in names:
                 if name not in self._names and _has_value(names[name]):
-                    raise ValueError(
-                        f"it has the feature {name!r}, which the first records do not have. List "
-                        "all features: features=…"
-                    )
+                    return str(name)
+        return None
 
     def _bytes(self, rows: Sequence[Record], errors: dict[int, str]) -> list[Any]:
         values: list[Any] = [None] * len(rows)
@@ -259,15 +265,15 @@ class ExampleSource:
         """Build the error for files without features."""
         if not self._first:
             return InvalidValueError(
-                f"{self.title} must have records to infer columns from, but it has none. List the "
-                "features and their types: features=…."
+                f"{self.title} must have records from which columns can be inferred, but it has "
+                "none. List the features and their types: features=…."
             )
         first = self._first[0]
         try:
             parse_example(first.data)
         except ValueError as error:
             return InvalidValueError(
-                f"A record must be a tf.train.Example, but {first.place} is not: {error}. Check "
+                f"A record must be a tf.train.Example, but {first.place}, is not: {error}. Check "
                 "the file."
             )
         return InvalidValueError(

@@ -1,4 +1,4 @@
-"""Columns that are read from features of ``tf.train.Example``, and conversion to their types."""
+"""Reading columns from features of ``tf.train.Example``, and converting values to their types."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from deeplake_lite.brief import brief
 from deeplake_lite.dataset.export.shards.tf_example import numbers_in
+from deeplake_lite.htypes.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -65,7 +66,7 @@ class PlainColumn:
     """Converts the values of a feature to the value of the column."""
 
     is_inferred: bool = False
-    """Whether the type was inferred from the first records, so it must not round other values."""
+    """Whether the type was inferred from the first records, so that it must not round values."""
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -75,10 +76,10 @@ class PlainColumn:
     def read(self, message: Any) -> Any:
         """Return the value of a record, or the default if it does not have the feature."""
         if self.in_lists:
-            found = message.feature_lists.feature_list.get(self.feature)
-            for own in () if found is None or self._floats is None else found.feature:
+            feature_list = message.feature_lists.feature_list.get(self.feature)
+            for own in () if feature_list is None or self._floats is None else feature_list.feature:
                 self._check_unrounded(own)
-            return self.default if found is None else _list_value(found, self.htype)
+            return self.default if feature_list is None else _list_value(feature_list, self.htype)
         feature = message.features.feature.get(self.feature)
         kind = None if feature is None else feature.WhichOneof("kind")
         if kind is None:
@@ -110,13 +111,13 @@ class PlainColumn:
         for number in feature.int64_list.value:
             if int(self._floats.type(number)) != number:
                 raise ValueError(
-                    f"it has the integer {number}, which {self._floats} would round, but other "
-                    "records have floats. Declare a type: schema=…"
+                    f"values must be exact in {self._floats}, the type of the first records, but "
+                    f"the integer {number} would be rounded. Declare a type: schema=…"
                 )
 
     @cached_property
     def _takes_one(self) -> bool:
-        """Whether a feature's only value is used unchanged; a fast path for most features."""
+        """Whether a feature's only value is used unchanged, as a fast path."""
         return self._takes_bytes or self.htype.sql == "number"
 
     @cached_property
@@ -149,7 +150,7 @@ def value_of(values: Any, htype: Htype) -> Any:
     Raises
     ------
     ValueError
-        If it does not fit the type.
+        If the values do not fit the type.
 
     Examples
     --------
@@ -165,23 +166,26 @@ def value_of(values: Any, htype: Htype) -> Any:
     if _is_single(htype):
         if len(values) != 1:
             raise ValueError(
-                f"it must have one value, like the first records, but it has {len(values):,}. "
-                "Declare a type for several: Array or Sequence"
+                "a feature must have one value, like those of the first records, but this one has "
+                f"{len(values):,}. For several values, declare an Array or a Sequence"
             )
         return _single(values[0], htype)
     return _array(values, htype)
 
 
-def _list_value(found: Any, htype: Htype) -> Any:
+def _list_value(feature_list: Any, htype: Htype) -> Any:
     """Convert a feature list to a value with one item per feature. Raises ValueError."""
     if htype.item is None:
-        parts = [raw_values(feature) for feature in found.feature]
+        parts = [raw_values(feature) for feature in feature_list.feature]
         if any(isinstance(part, list) for part in parts):
-            raise ValueError("it must have numbers, but it has bytes")
+            raise ValueError("values must be numbers, but they are bytes")
         if len({len(part) for part in parts}) > 1:
-            raise ValueError("its items must have the same length, unless its type is Sequence")
+            raise ValueError(
+                "the items of a feature list must have the same length, but their lengths differ. "
+                "Declare a Sequence"
+            )
         return value_of(np.concatenate([np.empty(0, "<i8"), *parts]), htype) if parts else []
-    return [feature_value(feature, htype.item) for feature in found.feature]
+    return [feature_value(feature, htype.item) for feature in feature_list.feature]
 
 
 def _is_single(htype: Htype) -> bool:
@@ -195,7 +199,7 @@ def _single(value: Any, htype: Htype) -> Any:
         if htype.scalar == "bool" and value in (0, 1):
             return bool(value)
         if htype.scalar is None and htype.classes is None:
-            raise ValueError(f"it must have bytes, but it has the number {value}")
+            raise ValueError(f"a value must be bytes, but it is the number {value}")
         return value
     if htype.takes_files or htype.sql == "bytes":
         return value
@@ -203,19 +207,19 @@ def _single(value: Any, htype: Htype) -> Any:
         try:
             return json.loads(value)
         except (ValueError, RecursionError):
-            raise ValueError(f"it must be JSON, but it is {brief(value, 60)}") from None
+            raise ValueError(f"a value must be JSON, but it is {brief(value, 60)}") from None
     if htype.sql in ("text", "class") or htype.target is not None:
         return _text(value)
     if htype.scalar is not None and len(value) == np.dtype(htype.scalar).itemsize:
         return np.frombuffer(value, np.dtype(htype.scalar).newbyteorder("<"))[0]
-    raise ValueError(f"it must have a number, but it has the bytes {brief(value, 60)}")
+    raise ValueError(f"a value must be a number, but it is the bytes {brief(value, 60)}")
 
 
 def _text(value: bytes) -> str:
     try:
         return value.decode("utf-8")
     except UnicodeDecodeError:
-        raise ValueError(f"it must be UTF-8 text, but it is {brief(value, 60)}") from None
+        raise ValueError(f"a value must be UTF-8 text, but it is {brief(value, 60)}") from None
 
 
 def _array(values: Any, htype: Htype) -> Any:
@@ -231,16 +235,16 @@ def _array(values: Any, htype: Htype) -> Any:
         if axes is None:
             return values
         raise ValueError(
-            "its type must have at most one axis of unknown size, because features have no shape, "
-            f"but the shape is {axes}"
+            "a type must have at most one axis of unknown size, because features do not record "
+            f"their shape, but the shape of this type is {axes}"
         )
     known = int(np.prod([size for size in axes if size is not None], dtype=np.int64))
     fits = (len(values) % known == 0 if known else not len(values)) if None in axes \
         else len(values) == known  # fmt: skip
     if not fits:
         raise ValueError(
-            f"it must fill the shape {axes}, but it has {len(values):,} values. Declare another "
-            "type"
+            f"a feature must fill the shape {axes}, but this one has "
+            f"{counted(len(values), 'value')}. Declare another type"
         )
     shape = [size if size is not None else (len(values) // known if known else 0) for size in axes]
     return values.reshape(shape)
@@ -251,7 +255,7 @@ def _raw_numbers(values: list[bytes], htype: Htype) -> Any:
     dtype = np.dtype(htype.value_dtype or "uint8").newbyteorder("<")
     if len(values) != 1 or len(values[0]) % dtype.itemsize:
         raise ValueError(
-            f"it must have numbers, or the bytes of {dtype.name} numbers, but it has "
+            f"values must be numbers, or the bytes of {dtype.name} numbers, but they are "
             f"{brief(values, 60)}"
         )
     return np.frombuffer(values[0], dtype)

@@ -29,7 +29,7 @@ class _Values:
 
     kinds: set[str] = field(default_factory=set)
     lengths: set[int] = field(default_factory=set)
-    """Numbers of values. At most two are kept, which is enough to know that they differ."""
+    """Numbers of values per record. Two are enough to know that they differ."""
 
     items: int = 0
     """Number of bytes values in all records."""
@@ -81,10 +81,10 @@ def inferred_columns(messages: Iterable[Any]) -> dict[str, PlainColumn]:
         count += 1
         for name, feature in message.features.feature.items():
             plain.setdefault(name, _Values()).add(feature)
-        for name, found in message.feature_lists.feature_list.items():
+        for name, feature_list in message.feature_lists.feature_list.items():
             lists[name] = lists.get(name, 0) + 1
             own = items.setdefault(name, _Values())
-            for feature in found.feature:
+            for feature in feature_list.feature:
                 own.add(feature)
     groups = {group for name in {*plain, *lists} for group in _groups(name)}
     columns = dict[str, PlainColumn]()

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.types as kinds
 
 from deeplake_lite.dataset.export.shards.flat_arrays import Place, flatten, sum_runs, unit_of
+from deeplake_lite.htypes.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,7 +36,8 @@ class FlatRows:
         missing = next((row for row in self.rows if name not in row), None)
         if missing is not None:
             raise ValueError(
-                f"it must have the feature {name!r}, but it has only {sorted(missing)}"
+                f"a record must have the feature {name!r}, but this one only has "
+                f"{', '.join(map(repr, sorted(missing)))}"
             )
         return np.array([len(row[name]) for row in self.rows], np.int64)
 
@@ -45,7 +47,8 @@ class FlatRows:
         if (own != counts).any():
             at = int(np.flatnonzero(own != counts)[0])
             raise ValueError(
-                f"feature {name!r} must have {counts[at]:,} values, but it has {own[at]:,}"
+                f"feature {name!r} must have {counted(int(counts[at]), 'value')}, but it has "
+                f"{own[at]:,}"
             )
         parts = [row[name] for row in self.rows if len(row[name])]
         if parts and all(isinstance(part, list) for part in parts):
@@ -62,7 +65,8 @@ class FlatRows:
         numbers = np.asarray(values, np.int64) if isinstance(values, list) else values
         if len(numbers) and numbers.dtype.kind != kind:
             raise ValueError(
-                f"feature {name!r} must have {'integers' if kind == 'i' else 'floats'}"
+                f"feature {name!r} must have {'integers' if kind == 'i' else 'floats'}, but it has "
+                f"{'floats' if kind == 'i' else 'integers'}"
             )
         return numbers
 
@@ -138,7 +142,9 @@ class _Builder:
         if kinds.is_fixed_size_list(kind):
             size, count = kind.list_size, int(counts.sum())
             if not size and count > MOST_EMPTY:
-                raise ValueError(f"it may have at most {MOST_EMPTY:,} empty arrays")
+                raise ValueError(
+                    f"a block may have at most {MOST_EMPTY:,} empty arrays, but it has {count:,}"
+                )
             items = self.array(kind.value_type, place.in_fixed(), counts * size)
             return pa.FixedSizeListArray.from_arrays(items, size) if size else \
                 pa.array([[]] * count, kind)  # fmt: skip
@@ -156,18 +162,23 @@ class _Builder:
         if place.has_lengths(kind):
             lengths = self.rows.numbers(place.lengths, counts)
             if (lengths < 0).any() or (lengths > 2**31).any():
-                raise ValueError(f"feature {place.lengths!r} must have valid lengths of lists")
+                raise ValueError(
+                    f"feature {place.lengths!r} must have valid list lengths, but one is out of "
+                    "range"
+                )
         else:
             unit, sizes = unit_of(kind.value_type), self._sizes(kind.value_type, inner)
             if (sizes % unit).any():
-                raise ValueError(f"its values must come in groups of {unit:,}")
+                raise ValueError(
+                    f"the number of values must be a multiple of {unit:,}, but in one row it is not"
+                )
             lengths = sizes // unit
         items = self.array(kind.value_type, inner, sum_runs(lengths, counts))
         offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
         return pa.LargeListArray.from_arrays(pa.array(offsets), items)
 
     def _sizes(self, kind: pa.DataType, place: Place) -> Counts:
-        """Return the number of values, or of lengths of lists, at a place in each row."""
+        """Return each row's number of values, or of list lengths, for a type."""
         if isinstance(kind, pa.BaseExtensionType):
             return self._sizes(kind.storage_type, place)
         if kinds.is_fixed_size_list(kind):
@@ -182,7 +193,8 @@ class _Builder:
         wrong = (numbers < 0) | (numbers >= len(self.classes))
         if wrong.any():
             raise ValueError(
-                f"a class must be below {len(self.classes):,}, but it is {numbers[wrong][0]}"
+                f"a class number must be from 0 to {len(self.classes) - 1:,}, but it is "
+                f"{numbers[wrong][0]}"
             )
         return pa.DictionaryArray.from_arrays(
             pa.array(numbers.astype(np.int32)), pa.array(self.classes, pa.string())
@@ -196,7 +208,9 @@ class _Builder:
             try:
                 return pa.array(values, pa.large_binary()).cast(kind)
             except pa.ArrowInvalid:
-                raise ValueError(f"feature {place.leaf!r} must be UTF-8 text") from None
+                raise ValueError(
+                    f"feature {place.leaf!r} must be UTF-8 text, but it cannot be decoded"
+                ) from None
         if kinds.is_floating(kind):
             numbers = self.rows.numbers(place.leaf, counts, "f").astype(kind.to_pandas_dtype())
             return pa.array(numbers)
@@ -207,11 +221,15 @@ def _integers(numbers: NDArray[Any], kind: pa.DataType, place: Place) -> pa.Arra
     """Convert integers to a type: fewer bits, unsigned, booleans or times. Raises ValueError."""
     if kinds.is_boolean(kind):
         if not np.isin(numbers, (0, 1)).all():
-            raise ValueError(f"feature {place.leaf!r} must contain only 0 and 1")
+            raise ValueError(
+                f"feature {place.leaf!r} must only contain 0 and 1, but it has other values"
+            )
         return pa.array(numbers != 0)
     if kinds.is_uint64(kind):  # written as int64 with the same bits
         return pa.array(numbers.view(np.uint64))
     try:
         return pa.array(numbers.astype(np.int64)).cast(kind)
     except pa.ArrowInvalid as error:
-        raise ValueError(f"feature {place.leaf!r} is out of range: {error}") from None
+        raise ValueError(
+            f"feature {place.leaf!r} must fit {kind}, but it does not: {error}"
+        ) from None

@@ -22,18 +22,18 @@ def find_indexes(root: Path) -> list[Path]:
     """Return the index of a folder, or the indexes of its subfolders. Raises NotFoundError."""
     if (root / INDEX).is_file():
         return [root / INDEX]
-    found = sorted(root.rglob(INDEX)) if root.is_dir() else []
-    if not found:
+    indexes = sorted(root.rglob(INDEX)) if root.is_dir() else []
+    if not indexes:
         raise NotFoundError(f"There is no {INDEX} in {str(root)!r}. Check the path.")
-    return found
+    return indexes
 
 
 def read_index(path: Path) -> dict[str, Any]:
     """Return the content of an index. Raises InvalidValueError."""
     if path.stat().st_size > MOST_INDEX_BYTES:
         raise InvalidValueError(
-            f"{str(path)!r} may have at most {MOST_INDEX_BYTES:,} bytes, but it has more. "
-            "Check the file."
+            f"{str(path)!r} may be at most {MOST_INDEX_BYTES:,} bytes, but it is larger. Check the "
+            "file."
         )
     try:
         content = json.loads(path.read_bytes())
@@ -60,16 +60,16 @@ def check_names(title: str, encodings: Mapping[str, Encoding], names: Sequence[s
         )
 
 
-def inside(index: Path, name: str) -> Path:
+def path_inside(index: Path, name: str) -> Path:
     """Return the path of a file in an index. Raises InvalidValueError if it is outside."""
     path = index.parent / name
     try:
         is_inside = path.resolve().is_relative_to(index.parent.resolve())
-    except ValueError:  # it has characters that no name of a file can have
+    except ValueError:  # the name has characters that no file name can have
         is_inside = False
     if not is_inside:
         raise InvalidValueError(
-            f"{str(index)!r} must list files in its folder, but one is {name!r:.80}. Correct the "
-            "index."
+            f"{str(index)!r} must only list files in its own folder, but it lists {name!r:.80}. "
+            "Correct the index."
         )
     return path

@@ -1,4 +1,4 @@
-"""Columns for features that were exported from a lake, with the types of the lake."""
+"""Building columns for features that were exported from a lake, with the types of the lake."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def lake_columns(
         metadata = dict(content["metadata"])
     except (LakeError, TypeError, ValueError, LookupError, AttributeError, RecursionError) as error:
         raise InvalidValueError(
-            f"{SIDECAR} next to {file!r} must have the types of the columns, but it cannot be "
-            f"read: {error}. Restore it, or move the records to another folder."
+            f"{SIDECAR} next to {file!r} must describe the types of the columns, but it cannot be "
+            f"read: {error}. Restore the file, or move the records to another folder."
         ) from error
     return {f.name: _LakeColumn(f) for f in schema}, metadata
 
@@ -80,12 +80,12 @@ class _LakeColumn:
     def read(self, message: Any) -> dict[str, Any] | None:
         """Return the lists of a row, or None for null."""
         own = message.features.feature
-        found = {
+        lists = {
             name: raw_values(feature)
             for name in self.features
             if (feature := own.get(name)) is not None and feature.WhichOneof("kind") is not None
         }
-        return found or None
+        return lists or None
 
     def values(self, cells: Sequence[dict[str, Any] | None]) -> tuple[Any, dict[int, str]]:
         """Return the values of a block, and error messages by row."""
@@ -95,7 +95,7 @@ class _LakeColumn:
             return self._values_by_row(cells)
 
     def _values_by_row(self, cells: Sequence[dict[str, Any] | None]) -> tuple[Any, dict[int, str]]:
-        """Read rows one by one; return their values, null for invalid ones, and the errors."""
+        """Read rows one by one; return their values, with nulls for invalid rows, and errors."""
         bad, kept = dict[int, str](), list(cells)
         for i, cell in enumerate(cells):
             try:

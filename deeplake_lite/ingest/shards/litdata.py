@@ -14,7 +14,7 @@ from deeplake_lite.dataset.export.shards.splits import SPLIT
 from deeplake_lite.errors import InvalidValueError, NotFoundError, SchemaError
 from deeplake_lite.htypes import Htype
 from deeplake_lite.ingest.options import takes_options
-from deeplake_lite.ingest.shards.indexes import check_names, find_indexes, inside, read_index
+from deeplake_lite.ingest.shards.indexes import check_names, find_indexes, path_inside, read_index
 from deeplake_lite.ingest.shards.litdata_chunks import LitDataChunk
 from deeplake_lite.ingest.shards.litdata_leaves import encoding_of
 from deeplake_lite.ingest.shards.litdata_spec import leaf_names
@@ -77,10 +77,10 @@ def from_litdata(
     Image files and other bytes are stored unchanged. Strings, numbers, arrays, tensors and JSON
     become columns of these types, and ``pil`` becomes an uncompressed image. Values of nested
     dictionaries become columns such as ``"box/width"``, and values of tuples become ``"0"`` and
-    ``"1"``. Chunks written by `View.to_litdata` get the types of the lake again. If there are
-    several splits, their names are in the column ``split``. Chunks may be compressed, but not
-    encrypted. Chunks of tokens, for ``TokensLoader``, cannot be read. The package ``litdata`` is
-    not needed.
+    ``"1"``. Columns written by `View.to_litdata` get the types that they had in the exported lake.
+    If there are several splits, their names are stored in the column ``split``. Chunks may be
+    compressed, but not encrypted. Chunks of tokens, for ``TokensLoader``, cannot be read. The
+    package ``litdata`` is not needed.
 
     Examples
     --------
@@ -172,14 +172,15 @@ def _check_supported(index: Path, config: Mapping[str, Any]) -> None:
     """Reject chunks that are encrypted or of an unsupported kind. Raises SchemaError."""
     if config.get("encryption"):
         raise SchemaError(
-            f"Chunks must not be encrypted, but those of {str(index)!r} are. Decrypt them first."
+            f"Chunks must not be encrypted, but those listed in {str(index)!r} are. Decrypt them "
+            "first."
         )
     loader = config.get("item_loader", "PyTreeLoader")
     if loader not in (None, "PyTreeLoader"):
         raise SchemaError(
-            f"The chunks of {str(index)!r} must be for the item loader 'PyTreeLoader', but they "
-            f"are for {loader!r:.80}. Read them with litdata, and pass the values to "
-            "dl.from_arrays."
+            "Chunks must be written for the item loader 'PyTreeLoader', but those listed in "
+            f"{str(index)!r} are for {loader!r:.80}. Read them with litdata, and pass the values "
+            "to dl.from_arrays."
         )
     compression = config.get("compression")
     if compression is not None and str(compression).partition(":")[0] != "zstd":
@@ -212,17 +213,20 @@ def _encoding(name: str, serializer: str, config: Mapping[str, Any]) -> Encoding
 def _file(index: Path, entry: Mapping[str, Any], *, packs_files: bool) -> tuple[Path, bool]:
     """Return the file of a chunk, and whether it is compressed.
 
-    When LitData reads a compressed chunk in a local folder, it replaces it with a decompressed one.
+    LitData replaces a compressed chunk in a local folder with a decompressed one when it reads it.
     """
     name = entry.get("filename")
     if not isinstance(name, str) or not name or "\0" in name:
         raise _bad(index, "filename", name)
     start, _, end = name.partition(".")
     is_packed = packs_files and end.startswith("zstd")
-    file = inside(index, name)
-    plain = inside(index, f"{start}.bin")
+    file = path_inside(index, name)
+    plain = path_inside(index, f"{start}.bin")
     if is_packed and not os.path.isfile(file) and os.path.isfile(plain):
         return plain, False
     if not os.path.isfile(file):
-        raise NotFoundError(f"{str(index)!r} lists {str(file)!r}, which does not exist. Fetch it.")
+        raise NotFoundError(
+            f"All files in an index must exist, but {str(index)!r} lists {str(file)!r}, which does "
+            "not. Fetch this file."
+        )
     return file, is_packed

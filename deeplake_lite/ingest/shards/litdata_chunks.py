@@ -24,8 +24,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO, override
 import numpy as np
 import pyarrow as pa
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError
-from deeplake_lite.ingest.shards.packed_files import opened, unpacked
+from deeplake_lite.htypes.words import counted
+from deeplake_lite.ingest.shards.packed_files import decompress, open_shard
 from deeplake_lite.ingest.shards.samples import READ_BYTES
 
 if TYPE_CHECKING:
@@ -73,11 +75,11 @@ class LitDataChunk:
 
     def samples(self, first: int) -> Iterator[Sample | str]:
         """Yield the samples from number `first` on, or an error message for an invalid sample."""
-        with opened(self.file, "zstd" if self.is_packed else None, None, {}) as file:
+        with open_shard(self.file, "zstd" if self.is_packed else None, None, {}) as file:
             size = file.seek(0, 2)
             file.seek(0)
             if file.read(len(FRAMED)) == FRAMED:
-                yield from self._framed(file, size, first)
+                yield from self._read_frames(file, size, first)
                 return
             offsets = self._offsets(file, 4, size, 8 + 4 * self.rows)
             if self.rows and offsets[0] == offsets[-1] and self._ends_with_table(file, size):
@@ -111,32 +113,35 @@ class LitDataChunk:
             sample = data[start:stop]
             if self.packs_samples:
                 try:
-                    sample = memoryview(unpacked(sample, "zstd", 2**31))
+                    sample = memoryview(decompress(sample, "zstd", 2**31))
                 except ValueError as error:
-                    yield f"a sample is not a valid Zstandard frame: {error}."
+                    yield f"a sample must be a Zstandard frame, but it is not valid: {error}."
                     continue
-            yield self._split_up(sample)
+            yield self._split_sample(sample)
 
     @cached_property
     def _sizes(self) -> struct.Struct:
         """The beginning of a sample: the size of each value."""
         return struct.Struct(f"<{len(self.leaves)}I")
 
-    def _split_up(self, data: memoryview) -> Sample | str:
+    def _split_sample(self, data: memoryview) -> Sample | str:
         """Return the values of a sample by name, or an error message."""
         at = self._sizes.size
         if len(data) < at:
-            return "a sample must have a size for each value, but it is shorter."
+            return "a sample must begin with the sizes of its values, but this one is too short."
         values = dict[str, memoryview | None]()
         sizes = self._sizes.unpack_from(data)
         for (name, _), size in zip(self.leaves, sizes, strict=True):
             values[name] = data[at : at + size]
             at += size
         if at != len(data):
-            return f"its values must have {len(data):,} bytes, but their sizes add up to {at:,}."
+            return (
+                f"the sizes of values in a sample must add up to {len(data):,} bytes, but the sum "
+                f"is {at:,}."
+            )
         return values
 
-    def _framed(self, file: BinaryIO, size: int, first: int) -> Iterator[Sample | str]:
+    def _read_frames(self, file: BinaryIO, size: int, first: int) -> Iterator[Sample | str]:
         """Yield the samples of a chunk that is compressed in frames."""
         file.seek(0)
         head = file.read(_FRAMED_HEAD.size)
@@ -160,12 +165,12 @@ class LitDataChunk:
             file.seek(min(int(frame["start"]), size))
             expected, begin = int(offsets[end] - offsets[start]), max(first, start)
             try:
-                data = unpacked(memoryview(file.read(int(frame["packed"]))), "zstd", expected)
+                data = decompress(memoryview(file.read(int(frame["packed"]))), "zstd", expected)
             except ValueError:
                 data = b""
             if len(data) != expected:
                 for _ in range(begin, int(end)):
-                    yield "the frame of a sample must be one of Zstandard, but it is damaged."
+                    yield "a sample must be in a Zstandard frame, but its frame is damaged."
                 continue
             part = memoryview(data)[int(offsets[begin] - offsets[start]) :]
             yield from self._split_all(part, offsets[begin : end + 1])
@@ -206,18 +211,22 @@ class LitDataChunk:
                 serialize = _SERIALIZE.get(serializer)
                 values[name] = memoryview(value if serialize is None else serialize(value))
             except (TypeError, ValueError, OverflowError, struct.error, RecursionError):
-                return f"{name} does not fit the serializer {serializer}."
+                return (
+                    f"{name} must have a value for the serializer {serializer!r}, but it is "
+                    f"{brief(value, 60)}."
+                )
         return values
 
     def _damaged(self) -> InvalidValueError:
         return InvalidValueError(
-            f"{str(self.file)!r} must be a complete LitData chunk with {self.rows:,} samples, but "
-            "it is damaged or another file. Fetch it again."
+            f"{str(self.file)!r} must be a complete LitData chunk with "
+            f"{counted(self.rows, 'sample')}, but it is damaged or is another file. Fetch the file "
+            "again."
         )
 
 
 def _block_end(offsets: NDArray[np.int64], first: int) -> int:
-    """Return the end of a block of samples that are read together; it has at least one."""
+    """Return the end of a block of samples that are read together, at least one."""
     end = int(np.searchsorted(offsets, offsets[first] + READ_BYTES, side="right")) - 1
     return min(max(end, first + 1), len(offsets) - 1)
 

@@ -16,7 +16,7 @@ from deeplake_lite.ingest.shards.notes import load_json
 from deeplake_lite.ingest.shards.unfit import UnfitError
 
 FIRST_TEXT = 0x20
-"""If the first byte is above this one, it begins JSON text."""
+"""If the first byte of a value is greater than this, the value is JSON text."""
 
 MOST_DEPTH = 100
 
@@ -48,14 +48,14 @@ class _Reader:
             return {self.text(): self.value(depth + 1) for _ in range(self.count())}
         read = _TAGS.get(tag)
         if read is None:
-            raise UnfitError("JSON in LitData's form")
+            raise UnfitError("JSON in LitData's binary form")
         return read(self)
 
     def take(self, size: int) -> memoryview:
         """Return the next bytes. Raises UnfitError."""
         part = self.data[self.at : self.at + size]
         if len(part) != size:
-            raise UnfitError("complete JSON in LitData's form")
+            raise UnfitError("complete JSON in LitData's binary form")
         self.at += size
         return part
 
@@ -67,7 +67,7 @@ class _Reader:
         """Return the next length, of items with at least one byte each. Raises UnfitError."""
         count: int = self.unpack("<I")
         if count > len(self.data) - self.at:
-            raise UnfitError("complete JSON in LitData's form")
+            raise UnfitError("complete JSON in LitData's binary form")
         return count
 
     def text(self) -> str:
@@ -97,7 +97,7 @@ class _Reader:
         tag = self.take(1)[0]
         read = _FIELDS.get(tag)
         if read is None:
-            raise UnfitError("JSON in LitData's form")
+            raise UnfitError("JSON in LitData's binary form")
         return read(self)
 
 

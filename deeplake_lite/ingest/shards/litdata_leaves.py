@@ -54,7 +54,7 @@ def encoding_of(column: str, name: object) -> Encoding:
     base, _, detail = str(name).partition(":")
     if base in PICKLED:
         raise SchemaError(
-            "Columns must not be pickled, because reading pickles can run any code, but "
+            "Columns must not be pickled, because reading pickles can run arbitrary code, but "
             f"{column!r} is. Write it with another serializer, or select other columns: "
             "columns=[…]."
         )

@@ -46,7 +46,7 @@ def leaf_names(spec: object) -> list[str]:
     if len(set(names)) != len(names):
         twice = next(name for name, count in Counter(names).items() if count > 1)
         raise SchemaError(
-            f"The values of a sample must have different names, but two are named {twice!r}. Write "
+            f"The values of a sample must have distinct names, but two are named {twice!r}. Write "
             "the dataset again with other keys."
         )
     return names
@@ -81,6 +81,6 @@ def _keys(node: dict[str, Any], count: int, spec: object) -> list[str]:
 
 def _unknown(spec: object) -> SchemaError:
     return SchemaError(
-        "'data_spec' in the index, the structure of the samples, must be a JSON tree, but it is "
-        f"{spec!r:.80}. Write the index again."
+        "The entry 'data_spec' of an index must describe the structure of samples as a JSON tree, "
+        f"but it is {spec!r:.80}. Write the index again."
     )

@@ -16,11 +16,12 @@ from deeplake_lite import checks
 from deeplake_lite.dataset.export.shards.samples import NOTE
 from deeplake_lite.dataset.export.shards.splits import SPLIT
 from deeplake_lite.errors import InvalidValueError, NotFoundError
+from deeplake_lite.htypes.words import counted
 from deeplake_lite.ingest.options import takes_options
-from deeplake_lite.ingest.shards.indexes import check_names, find_indexes, inside, read_index
+from deeplake_lite.ingest.shards.indexes import check_names, find_indexes, path_inside, read_index
 from deeplake_lite.ingest.shards.mds_encodings import encoding_of
 from deeplake_lite.ingest.shards.notes import Note
-from deeplake_lite.ingest.shards.packed_files import opened
+from deeplake_lite.ingest.shards.packed_files import open_shard
 from deeplake_lite.ingest.shards.samples import READ_BYTES, SampleSource
 from deeplake_lite.ingest.writer import ingest
 
@@ -80,9 +81,10 @@ def from_mds(
     -----
     Image files and other bytes are stored unchanged. ``str`` becomes text, ``int`` and similar
     encodings become numbers, ``ndarray`` becomes an array, ``json`` becomes JSON, and ``pil``
-    becomes an uncompressed image. Shards written by `View.to_mds` get the types of the lake again.
-    If there are several splits, their names are in the column ``split``. Shards may be compressed;
-    their hashes are compared with those in the index. The package ``streaming`` is not needed.
+    becomes an uncompressed image. Columns written by `View.to_mds` get the types that they had in
+    the exported lake. If there are several splits, their names are stored in the column ``split``.
+    Shards may be compressed; their hashes are compared with those in the index. The package
+    ``streaming`` is not needed.
 
     Examples
     --------
@@ -178,7 +180,7 @@ class MdsShard:
 
     def samples(self, first: int) -> Iterator[Mapping[str, memoryview] | str]:
         """Yield the samples from number `first` on, or an error message for an invalid sample."""
-        with opened(self.file, self.codec, self.size, self.hashes) as file:
+        with open_shard(self.file, self.codec, self.size, self.hashes) as file:
             head = np.frombuffer(file.read(4), "<u4")
             if self.size < 8 + 4 * self.rows or head.tolist() != [self.rows]:
                 raise self._damaged()
@@ -191,32 +193,35 @@ class MdsShard:
                 file.seek(int(offsets[first]))
                 data = memoryview(file.read(int(offsets[end] - offsets[first])))
                 for start, stop in pairwise((offsets[first : end + 1] - offsets[first]).tolist()):
-                    yield self._split_up(data[start:stop])
+                    yield self._split_sample(data[start:stop])
                 first = end
 
     @cached_property
     def _sizes(self) -> struct.Struct:
-        """The beginning of a sample: the sizes of the values whose sizes differ."""
+        """The beginning of a sample: the size of each value of variable size."""
         return struct.Struct(f"<{sum(size is None for _, size in self.layout)}I")
 
-    def _split_up(self, data: memoryview) -> Mapping[str, memoryview] | str:
+    def _split_sample(self, data: memoryview) -> Mapping[str, memoryview] | str:
         """Return the values of a sample by column, or an error message."""
         at, values = self._sizes.size, dict[str, memoryview]()
         if len(data) < at:
-            return "a sample must have a size for each value, but it is shorter."
+            return "a sample must begin with the sizes of its values, but this one is too short."
         sizes = iter(self._sizes.unpack_from(data))
         for name, size in self.layout:
             end = at + (next(sizes) if size is None else size)
             values[name] = data[at:end]
             at = end
         if at != len(data):
-            return f"its values must have {len(data):,} bytes, but their sizes add up to {at:,}."
+            return (
+                f"the sizes of values in a sample must add up to {len(data):,} bytes, but the sum "
+                f"is {at:,}."
+            )
         return values
 
     def _damaged(self) -> InvalidValueError:
         return InvalidValueError(
-            f"{str(self.file)!r} must be a complete MDS file with {self.rows:,} samples, but its "
-            "header does not match. Fetch the file again."
+            f"{str(self.file)!r} must be a complete MDS file with {counted(self.rows, 'sample')}, "
+            "but its header does not match. Fetch the file again."
         )
 
 
@@ -247,14 +252,17 @@ def _shard(
     raw, packed = _file(index, entry.get("raw_data")), entry.get("zip_data")
     codec, file, hashes = None, raw.path, raw.hashes
     if packed is not None and not os.path.isfile(raw.path):
-        found = _file(index, packed)
+        compressed = _file(index, packed)
         codec = str(entry.get("compression")).partition(":")[0]
-        file, hashes = found.path, found.hashes
+        file, hashes = compressed.path, compressed.hashes
     rows = entry.get("samples")
     if not _is_count(rows):
         raise _bad(index, "samples", rows)
     if not os.path.isfile(file):
-        raise NotFoundError(f"{str(index)!r} lists {str(file)!r}, which does not exist. Fetch it.")
+        raise NotFoundError(
+            f"All files in an index must exist, but {str(index)!r} lists {str(file)!r}, which does "
+            "not. Fetch this file."
+        )
     return MdsShard(
         file,
         file.name,
@@ -287,13 +295,13 @@ class _File:
 
 
 def _file(index: Path, entry: object) -> _File:
-    """Return the file of an entry. Raises InvalidValueError, also if it is outside the folder."""
+    """Return the file of an entry. Raises InvalidValueError, even if it is outside the folder."""
     if not isinstance(entry, dict):
         raise _bad(index, "raw_data", entry)
     name, size, hashes = entry.get("basename"), entry.get("bytes"), entry.get("hashes")
     if not isinstance(name, str) or not name or "\0" in name:
         raise _bad(index, "basename", name)
-    path = inside(index, name)
+    path = path_inside(index, name)
     if not _is_count(size):
         raise _bad(index, "bytes", size)
     hashes = hashes if isinstance(hashes, dict) else {}

@@ -47,17 +47,17 @@ def encoding_of(column: str, name: object) -> Encoding:
         raise _unknown(column, name)
     if name in PICKLED:
         raise SchemaError(
-            "Columns must not be pickled, because reading pickles can run any code, but "
+            "Columns must not be pickled, because reading pickles can run arbitrary code, but "
             f"{column!r} is. Write it with another encoding, or select other columns: columns=[…]."
         )
     if name.startswith("ndarray"):
         return _array(column, name)
     if name in _NUMBERS:
         return _number(name)
-    found = _OTHERS.get(name)
-    if found is None:
+    encoding = _OTHERS.get(name)
+    if encoding is None:
         raise _unknown(column, name)
-    return found
+    return encoding
 
 
 def _unknown(column: str, name: object) -> SchemaError:

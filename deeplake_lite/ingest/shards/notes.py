@@ -1,4 +1,4 @@
-"""The note that an export leaves in an index: the lake's types, which restore its values."""
+"""The note that an export writes to an index, with the lake's types, to restore its values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _UNREADABLE = (ValueError, EOFError, SyntaxError, TypeError, KeyError, OSError, 
 
 
 @dataclass(frozen=True)
-class NotedColumn:
+class ExportedColumn:
     """A column of the lake that was exported."""
 
     htype: Htype
@@ -44,7 +44,7 @@ class NotedColumn:
             case "npy":
                 return None if self.has_nulls and not value else load_npy(value)
             case "json":
-                return restored(self.htype, value)
+                return restore_value(self.htype, value)
             case "text" | "int" | "bool":
                 return _scalar(self.htype, value)
             case "array" if self.htype.value_dtype == "bool":
@@ -56,7 +56,7 @@ class NotedColumn:
 class Note:
     """The note of an export; empty if there is none."""
 
-    columns: Mapping[str, NotedColumn] = field(default_factory=dict)
+    columns: Mapping[str, ExportedColumn] = field(default_factory=dict)
     """The columns in the order of the lake."""
 
     metadata: Mapping[str, object] = field(default_factory=dict)
@@ -67,26 +67,26 @@ class Note:
 
     @classmethod
     def of(cls, content: object) -> Note:
-        """Parse a note. Entries of other programs or newer releases are ignored."""
+        """Parse a note. Entries written by other programs or newer releases are ignored."""
         if not isinstance(content, dict):
             return cls()
         columns, metadata = content.get("columns"), content.get("metadata")
-        found = {
+        exported = {
             name: column
             for name, config in (columns if isinstance(columns, dict) else {}).items()
             if (column := _column(config)) is not None
         }
         items = metadata if isinstance(metadata, dict) else {}
-        return cls(found, items, htype_of_config(content.get(SPLIT)))
+        return cls(exported, items, htype_of_config(content.get(SPLIT)))
 
 
-def _column(config: object) -> NotedColumn | None:
+def _column(config: object) -> ExportedColumn | None:
     if not isinstance(config, dict):
         return None
     htype, kind = htype_of_config(config.get("htype")), config.get("kind")
     if htype is None or not isinstance(kind, str):
         return None
-    return NotedColumn(htype, kind, bool(config.get("nulls")))
+    return ExportedColumn(htype, kind, bool(config.get("nulls")))
 
 
 def htype_of_config(config: object) -> Htype | None:
@@ -97,11 +97,11 @@ def htype_of_config(config: object) -> Htype | None:
         return None
 
 
-def restored(htype: Htype, value: Any) -> Any:
+def restore_value(htype: Htype, value: Any) -> Any:
     """Convert a JSON value to a value of a type. Raises UnfitError.
 
     >>> from deeplake_lite.htypes import Scalar, Sequence
-    >>> restored(Sequence(Scalar("datetime64[D]")), ["2026-01-02"])
+    >>> restore_value(Sequence(Scalar("datetime64[D]")), ["2026-01-02"])
     [np.datetime64('2026-01-02')]
     """
     if value is None or htype.sql == "json":
@@ -109,13 +109,13 @@ def restored(htype: Htype, value: Any) -> Any:
     if htype.classes is not None:
         return value
     if htype.item is not None:
-        return [restored(htype.item, item) for item in _list(value)]
+        return [restore_value(htype.item, item) for item in _list(value)]
     if htype.scalar is not None:
         return _scalar(htype, value)
     if not htype.value_dtype:
         return value
     values = _arrays(htype.value_dtype, value)
-    # An image must be an array; nested lists of numbers would not be accepted.
+    # An image must be an array, because nested lists of numbers would not be accepted.
     return np.asarray(values, htype.value_dtype) if htype.is_image else values
 
 
@@ -159,7 +159,7 @@ def load_npy(data: bytes) -> np.ndarray[Any, Any]:
     try:
         array = np.load(io.BytesIO(data), allow_pickle=False)
     except _UNREADABLE as error:
-        raise UnfitError("an npy file without objects") from error
+        raise UnfitError("an npy file without Python objects") from error
     match array:
         case np.ndarray():
             return array

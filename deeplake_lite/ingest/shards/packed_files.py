@@ -28,13 +28,13 @@ MOST_BYTES = 2**32
 """Maximum size of an uncompressed shard in bytes."""
 
 MOST_RATIO = 64
-"""Maximum compression ratio of Snappy."""
+"""Maximum compression ratio of Snappy that is accepted."""
 
 _ERRORS = (pa.ArrowException, OSError, EOFError, zlib.error, ValueError)
 
 
 @contextmanager
-def opened(
+def open_shard(
     path: Path, codec: str | None, size: int | None, hashes: Mapping[str, str]
 ) -> Iterator[BinaryIO]:
     """Open a file; compressed files are decompressed to a temporary file.
@@ -60,8 +60,8 @@ def opened(
     for name, expected in hashes.items():
         if (actual := file_hash(path, name)) is not None and actual != expected:
             raise InvalidValueError(
-                f"{str(path)!r} must have the {name} {expected!r:.80} according to its index, but "
-                f"it has {actual!r}. Fetch the file again."
+                f"The {name} hash of {str(path)!r} must be {expected!r:.80} according to its "
+                f"index, but it is {actual!r}. Fetch the file again."
             )
     try:
         file = path.open("rb")
@@ -74,7 +74,7 @@ def opened(
             yield file
             return
         with tempfile.TemporaryFile() as whole:
-            _unpack(path, file, codec, size, whole)
+            _decompress_file(path, file, codec, size, whole)
             yield whole
 
 
@@ -85,7 +85,7 @@ def _wrong_size(path: Path, size: int) -> InvalidValueError:
     )
 
 
-def _unpack(path: Path, file: BinaryIO, codec: str, size: int | None, whole: Any) -> None:
+def _decompress_file(path: Path, file: BinaryIO, codec: str, size: int | None, whole: Any) -> None:
     """Decompress a file. Raises InvalidValueError."""
     if codec not in CODECS:
         raise InvalidValueError(
@@ -111,7 +111,7 @@ def _unpack(path: Path, file: BinaryIO, codec: str, size: int | None, whole: Any
     whole.seek(0)
 
 
-def unpacked(data: memoryview, codec: str, most: int) -> bytes:
+def decompress(data: memoryview, codec: str, most: int) -> bytes:
     """Decompress data to at most `most` bytes. Raises ValueError."""
     parts, count = [], 0
     try:
@@ -123,7 +123,7 @@ def unpacked(data: memoryview, codec: str, most: int) -> bytes:
     except _ERRORS as error:
         raise ValueError(str(error).rstrip(".")) from None
     if count > most:
-        raise ValueError("it is too long")
+        raise ValueError("it is longer than expected")
     return b"".join(parts)
 
 
@@ -131,7 +131,7 @@ def _pieces(file: BinaryIO, codec: str, size: int) -> Iterator[bytes]:
     if codec == "snappy":
         data = file.read()
         if size > MOST_RATIO * len(data):
-            raise ValueError("it is too short")
+            raise ValueError("it is shorter than expected")
         yield pa.Codec("snappy").decompress(data, size, asbytes=True)
         return
     if codec in ("gz", "bz2"):

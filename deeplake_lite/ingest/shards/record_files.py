@@ -34,7 +34,7 @@ MOST_BYTES = 2**31
 """Maximum size of a record in bytes, which is the maximum size of a cell."""
 
 FORBIDDEN = 403
-"""HTTP status for a file that must not be read."""
+"""HTTP status for a file that the user may not read."""
 
 _SHARD = r"-\d{5,}-of-\d{5,}(\..*)?$"
 """Matches the end of the name of one of several files."""
@@ -84,41 +84,42 @@ def record_files(files: Location | Sequence[Location], kind: Kind) -> list[str]:
     given = [files] if isinstance(files, str | os.PathLike) else files
     if not isinstance(given, list | tuple):
         raise OptionError(
-            "files must be a path, a pattern or a URL, or a list of them, but it is "
+            "files must be a path, a pattern or a URL, or a list of these, but it is "
             f"{brief(files, 80)}."
         )
-    found: list[str] = []
+    paths: list[str] = []
     for location in given:
         for path in expand(checks.location("files", location)):
-            found += [path] if scheme_of(path) is not None else _local(path, kind)
-    if not found:
+            paths += [path] if scheme_of(path) is not None else _local(path, kind)
+    if not paths:
         raise NotFoundError(
-            f"files must have at least one {kind.name} file, but the list is empty. Add one."
+            f"files must name at least one {kind.name} file, but the list is empty. Pass a path."
         )
-    return found
+    return paths
 
 
 def _local(path: str, kind: Kind) -> list[str]:
     """Return the files at a path, folder or pattern. Raises NotFoundError, InvalidValueError."""
     here = os.path.expanduser(path)
     if os.path.isdir(here):
-        found = sorted(
+        files = sorted(
             str(p) for p in Path(here).iterdir() if p.is_file() and kind.pattern.search(p.name)
         )
     elif os.path.isfile(here):
-        found = [here]
+        files = [here]
     elif os.path.exists(here):
         raise InvalidValueError(
-            f"{path!r} must be a regular file, but it is a pipe or a device. Copy it to a file."
+            f"{path!r} must be a regular file, but it is a pipe or a device. Copy its content to a "
+            "file."
         )
     else:
-        found = sorted(filter(os.path.isfile, glob.glob(here, recursive=True)))
+        files = sorted(filter(os.path.isfile, glob.glob(here, recursive=True)))
     if not os.path.isfile(here):
-        check_complete(found)
-    if not found:
+        check_complete(files)
+    if not files:
         where = f"{path!r} (working directory: {Path.cwd()})"
         raise NotFoundError(f"There is no {kind.name} file at {where}. Check the path.")
-    return found
+    return files
 
 
 def name_of(path: str) -> str:
@@ -131,7 +132,7 @@ def name_of(path: str) -> str:
 
 
 @contextmanager
-def opened(path: str, options: Mapping[str, Any]) -> Iterator[Any]:
+def open_file(path: str, options: Mapping[str, Any]) -> Iterator[Any]:
     """Open a file on this machine or at a URL. Raises StorageError."""
     try:
         if scheme_of(path) is None:
@@ -163,16 +164,16 @@ def read_neighbour(path: str, name: str, options: Mapping[str, Any], most: int) 
     if scheme_of(path) is None and not os.path.isfile(neighbour):
         return None
     try:
-        with opened(neighbour, options) as file:
+        with open_file(neighbour, options) as file:
             data: bytes = file.read(most + 1)
     except StorageError as error:
-        # If users may not list files, stores answer "forbidden" for missing files.
+        # If the user may not list files, stores answer "forbidden" to requests for missing files.
         is_missing = isinstance(error.__cause__, FileNotFoundError | PermissionError)
         if is_missing or getattr(error.__cause__, "status", None) == FORBIDDEN:
             return None
         raise
     if len(data) > most:
         raise InvalidValueError(
-            f"{neighbour!r} may have at most {most:,} bytes, but it has more. Check the file."
+            f"{neighbour!r} may be at most {most:,} bytes, but it is larger. Check the file."
         )
     return data

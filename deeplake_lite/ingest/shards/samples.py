@@ -1,4 +1,4 @@
-"""The source for formats whose shards have samples, which are bytes by name."""
+"""The source for formats whose shards contain samples, each of which has bytes for each column."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from deeplake_lite.errors import SchemaError
 from deeplake_lite.htypes import Array, ClassLabel, Htype, Image, Scalar
 from deeplake_lite.ingest.files import fingerprint
 from deeplake_lite.ingest.shards.unfit import UnfitError
-from deeplake_lite.ingest.source import Block, Places
+from deeplake_lite.ingest.source import Block, RowNames
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 BLOCK_ROWS = 1_024
 BLOCK_BYTES = 32 * 2**20
-"""Maximum size of the samples of a block, unless a single one is larger."""
+"""Maximum size of the samples of a block in bytes, unless a single sample is larger."""
 
 READ_BYTES = 2**20
 """Number of bytes of samples that are read at a time, so that they stay in the processor's cache
@@ -133,8 +133,8 @@ class SampleSource:
         return {name: types[name] for name in [*order, *(n for n in types if n not in order)]}
 
     def _type(self, name: str) -> Htype:
-        if (noted := self.note.columns.get(name)) is not None:
-            return noted.htype
+        if (recorded := self.note.columns.get(name)) is not None:
+            return recorded.htype
         encodings = [shard.encodings for shard in self.shards]
         htype = encodings[0][name].htype if encodings else Scalar("int64")
         return htype if isinstance(htype, Htype) else htype(self._first_values[name])
@@ -184,17 +184,17 @@ class SampleSource:
         errors = {i: row for i, row in enumerate(rows) if isinstance(row, str)}
         columns: dict[str, list[Any]] = {}
         for name in self.names:
-            decode, noted = shard.encodings[name].decode, self.note.columns.get(name)
+            decode, recorded = shard.encodings[name].decode, self.note.columns.get(name)
             values = columns[name] = []
             for i, row in enumerate(rows):
                 value = None
                 if not isinstance(row, str) and (data := row[name]) is not None:
                     try:
                         value = decode(data)
-                        value = value if noted is None else noted.restore(value)
+                        value = value if recorded is None else recorded.restore(value)
                     except _ERRORS as error:
-                        found = brief(bytes(data[:60]), 60)
-                        errors[i] = f"{name} must be {_rule(error)}, but it is {found}."
+                        text = brief(bytes(data[:60]), 60)
+                        errors[i] = f"{name} must be {_rule(error)}, but it is {text}."
                 values.append(value)
         if self.has_splits:
             columns[SPLIT] = [shard.split] * len(rows)
@@ -203,7 +203,7 @@ class SampleSource:
                 values[i] = self.columns[name].blank
         return Block(
             {name: columns[name] for name in self.columns},
-            Places(shard.title, first, len(rows)),
+            RowNames(shard.title, first, len(rows)),
             errors=errors,
         )
 

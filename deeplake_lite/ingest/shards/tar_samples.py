@@ -76,7 +76,7 @@ def tar_files(tars: Location | Sequence[Location]) -> list[str]:
     given = [tars] if isinstance(tars, str | os.PathLike) else tars
     if not isinstance(given, list | tuple):
         raise OptionError(
-            "tars must be a path, a pattern or a URL, or a list of them, but it is "
+            "tars must be a path, a pattern or a URL, or a list of these, but it is "
             f"{brief(tars, 80)}."
         )
     files: list[str] = []
@@ -84,7 +84,7 @@ def tar_files(tars: Location | Sequence[Location]) -> list[str]:
         for path in expand(checks.location("tars", location)):
             files += [path] if scheme_of(path) is not None else _local(path)
     if not files:
-        raise NotFoundError("tars must have at least one file, but the list is empty. Add one.")
+        raise NotFoundError("tars must name at least one file, but the list is empty. Pass a path.")
     return files
 
 
@@ -92,13 +92,13 @@ def _local(path: str) -> list[str]:
     """Return the tar files at a path, folder or pattern. Raises NotFoundError."""
     here = os.path.expanduser(path)
     if os.path.isdir(here):
-        found = sorted(glob.glob(os.path.join(glob.escape(here), "*.tar*")))
+        files = sorted(glob.glob(os.path.join(glob.escape(here), "*.tar*")))
     else:
-        found = [here] if os.path.isfile(here) else sorted(glob.glob(here))
-    if not found:
+        files = [here] if os.path.isfile(here) else sorted(glob.glob(here))
+    if not files:
         where = f"{path!r} (working directory: {Path.cwd()})"
         raise NotFoundError(f"There is no tar file at {where}. Check the path.")
-    return found
+    return files
 
 
 def expand(path: str) -> list[str]:
@@ -116,7 +116,7 @@ def expand(path: str) -> list[str]:
     if count > MOST_FILES:
         raise InvalidValueError(
             f"Braces may expand to at most {MOST_FILES:,} files, but {path!r} expands to "
-            f"{count:,}. Pass fewer."
+            f"{count:,}. Use a smaller range."
         )
     template = _BRACES.sub("\0", path).split("\0")
     return [
@@ -133,7 +133,7 @@ def _choices(text: str) -> Sequence[str]:
     if last - first > MOST_FILES:
         raise InvalidValueError(
             f"Braces may expand to at most {MOST_FILES:,} files, but '{{{text}}}' expands to "
-            f"{last - first + 1:,}. Pass fewer."
+            f"{last - first + 1:,}. Use a smaller range."
         )
     width = len(ends[1])
     return [f"{number:0{width}}" for number in range(first, last + 1)]
@@ -147,11 +147,11 @@ def samples(
     Raises
     ------
     InvalidValueError
-        If it is not a tar file, or is truncated.
+        If the file is not a tar file, or is truncated.
     TooLargeError
-        If one of its files exceeds the limits.
+        If a file in the tar file exceeds the limits.
     StorageError
-        If it cannot be opened.
+        If the file cannot be opened.
     """
     key, files = None, dict[str, bytes]()
     for name, data in _members(path, options, left_out, limits):
@@ -173,12 +173,12 @@ def _members(
     """Yield the name and content of each file."""
     last_read = list[str]()
     with (
-        _translated(path, last_read),
-        _opened(path, options) as file,
+        _translating_errors(path, last_read),
+        _open(path, options) as file,
         tarfile.TarFile(fileobj=(stream := _Stream(file)), tarinfo=_Member) as tar,
     ):
         for member in tar:
-            tar.members = []  # type: ignore[attr-defined]  # would grow until the end
+            tar.members = []  # type: ignore[attr-defined]  # would grow with each file
             last = member.name.rpartition("/")[2]
             place = f"{_name(path)}, {member.name}"
             if member.isdir() or last.startswith("."):
@@ -267,7 +267,7 @@ def _text(field: bytes | bytearray, encoding: str, errors: str) -> str:
 
 
 @contextmanager
-def _opened(path: str, options: Mapping[str, Any]) -> Iterator[Any]:
+def _open(path: str, options: Mapping[str, Any]) -> Iterator[Any]:
     """Open a tar file on this machine or at a URL, and decompress it."""
     with ExitStack() as stack:
         if scheme_of(path) is None:
@@ -298,7 +298,7 @@ _COMPRESSED: dict[bytes, Callable[[Any], Any]] = {
 
 
 @contextmanager
-def _translated(path: str, last_read: Sequence[str]) -> Iterator[None]:
+def _translating_errors(path: str, last_read: Sequence[str]) -> Iterator[None]:
     """Translate errors of tar files and their compression to LakeError.
 
     The message names the file that was read last, if there is one.

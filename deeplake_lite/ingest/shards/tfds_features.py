@@ -1,9 +1,9 @@
-"""Columns for the features of datasets written by TensorFlow Datasets (TFDS).
+"""Building columns for the features of datasets written by TensorFlow Datasets (TFDS).
 
-Their features.json determines how features are serialized: the name of a leaf of nested dicts is
+Their features.json determines how features are serialized: a leaf of nested dicts is named after
 its path, nested lists are written as ``ragged_flat_values`` and ``ragged_row_lengths_0``, and
 tensors with several axes of unknown size as ``value`` and ``shape``. Class names are in files such
-as ``label.labels.txt``. Features that are not supported here are inferred from their values.
+as ``label.labels.txt``. For other features, types are inferred from their values.
 
 https://www.tensorflow.org/datasets/api_docs/python/tfds/features
 """
@@ -30,6 +30,7 @@ from deeplake_lite.htypes import (
     Sequence,
     Text,
 )
+from deeplake_lite.htypes.words import counted
 from deeplake_lite.ingest.shards.feature_columns import PlainColumn, raw_values, value_of
 from deeplake_lite.ingest.shards.record_files import MOST_BYTES, name_of
 
@@ -67,7 +68,7 @@ def tfds_columns(content: Mapping[str, Any], names: Names) -> dict[str, FeatureC
     Raises
     ------
     InvalidValueError
-        If it is not in TFDS's form, or was written before TFDS 4.4.
+        If the content is not in TFDS's format, or was written before TFDS 4.4.
 
     Examples
     --------
@@ -87,8 +88,8 @@ def tfds_columns(content: Mapping[str, Any], names: Names) -> dict[str, FeatureC
         return {column.name: column for column in _columns("", content, (), names)}
     except (LakeError, TypeError, ValueError, LookupError, AttributeError) as error:
         raise InvalidValueError(
-            f"{FEATURES} must be in TFDS's form, but it cannot be read: {error}. Restore it, or "
-            "move the records to another folder."
+            f"{FEATURES} must be in TFDS's format, but it cannot be read: {error}. Restore the "
+            "file, or move the records to another folder."
         ) from error
 
 
@@ -103,11 +104,17 @@ def split_names(files: abc.Sequence[str], info: Mapping[str, Any]) -> dict[str, 
     splits = (
         [s.get("name") for s in listed if isinstance(s, dict)] if isinstance(listed, list) else []
     )
-    found = dict[str, str]()
+    split_by_file = dict[str, str]()
     for split in splits:
         pattern = re.compile(rf"(^|-){re.escape(str(split))}\.[^.]*$")
-        found |= {f: str(split) for f in files if f not in found and pattern.search(name_of(f))}
-    return found if len(found) == len(files) and len(set(found.values())) > 1 else {}
+        split_by_file |= {
+            f: str(split) for f in files if f not in split_by_file and pattern.search(name_of(f))
+        }
+    return (
+        split_by_file
+        if len(split_by_file) == len(files) and len(set(split_by_file.values())) > 1
+        else {}
+    )
 
 
 def shard_lengths(files: abc.Sequence[str], info: Mapping[str, Any]) -> dict[str, int]:
@@ -118,7 +125,7 @@ def shard_lengths(files: abc.Sequence[str], info: Mapping[str, Any]) -> dict[str
     {'/d/pets-test.tfrecord-00001-of-00002': 3}
     """
     listed = info.get("splits")
-    found = dict[str, int]()
+    length_by_file = dict[str, int]()
     for split in listed if isinstance(listed, list) else []:
         lengths = split.get("shardLengths") if isinstance(split, dict) else None
         if not isinstance(lengths, list):
@@ -129,8 +136,8 @@ def shard_lengths(files: abc.Sequence[str], info: Mapping[str, Any]) -> dict[str
             match = pattern.search(name_of(file))
             text = str(lengths[int(match[1])]) if match and int(match[1]) < len(lengths) else ""
             if text.isascii() and text.isdecimal():
-                found[file] = int(text)
-    return found
+                length_by_file[file] = int(text)
+    return length_by_file
 
 
 def _columns(
@@ -193,16 +200,21 @@ class _Tensor:
             try:
                 data = decoder.decompress(data, MOST_BYTES)
             except zlib.error as error:
-                raise ValueError(f"it is not valid zlib data: {error}") from None
+                raise ValueError(
+                    f"a value must be zlib data, but it cannot be decompressed: {error}"
+                ) from None
             if not decoder.eof:
-                raise ValueError("its zlib data must be complete, but it is truncated or too large")
+                raise ValueError("zlib data must be complete, but it is truncated or too large")
         values = value_of([data], Array(self.dtype, (None,)))
         if shape is None:
             htype = Array(self.dtype, self.axes) if self.axes else Scalar(self.dtype)
             return value_of(values, htype)
         if len(shape) != len(self.axes) or min(shape, default=0) < 0 or \
                 _product(shape) != len(values):  # fmt: skip
-            raise ValueError(f"it must have the shape {shape}, but it has {len(values):,} values")
+            raise ValueError(
+                f"a feature must fill the shape {shape}, but this one has "
+                f"{counted(len(values), 'value')}"
+            )
         return values.reshape(shape)
 
 
@@ -242,7 +254,7 @@ def _leaf(
         return (Sequence(Image("auto")) if lists else Image("auto")), None
     if "video" in feature and not lists:
         return Sequence(Image("auto")), None
-    if "image" in feature or "audio" in feature:  # pixels of float32 are hidden in a PNG file
+    if "image" in feature or "audio" in feature:  # a PNG file may store float32 pixels
         return (Sequence(Bytes()) if lists else Bytes()), None
     if "text" in feature:
         return (Sequence(Text()) if lists else Text()), None
@@ -272,7 +284,10 @@ def _tensor_leaf(tensor: _Tensor, lists: tuple[int | None, ...]) -> Leaf | None:
 def _one(values: Any) -> bytes:
     """Return the only value, which must be bytes. Raises ValueError."""
     if len(values) != 1 or not isinstance(values[0], bytes):
-        raise ValueError(f"it must have one value of bytes, but it has {len(values):,} values")
+        noun = "byte string" if isinstance(values, list) else "number"
+        raise ValueError(
+            f"a feature must have one byte string, but this one has {counted(len(values), noun)}"
+        )
     return values[0]
 
 
@@ -355,7 +370,8 @@ def _split(values: Any, lengths: list[int], size: int) -> list[Any]:
     """Split values into lists; `size` is the number of values per item. Raises ValueError."""
     if min(lengths, default=0) < 0 or sum(lengths) * size != len(values):
         raise ValueError(
-            f"its lists must have {sum(lengths) * size:,} values, but they have {len(values):,}"
+            f"the lists must have {sum(lengths) * size:,} values according to their lengths, but "
+            f"they have {len(values):,}"
         )
     ends = np.cumsum([0, *lengths]) * size
     return [values[a:b] for a, b in pairwise(ends)]

@@ -60,9 +60,9 @@ def from_tfrecord(
     NotFoundError
         If there are no files.
     InvalidValueError
-        If a file is truncated or a checksum is wrong; the message has the record and its position.
-        Also if a record is not an Example or does not fit the columns; with ``on_error="skip"``,
-        such records are skipped.
+        If a file is truncated or a checksum is wrong, in which case the message names the record
+        and its position, or if a record is not an Example or does not fit the columns. With
+        ``on_error="skip"``, bad records are skipped, if the file can be read after them.
     StorageError
         If a file cannot be opened.
 

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any, override
 
 from deeplake_lite.dataset.export.shards.record_frames import HEAD, TAIL, masked_crc
 from deeplake_lite.errors import InvalidValueError
-from deeplake_lite.ingest.shards.record_files import MOST_BYTES, Record, name_of, opened
+from deeplake_lite.ingest.shards.record_files import MOST_BYTES, Record, name_of, open_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 PIECE = 16 * 2**20
 """Maximum number of bytes to read at once, so that a wrong length does not allocate memory."""
+
+_WRONG_CHECKSUM = "its content does not match its checksum. Fetch the file again."
 
 
 def tfrecords(path: str, options: Mapping[str, Any]) -> Iterator[Record]:
@@ -25,13 +27,14 @@ def tfrecords(path: str, options: Mapping[str, Any]) -> Iterator[Record]:
     Raises
     ------
     InvalidValueError
-        If it is not a TFRecord file, if it is truncated, or if the length of a record is damaged,
-        because the next record cannot be found. Records with damaged content have an `error`.
+        If the file is not a TFRecord file or is truncated, or if the length of a record is damaged,
+        so that the next record cannot be found. If only the content of a record is damaged, its
+        `error` is set.
     StorageError
-        If it cannot be opened.
+        If the file cannot be opened.
     """
     name, number, at = name_of(path), 0, 0
-    with _decompressed(path, options) as file:
+    with _open_decompressed(path, options) as file:
         while head := _read(file, HEAD.size):
             place = f"{name}, record {number} (byte {at:,})"
             size = _length(head, place)
@@ -42,9 +45,8 @@ def tfrecords(path: str, options: Mapping[str, Any]) -> Iterator[Record]:
                     f"A record must be complete, but {place} has {len(data) + len(tail):,} of "
                     f"{size + TAIL.size:,} bytes. The file is truncated. Fetch it again."
                 )
-            is_whole = TAIL.unpack(tail)[0] == masked_crc(data)
-            reason = None if is_whole else "its content does not match its checksum."
-            yield Record(data, place, reason)
+            is_intact = TAIL.unpack(tail)[0] == masked_crc(data)
+            yield Record(data, place, None if is_intact else _WRONG_CHECKSUM)
             number, at = number + 1, at + HEAD.size + size + TAIL.size
 
 
@@ -58,13 +60,13 @@ def _length(head: bytes, place: str) -> int:
     size, crc = HEAD.unpack(head)
     if masked_crc(head[:8]) != crc:
         raise InvalidValueError(
-            f"The length in {place} does not match its checksum. The file is not a TFRecord file, "
-            "or it is damaged from that point on. Fetch it again."
+            f"The length of a record must match its checksum, but that of {place} does not. The "
+            "file is not a TFRecord file, or it is damaged from this point on. Fetch it again."
         )
     if size > MOST_BYTES:
         raise InvalidValueError(
-            f"A record may have at most {MOST_BYTES:,} bytes, but {place} has {size:,}. Leave "
-            "the file out."
+            f"A record may have at most {MOST_BYTES:,} bytes, but {place} has {size:,}. Leave the "
+            "file out."
         )
     return int(size)
 
@@ -86,12 +88,12 @@ def _read(file: Any, size: int) -> bytes:
 
 
 @contextmanager
-def _decompressed(path: str, options: Mapping[str, Any]) -> Iterator[Any]:
+def _open_decompressed(path: str, options: Mapping[str, Any]) -> Iterator[Any]:
     """Open a file, and decompress it if it does not begin with a record.
 
     Raises InvalidValueError, StorageError.
     """
-    with opened(path, options) as raw, _translated(path):
+    with open_file(path, options) as raw, _translating_errors(path):
         file = raw if hasattr(raw, "peek") else io.BufferedReader(raw, 2**20)
         head = file.peek(HEAD.size)[: HEAD.size]
         is_plain = len(head) == HEAD.size and HEAD.unpack(head)[1] == masked_crc(head[:8])
@@ -130,7 +132,7 @@ class _Zlib(io.RawIOBase):
 
 
 @contextmanager
-def _translated(path: str) -> Iterator[None]:
+def _translating_errors(path: str) -> Iterator[None]:
     """Translate errors of compressed files to InvalidValueError."""
     try:
         yield

@@ -20,7 +20,7 @@ from deeplake_lite.htypes.files import scheme_of
 from deeplake_lite.ingest.files import fingerprint
 from deeplake_lite.ingest.folders.layout import SUFFIXES
 from deeplake_lite.ingest.options import takes_options, types_of
-from deeplake_lite.ingest.shards.notes import restored
+from deeplake_lite.ingest.shards.notes import restore_value
 from deeplake_lite.ingest.shards.tar_samples import Sample, samples, tar_files
 from deeplake_lite.ingest.shards.webdataset_note import TarNote
 from deeplake_lite.ingest.source import Block, Skipped
@@ -80,8 +80,8 @@ def from_webdataset(
         file), and one column per extension. Image files are in ``image``, unless samples have
         several; ``txt`` becomes text, ``json`` JSON, ``cls`` a number, ``npy`` an array, and every
         other extension bytes. Dots in an extension become underscores, and its last part is left
-        out if it only says how the file is read: ``seg.png`` becomes ``seg``. ``ingested`` is a
-        summary.
+        out if it only determines how the file is read: ``seg.png`` becomes ``seg``. ``ingested`` is
+        a summary.
 
     Raises
     ------
@@ -156,7 +156,7 @@ class WebDatasetSource:
     @cached_property
     def _note(self) -> TarNote:
         """The note next to the files; empty if it does not match their extensions."""
-        note = TarNote.beside(self.files)
+        note = TarNote.next_to(self.files)
         fits = all(note.column(e) is not None for sample in self._first for e in sample)
         return note if fits and self.schema.keys() <= {*note.types, "key", "shard"} else TarNote()
 
@@ -164,7 +164,7 @@ class WebDatasetSource:
 
     @property
     def title(self) -> str:
-        """Name of the first file, and the number of the others."""
+        """Name of the first file, and the number of other files."""
         first = self.files[0].rpartition("/")[2]
         return first if len(self.files) == 1 else f"{first} and {len(self.files) - 1} more"
 
@@ -259,8 +259,8 @@ class WebDatasetSource:
                 name = self._note.column(extension) or self.names.get(extension)
                 if name is None:
                     errors[i] = (
-                        f"a sample must have the extensions {', '.join(self._known)}, like the "
-                        f"first samples, but it has {extension!r}."
+                        f"a sample may have no extensions except {', '.join(self._known)}, like "
+                        f"the first samples, but this one also has {extension!r}."
                     )
                     continue
                 try:
@@ -284,7 +284,7 @@ class WebDatasetSource:
             return value
         if htype.sql == "class" and _has_class(htype, value):
             return htype.named([value])[0]
-        return restored(htype, value) if extension.endswith("json") else value
+        return restore_value(htype, value) if extension.endswith("json") else value
 
 
 def _has_class(htype: Htype, value: object) -> bool:
@@ -312,7 +312,7 @@ def _column(extension: str, taken: Collection[str]) -> str:
 
 
 def _content(extension: str, data: bytes) -> str:
-    """Return the kind of content, such as "float32 2", if it does not follow from the extension.
+    """Return the kind of content, such as "float32 2", if the extension does not determine it.
 
     >>> _content("cls", b"7"), _content("cls", b"cat"), _content("txt", b"7")
     ('integer', '', '')
@@ -358,7 +358,7 @@ def _is_integer(data: bytes) -> bool:
 
 
 def _value(extension: str, data: bytes, htype: Htype) -> object:
-    """Convert a file to a value of a type. Raises ValueError, which says what it must be."""
+    """Convert a file to a value of a type. Raises ValueError with a description of valid files."""
     last = extension.rpartition(".")[2].lower()
     if htype.takes_files and last not in ("npy", "json"):
         return data
@@ -388,7 +388,7 @@ def _array(data: bytes) -> np.ndarray[Any, Any]:
     try:
         array = np.load(io.BytesIO(data), allow_pickle=False)
     except (*_UNREADABLE, OSError, MemoryError, OverflowError) as error:
-        raise ValueError("an npy file without objects") from error
+        raise ValueError("an npy file without Python objects") from error
     match array:
         case np.ndarray():
             return array

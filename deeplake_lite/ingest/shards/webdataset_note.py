@@ -34,7 +34,7 @@ class TarNote:
     """The metadata of the lake."""
 
     @classmethod
-    def beside(cls, files: Sequence[str]) -> TarNote:
+    def next_to(cls, files: Sequence[str]) -> TarNote:
         """Read the note in the folder of tar files; return an empty one if this fails."""
         folders = {Path(file).parent for file in files}
         if len(folders) != 1 or any(scheme_of(file) is not None for file in files):

@@ -41,7 +41,7 @@ from deeplake_lite.htypes.tensors import array_of, object_in
 from deeplake_lite.htypes.times import spans_of
 from deeplake_lite.ingest.bad_values import read_column
 from deeplake_lite.ingest.options import takes_options, types_of
-from deeplake_lite.ingest.source import BadValue, Block, Places, Skipped
+from deeplake_lite.ingest.source import BadValue, Block, RowNames, Skipped
 from deeplake_lite.ingest.tables.columns import ArrowColumn
 from deeplake_lite.ingest.writer import ingest
 
@@ -106,7 +106,7 @@ def from_arrays(
 
 @dataclass(frozen=True)
 class LakeColumn:
-    """A column of a lake, used like an array; it is read in parts, without decoding its files."""
+    """A column of a lake that is used like an array, and read in parts without decoding files."""
 
     column: Column
     """The column."""
@@ -157,7 +157,7 @@ class MemorySource:
         """Return the source for columns of the same length. Raises InvalidValueError."""
         if not isinstance(arrays, Mapping):
             raise InvalidValueError(
-                "arrays must be a dict of arrays and lists by column, but it is "
+                "arrays must be a dict of arrays and lists by column, but its type is "
                 f"{type(arrays).__name__}. Pass a DataFrame to dl.from_dataframe."
             )
         types = types_of(schema)
@@ -170,9 +170,10 @@ class MemorySource:
         }
         lengths = {name: len(value) for name, value in values.items()}
         if len(set(lengths.values())) > 1:
-            listed = ", ".join(f"{name!r} {n}" for name, n in lengths.items())
+            listed = ", ".join(f"{name!r}: {n:,}" for name, n in lengths.items())
             raise InvalidValueError(
-                f"Columns must have the same length, but they have {listed}. Truncate or pad them."
+                f"Columns must have the same length, but their lengths are {listed}. Truncate or "
+                "pad them."
             )
         return cls(values, key, types, title)
 
@@ -187,7 +188,7 @@ class MemorySource:
         return {name: self._htype(name, value) for name, value in self.values.items()}
 
     @staticmethod
-    def _noted_htype(name: str, values: ArrowColumn | LakeColumn, *, classes: bool) -> Htype:
+    def _htype_of_column(name: str, values: ArrowColumn | LakeColumn, *, classes: bool) -> Htype:
         """Return the type of a column. Raises SchemaError if it has none."""
         try:
             return values.htype(classes=classes)
@@ -205,7 +206,7 @@ class MemorySource:
         if isinstance(values, Exported):
             return values.of
         if hasattr(values, "htype"):  # an ArrowColumn or LakeColumn
-            inferred = self._noted_htype(name, values, classes=declared is not None)
+            inferred = self._htype_of_column(name, values, classes=declared is not None)
             if declared is None or inferred.classes is not None:
                 return inferred
             return replace(ClassLabel(), nullable=inferred.nullable)
@@ -234,14 +235,14 @@ class MemorySource:
 
     def block(self, start: int, stop: int) -> Block:
         """Return the given rows."""
-        places, errors = Places(self.title, start, stop - start), dict[int, BadValue]()
+        row_names, errors = RowNames(self.title, start, stop - start), dict[int, BadValue]()
         columns = dict[str, Any]()
         for name, values in self.values.items():
             htype = self.columns[name]
             read = partial(_part, values, htype, start)
-            columns[name], bad = read_column(name, places, read, htype.blank)
+            columns[name], bad = read_column(name, row_names, read, htype.blank)
             errors = bad | errors
-        return Block(columns, places, errors=errors)
+        return Block(columns, row_names, errors=errors)
 
 
 def _part(values: Any, htype: Htype, at: int, first: int, last: int) -> Any:
@@ -260,7 +261,7 @@ def infer_htype(values: Any) -> Htype:
     Raises
     ------
     SchemaError
-        If they have no type in common.
+        If the values have no common type.
 
     Examples
     --------
@@ -307,7 +308,10 @@ def htype_of_array(dtype: np.dtype[Any], shape: tuple[int | None, ...]) -> Htype
 
 _KINDS: tuple[tuple[tuple[type, ...], Htype], ...] = (
     ((bool, np.bool_), Scalar("bool")),
-    ((timedelta, time, np.timedelta64), Scalar("timedelta64[us]")),  # it is also an np.integer
+    (
+        (timedelta, time, np.timedelta64),
+        Scalar("timedelta64[us]"),
+    ),  # timedelta64 is also np.integer
     ((int, np.integer), Scalar("int64")),
     ((int, float, np.integer, np.floating), Scalar("float64")),
     ((int, float, complex, np.number), Scalar("complex128")),
@@ -386,7 +390,7 @@ def _is_rounded(number: np.longdouble | np.clongdouble) -> bool:
 
 
 _EXACT = 2**53
-"""float64 can hold all integers up to this limit."""
+"""Limit up to which float64 can represent all integers."""
 
 _LONGEST = 63
 """Number of fraction bits of a longdouble, on machines where it is longer than a float64."""
@@ -398,7 +402,7 @@ _GENERAL = (
 """General types to try if the values have no common type."""
 
 _TRIED = 1_000
-"""Number of rows for which they are tried."""
+"""Number of rows for which these types are tried."""
 
 
 def _advice(name: str, values: Any) -> str:
@@ -411,7 +415,7 @@ def _advice(name: str, values: Any) -> str:
         for htype in (replace(general, nullable=nullable) for general in _GENERAL):
             if _takes(htype, values):
                 return f"Declare a type: schema={{{name!r}: {to_code(htype)}}}."
-    return "No type can store them. Convert them to numbers, strings, lists or dicts."
+    return "Convert the values to numbers, strings, lists or dicts."
 
 
 def _takes(htype: Htype, values: Any) -> bool:
@@ -455,12 +459,14 @@ def _common_dtype(arrays: list[np.ndarray[Any, Any]]) -> np.dtype[Any]:
     """
     dtypes = {array.dtype for array in arrays}
     if len(dtypes) > 1 and not any({d.kind for d in dtypes} <= {*kinds} for kinds in _TOGETHER):
-        raise SchemaError(f"no column type can store arrays of {_listed(dtypes)} together.")
+        raise SchemaError(
+            f"no column type can store arrays of {_names_of_dtypes(dtypes)} together."
+        )
     try:
         common = np.result_type(*dtypes)
     except TypeError as error:  # months and days have no common unit
         raise SchemaError(
-            f"no column type can store arrays of {_listed(dtypes)} together."
+            f"no column type can store arrays of {_names_of_dtypes(dtypes)} together."
         ) from error
     if common.kind == "f" and all(dtype.kind in "ui" for dtype in dtypes):
         return _common_integer(arrays)
@@ -484,7 +490,7 @@ def _common_integer(arrays: list[np.ndarray[Any, Any]]) -> np.dtype[Any]:
     return np.dtype(np.int64)
 
 
-def _listed(dtypes: set[np.dtype[Any]]) -> str:
+def _names_of_dtypes(dtypes: set[np.dtype[Any]]) -> str:
     return ", ".join(sorted(dtype.name for dtype in dtypes))
 
 

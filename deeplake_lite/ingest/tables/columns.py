@@ -67,8 +67,8 @@ class ArrowColumn:
     def htype(self, *, classes: bool = False) -> Htype:
         """Return the column's type; with `classes`, strings become a ClassLabel."""
         kind, nullable = self.array.type, bool(self.array.null_count)
-        if not classes and (noted := exported_htype(self.field)) is not None:
-            return noted
+        if not classes and (recorded := exported_htype(self.field)) is not None:
+            return recorded
         if kinds.is_dictionary(kind) and is_text(kind.value_type):
             texts = texts_in(self.array.dictionary)
             names = [text for text in texts if text is not None]

@@ -113,7 +113,7 @@ def from_csv(
     ignored.
 
     Empty lines are ignored, except in a file with a single column. There, an empty line is an empty
-    value, also at the end of the file.
+    value, even at the end of the file.
 
     ``schema={"species": "class_label"}`` turns the strings of a column into classes; integers
     become class numbers without names. If the column exists in the lake, values are class names,
@@ -173,8 +173,9 @@ class CsvSource(TabularSource):
             return super()._values(pa.record_batch({name: texts.cast(kind)}), name)
         if exact:
             raise InvalidValueError(
-                f"the first rows of {self.title} have {kind}, but a later row has "
-                f"{brief(texts[wrong[0]].as_py())}. Declare its type: schema={{{name!r}: 'text'}}.",
+                f"values must fit {kind}, the type of the first rows of {self.title}, but a later "
+                f"value is {brief(texts[wrong[0]].as_py())}. Declare the column's type: "
+                f"schema={{{name!r}: 'text'}}.",
                 column=name,
             )
         fits = pa.array(~np.isin(np.arange(len(texts)), wrong))
@@ -197,7 +198,8 @@ def csv_source(
 ) -> CsvSource:
     """Return the source for a CSV file.
 
-    In the columns `named`, numbers are names of classes. Raises NotFoundError, InvalidValueError.
+    `named` are the columns in which numbers are names of classes.
+    Raises NotFoundError, InvalidValueError.
     """
     files = find_files(path, ".csv")
     if len(files) != 1:

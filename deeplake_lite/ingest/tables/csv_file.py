@@ -18,6 +18,7 @@ import pyarrow.types as kinds
 
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.htypes.words import counted
 from deeplake_lite.ingest.source import Skipped
 from deeplake_lite.ingest.tables.quotes import check_quotes
 from deeplake_lite.ingest.tables.tabular import reading, select_columns
@@ -26,13 +27,13 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 AT_ONCE = 256 * 2**20
-"""Files of at most this size are read at once, so their types are inferred from all rows."""
+"""Maximum size in bytes of files that are read at once, so that types fit all rows."""
 
 BLOCK_BYTES = 16 * 2**20
-"""Size of a block of a larger file."""
+"""Size of a block of a larger file in bytes."""
 
 MOST_LISTED = 5
-"""Maximum number of names of columns that a message lists."""
+"""Maximum number of column names that a message lists."""
 
 DELIMITERS = (",", ";", "\t", "|")
 """Usual delimiters of CSV files."""
@@ -182,9 +183,12 @@ class CsvFile:
         }
 
     def _skip_record(self, row: arrow_csv.InvalidRow) -> str:
-        """List a record with too few or too many values, and tell Arrow to skip it."""
-        names, values = row.expected_columns, row.actual_columns
-        reason = f"must have a value for each of {names} columns, but it has {values}"
+        """Record that a row has too few or too many values, and tell Arrow to skip it."""
+        columns, values = row.expected_columns, row.actual_columns
+        reason = (
+            f"a record must have {counted(columns, 'value')}, one for each column, but this one "
+            f"has {values}"
+        )
         place = f"{self.title}, record {row.number} (the header is record 1)"
         self.left_out[row.number] = Skipped(place, reason)
         return "skip"
@@ -391,8 +395,8 @@ def check_encoding(path: str) -> None:
     name = next((name for mark, name in _MARKS.items() if start.startswith(mark)), None)
     if name:
         raise InvalidValueError(
-            f"A CSV file must be UTF-8, but {path!r} begins with the mark of {name.upper()}. "
-            f"Convert the file: iconv -f {name} -t utf-8."
+            f"A CSV file must be UTF-8, but {path!r} begins with the byte order mark of "
+            f"{name.upper()}. Convert the file: iconv -f {name} -t utf-8."
         )
 
 
@@ -439,6 +443,6 @@ def _check_names(names: list[str]) -> None:
     others = f"{named}" if len(named) <= MOST_LISTED else f"[{named[0]!r}, …]"
     raise InvalidValueError(
         "The first line of a CSV file must have the names of its columns, but column "
-        f"{position} has no name. Name it, or select the others: columns={others}. To write a CSV "
-        "without pandas' index, use df.to_csv(path, index=False)."
+        f"{position} has no name. Add a name, or select the other columns: columns={others}. To "
+        "write a CSV without pandas' index, use df.to_csv(path, index=False)."
     )

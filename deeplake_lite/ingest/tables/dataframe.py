@@ -67,7 +67,7 @@ def dataframe_source(df: Any, key: str | None, schema: Types) -> MemorySource:
     """Return the source for a DataFrame. Raises InvalidValueError for other objects."""
     if is_wrong_table(df):
         raise InvalidValueError(
-            f"df must be {_TABLES}, but it is a {type(df).__name__}. {table_hint(df)}"
+            f"df must be {_TABLES}, but its type is {type(df).__name__}. {table_hint(df)}"
         )
     if hasattr(df, "iloc"):
         columns = _from_pandas(_with_index(df) if is_kept(df.index) else df)
@@ -82,7 +82,7 @@ def dataframe_source(df: Any, key: str | None, schema: Types) -> MemorySource:
         }
     else:
         raise InvalidValueError(
-            f"df must be {_TABLES}, but it is a {type(df).__name__}. Pass a dict of arrays to "
+            f"df must be {_TABLES}, but its type is {type(df).__name__}. Pass a dict of arrays to "
             "dl.from_arrays."
         )
     return MemorySource.of(columns, key, schema, "DataFrame")
@@ -99,9 +99,9 @@ def _with_index(frame: pd.DataFrame) -> pd.DataFrame:
         names = default_names(len(levels), columns)
     for name in names:
         if name in columns or names.count(name) > 1:
-            other = "a column and the index" if name in columns else "two levels of the index"
+            both = "a column and the index" if name in columns else "two levels of the index"
             raise InvalidValueError(
-                f"Column names must be unique, but {name!r} is {other}. Drop the index "
+                f"Column names must be unique, but {both} are named {name!r}. Drop the index "
                 "with df.reset_index(drop=True), or rename it."
             )
     return frame.reset_index(names=names)

@@ -1,4 +1,4 @@
-"""Deciding whether a pandas index becomes columns, and their names.
+"""Deciding whether a pandas index becomes columns, and naming the columns.
 
 An unnamed index of integers is left out, because it only numbers the rows, perhaps with gaps after
 filtering. Any other index is data, and becomes the same columns as with ``df.reset_index()``.

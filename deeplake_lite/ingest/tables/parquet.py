@@ -33,7 +33,7 @@ from deeplake_lite.ingest.tables.tabular import (
     BATCH_BYTES,
     BATCH_ROWS,
     TabularSource,
-    located,
+    locate_errors,
     reading,
     select_columns,
 )
@@ -89,11 +89,11 @@ def from_parquet(
 
     Notes
     -----
-    A column that only some files have is null in the others, and types are widened: int32 and int64
-    become int64. Names of folders such as ``year=2020`` become columns.
+    A column that only some files have is null in rows of other files, and types are widened: int32
+    and int64 become int64. Names of folders such as ``year=2020`` become columns.
 
     `ingest.tables.columns` lists the column types for Arrow's types. Structs, time zones, decimals
-    and times of day are simplified; their original types are kept in ``ds.metadata["arrow"]``, so
+    and times of day are simplified; their original types are stored in ``ds.metadata["arrow"]``, so
     that `View.to_parquet` restores them. Files written by Hugging Face keep the classes, images and
     shapes that their metadata describes; see `from_huggingface`. Without this metadata, images,
     which are structs of bytes and path, become bytes unless you declare them:
@@ -142,7 +142,7 @@ def parquet_source(
         features=table.columns,
         metadata=lake_metadata(table, metadata),
         base=folder_of(files),
-        reach="inside",
+        allowed_paths="inside",
     )
 
 
@@ -169,8 +169,8 @@ def parquet_table(
     Raises
     ------
     InvalidValueError
-        If a file cannot be read, or the types of a column do not fit; `path` is the name of the
-        files in messages. See `open_files` for `root` and `declared`.
+        If a file cannot be read, or the types of a column do not fit together; `path` is the name
+        of the files in messages. See `open_files` for `root` and `declared`.
     """
     with reading(path):
         dataset = open_files(files, root, declared)
@@ -201,11 +201,11 @@ def _read(
     rows = FILE_ROWS if ahead else BATCH_ROWS
     with reading(path):
         batches = dataset.to_batches(columns=columns, batch_size=rows, **ahead)
-        for batch in located(path, _joined(batches) if ahead else batches):
+        for batch in locate_errors(path, _join_batches(batches) if ahead else batches):
             yield batch.rename_columns(names) if names != columns else batch
 
 
-def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _join_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Join small batches into larger ones, which take less time per row."""
     parts, nbytes = list[pa.RecordBatch](), 0
     for batch in batches:
@@ -246,7 +246,7 @@ def _has_null_items(footers: Sequence[pq.FileMetaData], read: Read, leaf: Leaf) 
 
 
 def _has_values(footer: pq.FileMetaData, path: tuple[str, ...]) -> bool:
-    """Return whether a column has any values; True if the statistics do not tell."""
+    """Return whether a column has any values; True if the statistics do not show this."""
     chunks = _column_chunks(footer, path)
     return chunks is None or any(
         _null_count_of(chunk) != chunk.num_values or chunk.statistics.has_min_max

@@ -40,12 +40,12 @@ def open_files(
     root : str, optional
         The folder below which folders such as ``year=2020`` add columns.
     declared : mapping
-        Types that the user declares; columns whose types do not fit are converted to them.
+        Types that the user declares; columns whose types do not fit together are converted to them.
 
     Raises
     ------
     InvalidValueError
-        If the types of a column do not fit; the error names the file and the column.
+        If the types of a column do not fit together; the error names the file and the column.
     """
     first = arrow_dataset.dataset(files, format="parquet")
     schemas = {f.path: f.physical_schema for f in first.get_fragments()}
@@ -53,7 +53,7 @@ def open_files(
     if any(own.metadata != schema.metadata for own in schemas.values()):
         _check_features(schemas)
     if any(not own.equals(schema) for own in schemas.values()):
-        schema = _unified(schemas, declared).with_metadata(schema.metadata)
+        schema = _unify(schemas, declared).with_metadata(schema.metadata)
         _check_exact(schemas, schema)
     keys = [] if root is None else _keys(root, files, schema.names)
     if not keys:
@@ -69,7 +69,7 @@ def open_files(
     )
 
 
-def _unified(schemas: Mapping[str, pa.Schema], declared: Mapping[str, Any]) -> pa.Schema:
+def _unify(schemas: Mapping[str, pa.Schema], declared: Mapping[str, Any]) -> pa.Schema:
     """Return a schema with the columns of all files' schemas. Raises InvalidValueError."""
     columns: dict[str, pa.Field] = {}
     for at, (file, schema) in enumerate(schemas.items()):
@@ -78,17 +78,17 @@ def _unified(schemas: Mapping[str, pa.Schema], declared: Mapping[str, Any]) -> p
             if known is None:
                 columns[f.name] = f.with_nullable(f.nullable or at > 0)
             elif not known.equals(f):
-                columns[f.name] = _joined(known, f, file, declared)
+                columns[f.name] = _join_fields(known, f, file, declared)
         for name in columns.keys() - {*schema.names}:
             columns[name] = columns[name].with_nullable(True)
     return pa.schema(list(columns.values()))
 
 
-def _joined(a: pa.Field, b: pa.Field, file: str, declared: Mapping[str, Any]) -> pa.Field:
+def _join_fields(a: pa.Field, b: pa.Field, file: str, declared: Mapping[str, Any]) -> pa.Field:
     """Return a field that can hold the values of both. Raises InvalidValueError."""
     nullable = a.nullable or b.nullable
     if kinds.is_dictionary(a.type) != kinds.is_dictionary(b.type):
-        a, b = (f.with_type(_decoded(f.type)) for f in (a, b))
+        a, b = (f.with_type(_without_dictionary(f.type)) for f in (a, b))
     kind = _declared_kind(declared.get(a.name))
     if a.type != b.type and kind == pa.string():
         return a.with_type(kind).with_nullable(nullable)
@@ -97,22 +97,22 @@ def _joined(a: pa.Field, b: pa.Field, file: str, declared: Mapping[str, Any]) ->
         joined = pa.unify_schemas(pair, promote_options="permissive").field(0)
     except (pa.ArrowTypeError, pa.ArrowInvalid):
         if kind is None:
-            raise _mixed(a, b, file) from None
+            raise _mixed_types_error(a, b, file) from None
         return a.with_type(kind).with_nullable(nullable)
     if kinds.is_binary(joined.type) and not (kinds.is_binary(a.type) and kinds.is_binary(b.type)):
-        raise _mixed(a, b, file)
+        raise _mixed_types_error(a, b, file)
     return joined
 
 
-def _mixed(a: pa.Field, b: pa.Field, file: str) -> InvalidValueError:
+def _mixed_types_error(a: pa.Field, b: pa.Field, file: str) -> InvalidValueError:
     return InvalidValueError(
         f"A column must have compatible types in all files, but column {a.name!r} of {file!r} is "
         f"{b.type}, and in earlier files it is {a.type}. Declare a type that can hold all values: "
-        f"schema={{{a.name!r}: dl.Text()}}. Or leave it out: columns=[…]."
+        f"schema={{{a.name!r}: dl.Text()}}. Or leave the column out: columns=[…]."
     )
 
 
-def _decoded(kind: pa.DataType) -> pa.DataType:
+def _without_dictionary(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if kinds.is_dictionary(kind) else kind
 
 
@@ -162,7 +162,8 @@ def _check_exact(schemas: Mapping[str, pa.Schema], schema: pa.Schema) -> None:
                         "A column must have compatible types in all files, but column "
                         f"{name!r} of {file!r} has integers that the common type "
                         f"{schema.field(name).type} cannot hold. Declare a type that can hold all "
-                        f"values: schema={{{name!r}: dl.Text()}}. Or leave it out: columns=[…]."
+                        f"values: schema={{{name!r}: dl.Text()}}. Or leave the column out: "
+                        "columns=[…]."
                     )
 
 

@@ -19,7 +19,7 @@ def check_quotes(path: str, delimiter: str) -> None:
     Raises
     ------
     InvalidValueError
-        The message has the line in which the quote is opened.
+        If a quote is not closed. The message names the line in which it is opened.
     """
     if not Path(path).stat().st_size:
         return
@@ -31,8 +31,8 @@ def check_quotes(path: str, delimiter: str) -> None:
         line = 0 if at is None else data[:at].count(b"\n") + 1
     if at is not None:
         raise InvalidValueError(
-            f"{path!r} cannot be read, because a quote that is opened in line {line} is not "
-            'closed. Close it. If it is part of a value, double it: "".'
+            f"Quotes in a CSV file must be closed, but the quote opened in line {line} of {path!r} "
+            'is not. Close it or, if it is part of a value, double it: "".'
         )
 
 

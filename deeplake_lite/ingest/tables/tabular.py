@@ -1,7 +1,7 @@
 """The source for Arrow record batches, shared by Parquet and CSV files.
 
 The batches can be read several times: first to collect the names of classes, and then to ingest the
-rows. So the rows need not be held in memory.
+rows. This way, the rows need not be held in memory.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from deeplake_lite.dataset.write.tables import as_exported, exported_htype, unna
 from deeplake_lite.errors import InvalidValueError, NotFoundError, OptionError
 from deeplake_lite.htypes import ClassLabel, Htype, resolve
 from deeplake_lite.ingest.bad_values import read_column
-from deeplake_lite.ingest.source import BadValue, Block, Places, Skipped
+from deeplake_lite.ingest.source import BadValue, Block, RowNames, Skipped
 from deeplake_lite.ingest.tables.columns import (
     check_unrounded,
     class_label,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from deeplake_lite.ingest.huggingface.features import FeatureColumn
-    from deeplake_lite.ingest.named_files import Reach
+    from deeplake_lite.ingest.named_files import AllowedPaths
 
 BATCH_ROWS = 8_192
 BATCH_BYTES = 32 * 2**20
@@ -81,9 +81,9 @@ class TabularSource:
     base: str | None = None
     """Folder of the table, to which paths of files are relative."""
 
-    reach: Reach | None = None
-    """Which files values may name; None for any. A column of strings whose type the user declares
-    may name any file."""
+    allowed_paths: AllowedPaths | None = None
+    """The files whose paths values may contain; None for any. A column of strings whose type the
+    user declares may contain any path."""
 
     @cached_property
     def columns(self) -> dict[str, Htype]:
@@ -111,27 +111,27 @@ class TabularSource:
     def blocks_in(self, batch: pa.RecordBatch, row: int) -> Iterator[Block]:
         """Yield the rows of a batch; `row` is the number of its first row."""
         for part in split(batch):
-            places = Places(self.title, row, part.num_rows)
-            values, errors = self._all_values(part, self.arrow.names, places)
-            yield Block(values, places, self.base, errors, self._reach)
+            row_names = RowNames(self.title, row, part.num_rows)
+            values, errors = self._all_values(part, self.arrow.names, row_names)
+            yield Block(values, row_names, self.base, errors, self._allowed_paths)
             row += part.num_rows
 
     @cached_property
-    def _reach(self) -> dict[str, Reach]:
-        """Which files each column may name."""
-        if self.reach is None:
+    def _allowed_paths(self) -> dict[str, AllowedPaths]:
+        """The files whose paths each column may contain."""
+        if self.allowed_paths is None:
             return {}
         trusted = {f.name for f in self.arrow if f.name in self.schema and holds_strings(f.type)}
-        return {name: self.reach for name in self.arrow.names if name not in trusted}
+        return {name: self.allowed_paths for name in self.arrow.names if name not in trusted}
 
     def _all_values(
-        self, batch: pa.RecordBatch, names: Iterable[str], places: Places
+        self, batch: pa.RecordBatch, names: Iterable[str], row_names: RowNames
     ) -> tuple[dict[str, Any], dict[int, BadValue]]:
-        """Return the values of all columns, and those that cannot be read by row."""
+        """Return the values of all columns, and the bad values by row."""
         values, errors = dict[str, Any](), dict[int, BadValue]()
         for name in names:
             read, blank = partial(self._some_values, batch, name), self.columns[name].blank
-            values[name], bad = read_column(name, places, read, blank)
+            values[name], bad = read_column(name, row_names, read, blank)
             errors = bad | errors
         return values, errors
 
@@ -216,7 +216,8 @@ def select_columns(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schem
             )
         if names.count(name) > 1:
             raise OptionError(
-                f"columns= must name each column once, but it names {name!r} twice. Remove one."
+                f"columns= must name each column only once, but it names {name!r} twice. Remove "
+                "the duplicate."
             )
     return pa.schema([schema.field(name) for name in names])
 
@@ -243,8 +244,8 @@ def reading(path: str, hint: str = "Check the file.") -> Iterator[None]:
         raise InvalidValueError(f"{path!r} cannot be read: {reason.rstrip('.')}. {hint}") from error
 
 
-def located(path: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield batches; an error names the file, and the row from which on it cannot be read."""
+def locate_errors(path: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield batches; an error names the file, and the first row that cannot be read."""
     iterator, row = iter(batches), 0
     while True:
         with reading(f"{path}, from row {row:,} on" if row else path):

@@ -37,7 +37,7 @@ def parse(text: str) -> Labels:
     Raises
     ------
     ValueError
-        If a line does not consist of numbers; the message has the number of the line.
+        If a line does not consist of numbers; the message names the line.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def parse(text: str) -> Labels:
             first, *rest = map(float, words)
         except ValueError:
             raise ValueError(
-                f"line {number} must be numbers, but it is {brief(line, 60)}"
+                f"line {number} must consist of numbers, but it is {brief(line, 60)}"
             ) from None
         if not first.is_integer() or not 0 <= first < 2**31:
             raise ValueError(

@@ -1,7 +1,7 @@
 """Finding the images, splits and class names of a YOLO dataset in its data.yaml or its folders.
 
 The rules are those of Ultralytics: a label file has the path of its image, except that the last
-folder ``images`` is replaced by ``labels`` and the suffix is ``.txt``.
+folder ``images`` is replaced with ``labels`` and the suffix is ``.txt``.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ class Layout:
         """Read a data.yaml, or the folder of a dataset. Raises NotFoundError, InvalidValueError."""
         if not path.exists():
             raise NotFoundError(
-                f"There is no {str(path)!r} (working directory: {Path.cwd()}). Check the path."
+                f"There is no file or folder {str(path)!r} (working directory: {Path.cwd()}). "
+                "Check the path."
             )
         if path.is_file():
             return cls._of_yaml(path)
@@ -92,8 +93,8 @@ class Layout:
             places = config.get(split)
             if places:
                 places = places if isinstance(places, list) else [places]
-                found = (_images_at(str(place), base, here, path) for place in places)
-                images[split] = tuple(image for part in found for image in part)
+                parts = (_images_at(str(place), base, here, path) for place in places)
+                images[split] = tuple(image for part in parts for image in part)
         if not images:
             raise InvalidValueError(
                 f"{path.name} must name the images of 'train', 'val' or 'test', but it has the "
@@ -127,7 +128,7 @@ class Layout:
         except ValueError:
             return image.as_posix()
 
-    def labels_alone(self) -> list[Skipped]:
+    def orphaned_labels(self) -> list[Skipped]:
         """Return the label files that belong to no image."""
         folders = dict.fromkeys(image.parent for own in self.images.values() for image in own)
         alone = list[Path]()
@@ -137,7 +138,7 @@ class Layout:
                 continue
             stems = {file.stem for file in folder.iterdir() if file.suffix.lower() in SUFFIXES}
             texts = [f for f in sorted(labels.glob("*.txt")) if f.name not in NAMES]
-            is_own = labels != folder  # a folder of its own, which only has labels
+            is_own = labels != folder  # a separate folder, which only has labels
             alone += [f for f in texts if f.stem not in stems and (is_own or _is_label(f))]
         return [Skipped(self.key(file), "there is no image with this name") for file in alone]
 
@@ -206,7 +207,7 @@ class Layout:
 
 
 def _folders(root: Path, images: Mapping[str, Sequence[Path]]) -> list[Path]:
-    """Return the folders that may contain class names: the root, and those of images and labels."""
+    """Return the folders that may have class names: the root, and those of images and labels."""
     own = dict.fromkeys(image.parent for paths in images.values() for image in paths)
     labels = dict.fromkeys(label_path(folder / "x").parent for folder in own)
     return [*dict.fromkeys([root, root / "labels", *own, *labels])]
@@ -215,21 +216,21 @@ def _folders(root: Path, images: Mapping[str, Sequence[Path]]) -> list[Path]:
 def _names_in(folders: Sequence[Path]) -> list[str]:
     """Return the class names in the files of folders. Raises InvalidValueError if they differ."""
     files = [path for folder in folders for name in NAMES if (path := folder / name).is_file()]
-    found = {path: _read_names(path) for path in files}
+    names_by_file = {path: _read_names(path) for path in files}
     for path in files[1:]:
-        if found[path] != found[files[0]]:
+        if names_by_file[path] != names_by_file[files[0]]:
             raise InvalidValueError(
                 f"Files of class names must agree, but {str(files[0])!r} and {str(path)!r} differ. "
-                "Ingest their folders one by one, or write a data.yaml."
+                "Ingest each folder separately, or write a data.yaml."
             )
-    return found[files[0]] if files else []
+    return names_by_file[files[0]] if files else []
 
 
 def _read_names(path: Path) -> list[str]:
     """Return the lines of a file of class names. Raises InvalidValueError."""
     if path.stat().st_size > MOST_NAMES:
         raise InvalidValueError(
-            f"A file of class names may have at most {MOST_NAMES:,} bytes, but {str(path)!r} has "
+            f"A file of class names may be at most {MOST_NAMES:,} bytes, but {str(path)!r} has "
             f"{path.stat().st_size:,}. Check the file."
         )
     try:
@@ -313,7 +314,7 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     """Return the content of a YAML file. Raises InvalidValueError."""
     if path.stat().st_size > MOST_YAML:
         raise InvalidValueError(
-            f"A data.yaml may have at most {MOST_YAML:,} bytes, but {str(path)!r} has "
+            f"A data.yaml may be at most {MOST_YAML:,} bytes, but {str(path)!r} has "
             f"{path.stat().st_size:,}. Pass the data.yaml of the dataset."
         )
     try:
@@ -322,7 +323,9 @@ def _read_yaml(path: Path) -> dict[str, Any]:
         content = yaml.load(text, Loader=yaml.CSafeLoader)
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InvalidValueError(f"{str(path)!r} is not YAML: {reason}. Correct the file.") from None
+        raise InvalidValueError(
+            f"{str(path)!r} must be YAML, but it cannot be read: {reason}. Correct the file."
+        ) from None
     if not isinstance(content, dict):
         raise InvalidValueError(
             f"A data.yaml must have keys such as train and names, but {str(path)!r} has "
@@ -370,17 +373,18 @@ def _images_at(place: str, base: Path, here: Path, config: Path) -> Sequence[Pat
     bare = place.removeprefix("../")
     for path in (base / place, here / place, here / bare, base / bare):
         if os.path.isfile(path):
-            return [*_listed(path)]
+            return [*_read_list(path)]
         if os.path.isdir(path):
             root = path.resolve() if ".." in path.parts else path
             return [root / f.path for f in scan(root).images]
+    where = " or ".join(dict.fromkeys((repr(str(base)), repr(str(here)))))
     raise NotFoundError(
-        f"There is no folder {place!r}, which {config.name} lists, in {str(base)!r} or "
-        f"{str(here)!r}. Correct the file, or move the images."
+        f"All paths in {config.name} must exist, but there is no {place!r} in {where}. Correct "
+        "the file, or move the images."
     )
 
 
-def _listed(path: Path) -> Iterator[Path]:
+def _read_list(path: Path) -> Iterator[Path]:
     """Yield the images listed in a text file, whose paths are relative to its folder."""
     for line in path.read_text("utf-8", errors="surrogateescape").splitlines():
         name = line.strip()

@@ -71,9 +71,9 @@ def from_yolo(
     task : {"detect", "segment", "pose", "obb", "classify"}, optional
         The meaning of the numbers after the class. By default, it is inferred: "pose" if the
         data.yaml has ``kpt_shape``; "obb" if all lines have 8 numbers; "segment" if any line has
-        more than 5; "classify" for class folders without label files; otherwise "detect". A fifth
-        number is then the score of a box, as in predictions saved by Ultralytics (NaN if there is
-        none).
+        more than 5; "classify" for class folders without label files; otherwise "detect". With
+        "detect", a fifth number is the score of the box, as in predictions saved by Ultralytics
+        (NaN if there is none).
     **options
         See `Options`.
 
@@ -130,10 +130,10 @@ def yolo_source(path: str | os.PathLike[str], task: Task | None = None) -> YoloS
         if not has_labels and layout.config:
             first = next(image for part in parts for image in part.images)
             raise InvalidValueError(
-                f"There are no label files; the one for {first.name!r} would be "
-                f"{str(label_path(first))!r}. Correct the folders, or choose a task: "
-                'task="detect" ingests images without objects, task="classify" ingests class '
-                "folders."
+                "A YOLO dataset must have label files, but none was found; the one for "
+                f"{first.name!r} would be {str(label_path(first))!r}. Correct the folders, or "
+                'choose a task: task="detect" ingests images without objects, and task="classify" '
+                "ingests class folders."
             )
         task = yolo_labels.task_of(samples, layout.points) if has_labels else "classify"
     return YoloSource(layout, tuple(parts), task)
@@ -172,7 +172,7 @@ def read_labels(image: Path) -> str:
     except FileNotFoundError:
         return ""
     except (OSError, ValueError) as error:
-        raise ValueError(f"must be text, but it cannot be read ({error})") from None
+        raise ValueError(f"the file must be text, but it cannot be read ({error})") from None
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ class YoloSource:
     @cached_property
     def left_out(self) -> Collection[Skipped]:
         """Images that are also in an earlier split, and label files without an image."""
-        return [*self.layout.repeated, *self.layout.labels_alone()]
+        return [*self.layout.repeated, *self.layout.orphaned_labels()]
 
     @cached_property
     def _has_scores(self) -> bool:
@@ -259,8 +259,8 @@ class YoloSource:
     def _points(self) -> tuple[int, int]:
         if self.layout.points is None:
             raise InvalidValueError(
-                'task="pose" needs kpt_shape: [number of keypoints, 2 or 3] in the data.yaml, but '
-                "there is none. Add it."
+                'task="pose" requires kpt_shape in the data.yaml, but it has none. Add it: '
+                "kpt_shape: [number of keypoints, 2 or 3]."
             )
         return self.layout.points
 
@@ -298,8 +298,8 @@ class YoloSource:
         for number in labels.classes:
             if number >= len(self._names):
                 raise ValueError(
-                    f"a class must be below {len(self._names)}, the number of names in the "
-                    f"data.yaml, but it is {number}"
+                    f"a class number must be less than {len(self._names)}, the number of names in "
+                    f"the data.yaml, but it is {number}"
                 )
         needs_size = self.task != "detect" and labels.values
         return self._row_of(labels, _size(image) if needs_size else _NO_SIZE)

@@ -139,7 +139,7 @@ def test_missing_files_are_reported(tmp_path, ingest):
         ingest(path)
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as file:
         file.writestr("x.txt", "")
-    with pytest.raises(InvalidValueError, match=r"must have one annotations\.xml"):
+    with pytest.raises(InvalidValueError, match=r"must contain exactly one annotations\.xml"):
         ingest(tmp_path / "a.zip")
 
 

@@ -139,7 +139,7 @@ def test_field_is_chosen_if_several_have_objects(tmp_path, ingest):
          "a label must be one of"),
         ({"ground_truth": {"_cls": "Detections", "detections": [
             {"_cls": "Detection", "bounding_box": [0, 0, 1]}]}}, "must have 4 numbers"),
-        ({"seg": {"_cls": "Segmentation", "mask_path": "../../x.png"}}, "inside the folder"),
+        ({"seg": {"_cls": "Segmentation", "mask_path": "../../x.png"}}, "the dataset's folder"),
         ({"seg": {"_cls": "Segmentation", "mask": {"$binary": {"base64": "eJw="}}}}, "must be"),
     ],
     ids=["no-path", "outside", "missing", "class", "box", "mask-outside", "mask"],

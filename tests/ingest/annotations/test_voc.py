@@ -105,7 +105,7 @@ def test_xml_files_of_labelimg_are_found(tmp_path, ingest, place):
     ds = ingest(tmp_path)
     assert ds["path"][:] == ["a.png", "b.png"]
     assert [len(boxes) for boxes in ds["boxes"][:]] == [1, 0]
-    assert [s.reason for s in ds.ingested.skipped] == ["there is no image with its name"]
+    assert [s.reason for s in ds.ingested.skipped] == ["there is no image for this annotation"]
 
 
 def test_folders_of_splits_are_splits(tmp_path, ingest):
@@ -138,7 +138,7 @@ def test_files_in_other_encodings_are_read(tmp_path, ingest, encoding):
         (voc_page("a", voc_object("cat", (1, 1, "nan", 2))), "must be a finite number"),
         (voc_page("a", voc_object("cat", (9, 1, 2, 2))), "must have xmax >= xmin"),
         ('<!DOCTYPE a [<!ENTITY x "y">]><annotation>&x;</annotation>', "must not declare entities"),
-        ("<annotation>" + "<a>" * 100 + "</a>" * 100 + "</annotation>", "nested 64 deep"),
+        ("<annotation>" + "<a>" * 100 + "</a>" * 100 + "</annotation>", "nested at most 64 deep"),
     ],
     ids=["cut", "html", "no-box", "no-name", "word", "nan", "swapped", "entity", "deep"],
 )

@@ -156,7 +156,7 @@ def test_options_reach_the_function(put, new_url):
     [
         ({}, "the folder is empty"),
         ({"a.xyz": "1", "b.xyz": "2"}, r"it has 2 \.xyz files.*from_arrays"),
-        ({"a.json": "{}", "b.csv": "x"}, r"closest.*dl\.from_coco for COCO"),
+        ({"a.json": "{}", "b.csv": "x"}, r"such as .*dl\.from_coco for COCO"),
         ({"a.tar": "", "b.parquet": ""}, r"dl\.from_huggingface.*dl\.from_webdataset"),
         ({"a.json": '{"images": 3'}, r"1 \.json file"),
         ({"a.json": "[" * 100_000}, r"1 \.json file"),
@@ -178,10 +178,12 @@ def test_unknown_file_says_how_it_begins(put):
 
 
 def test_what_is_not_there_and_what_is_a_lake_are_said(tmp_path):
-    with pytest.raises(NotFoundError, match=r"There is no 'nowhere'.*Check the path"):
+    with pytest.raises(
+        NotFoundError, match=r"There is no file or folder 'nowhere'.*Check the path"
+    ):
         recognise("nowhere")
     dl.create(str(tmp_path / "a.lake"), {"x": "int64"})
-    with pytest.raises(InvalidValueError, match=r"is already a lake\. Open it: dl\.open"):
+    with pytest.raises(InvalidValueError, match=r"is already a lake\. Open it with dl\.open"):
         recognise(tmp_path / "a.lake")
     with pytest.raises(OptionError, match="data must be a path"):
         recognise(3)

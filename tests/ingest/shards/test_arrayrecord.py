@@ -72,7 +72,7 @@ def test_declared_contents_decide_how_records_are_read(tmp_path, ingest):
     assert ds["record"][1].tolist() == [[0, 1], [2, 3]]
     with pytest.raises(OptionError, match="contents"):
         ingest(path, contents="text")
-    with pytest.raises(InvalidValueError, match="record 0 is not"):
+    with pytest.raises(InvalidValueError, match="record 0, is not"):
         ingest(write(path, [b"hello"]), contents="example")
     ds = ingest(write(path, [b'{"a": 1}', b"{"]), schema={"record": "json"}, on_error="skip")
     assert ds["record"][:] == [{"a": 1}]

@@ -175,7 +175,7 @@ def test_declared_types_convert_the_values_of_an_export(tmp_path):
         ({"l": np.array([1.5])}, "feature 'l' must have integers"),
         ({"l": np.array([0]), "t": [b"\xff"]}, "must be UTF-8"),
         ({"l": np.array([0]), "o/ragged_row_lengths_0": np.array([2**40]),
-          "o/ragged_flat_values": np.zeros(2, "f4")}, "must have valid lengths"),
+          "o/ragged_flat_values": np.zeros(2, "f4")}, "must have valid list lengths"),
         ({"l": np.array([0]), "o/ragged_row_lengths_0": np.array([2]),
           "o/ragged_flat_values": np.zeros(2, "f4")}, "must have 4 values, but it has 2"),
         ({"l": np.array([0]), "x": np.array([300])}, "out of range"),

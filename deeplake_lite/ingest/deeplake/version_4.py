@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.errors import InvalidValueError
-from deeplake_lite.ingest.deeplake.columns import own_metadata
+from deeplake_lite.htypes.words import counted
+from deeplake_lite.ingest.deeplake.columns import decode_metadata
 from deeplake_lite.ingest.deeplake.log import Change, Log, Merge
 from deeplake_lite.ingest.deeplake.snapshot import Snapshot
 from deeplake_lite.ingest.deeplake.versions import (
     State,
     Version,
     Versions,
-    sorted_versions,
-    uses_of,
+    count_uses,
+    sort_versions,
 )
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.deeplake.peer import Peer
 
 
-class VersionsOfFour(Versions):
+class Deeplake4Versions(Versions):
     """The versions of a Deep Lake 4 dataset.
 
     Parameters
@@ -52,15 +53,15 @@ class VersionsOfFour(Versions):
             "main",
         )  # fmt: skip
         self._changes: dict[str, tuple[str, Change]] = {}
-        self.found = sorted_versions(list(self._find()))
+        self.ordered = sort_versions(list(self._find()))
         self._states: dict[str, State] = {}
-        self._uses = uses_of(self.found)
+        self._uses = count_uses(self.ordered)
 
     def _find(self) -> Iterator[Version]:
         """Yield the versions of all branches that have not been deleted."""
         for branch, name in self._names.items():
             if branch not in self._log.changes:
-                raise _unknown(f"branch {name!r} is not in it")
+                raise _unknown(f"it does not contain branch {name!r}")
             base = self._start(branch)
             for change in self._changes_of(branch):
                 key = _key(branch, change.id)
@@ -79,7 +80,7 @@ class VersionsOfFour(Versions):
                 base = key
 
     def empty_branches(self) -> Iterator[tuple[str, str | None]]:
-        """Yield the branches without versions of their own, and the keys of their starts."""
+        """Yield the branches without versions of their own, and the keys where they start."""
         for branch, name in self._names.items():
             if not self._changes_of(branch):
                 yield name, self._start(branch)
@@ -99,7 +100,7 @@ class VersionsOfFour(Versions):
         return None if parent is None else self._resolve(*parent)
 
     def _resolve(self, branch: str, version: str) -> str | None:
-        """Return the key of a version, or of the one before it if it changes nothing."""
+        """Return the key of a version, or of the previous one if the version changes nothing."""
         for _ in self._log.parents:
             number = int(version[:10]) if version[:10].isdecimal() else -1
             earlier = [c for c in self._changes_of(branch) if c.number <= number]
@@ -133,8 +134,9 @@ class VersionsOfFour(Versions):
         agrees = len(snapshot) == len(state.rows) and names == set(state.columns.values())
         if state.known and not agrees:
             raise _unknown(
-                f"according to it, version {change.id!r} has {len(state.rows):,} rows and "
-                f"{len(state.columns)} columns instead of {len(snapshot):,} and {len(names)}"
+                f"version {change.id!r} has {counted(len(snapshot), 'row')} and "
+                f"{counted(len(names), 'column')}, while the log lists "
+                f"{counted(len(state.rows), 'row')} and {counted(len(state.columns), 'column')}"
             )
         return snapshot
 
@@ -142,8 +144,8 @@ class VersionsOfFour(Versions):
         """Yield the name of each tag, the key of its version, and its query."""
         with self._peer.translating():
             tags = [self._dataset.tags[name] for name in self._dataset.tags.names()]
-            found = [(tag.id, tag.name, tag.version, tag.query) for tag in tags]
-        for key, name, version, query in found:
+            records = [(tag.id, tag.name, tag.version, tag.query) for tag in tags]
+        for key, name, version, query in records:
             branch, _ = self._log.tags.get(key, ("", ""))
             yield name, self._resolve(branch, version) or "", query or ""
 
@@ -163,7 +165,7 @@ class VersionsOfFour(Versions):
             state = _apply(base, change)
             merge = self._log.merges.get((branch, change.id))
             if merge is not None and version.merged is not None:
-                state = self._merged(state, merge, version.merged)
+                state = self._merge(state, merge, version.merged)
                 state = replace(state, known=base.known and self._has_rows(branch, change, state))
         self._states[version.key] = state
         for key in {version.base, version.merged, version.restored} - {None}:
@@ -175,12 +177,12 @@ class VersionsOfFour(Versions):
         for key in [key for key in self._states if self._uses[key] <= 0]:
             del self._states[key]
 
-    def _merged(self, ours: State, merge: Merge, key: str) -> State:
+    def _merge(self, ours: State, merge: Merge, key: str) -> State:
         """Return the state after a merge, which appends the other branch's new rows."""
         theirs = self._states.get(key)
         if theirs is None:  # the branch was deleted
             return ours
-        changes = self._unmerged(merge)
+        changes = self._changes_to_merge(merge)
         added = np.concatenate([np.empty(0, np.uint64), *(change.added() for change in changes)])
         is_new = np.isin(theirs.rows, added) & ~np.isin(theirs.rows, ours.rows)
         rows = np.concatenate([ours.rows, theirs.rows[is_new]])
@@ -190,7 +192,7 @@ class VersionsOfFour(Versions):
             state = _apply(state, replace(change, blocks={}, created={}, updated={}))
         return state
 
-    def _unmerged(self, merge: Merge) -> list[Change]:
+    def _changes_to_merge(self, merge: Merge) -> list[Change]:
         """Return the changes of a branch since it was last merged into the same branch."""
         former = [
             other.version
@@ -227,7 +229,7 @@ def _apply(state: State, change: Change) -> State:
 def dataset_metadata(peer: Peer, dataset: Any) -> dict[str, Any]:
     """Return the metadata of a dataset, with its name, description and date under ``deeplake``."""
     with peer.translating():
-        items = own_metadata(dataset.metadata.to_dict())
+        items = decode_metadata(dataset.metadata.to_dict())
         about = {
             "name": dataset.name,
             "description": dataset.description,
@@ -243,6 +245,6 @@ def _key(branch: str, version: str) -> str:
 
 def _unknown(reason: str) -> InvalidValueError:
     return InvalidValueError(
-        f"The log of the dataset must match its versions, but {reason}. To ingest the last version "
-        "without the history, pass history=False."
+        f"The dataset's log must match its versions, but {reason}. To ingest only the last "
+        "version, without the history, pass history=False."
     )

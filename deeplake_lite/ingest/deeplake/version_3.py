@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.ingest.deeplake.snapshot import Snapshot
-from deeplake_lite.ingest.deeplake.versions import Version, Versions, sorted_versions
+from deeplake_lite.ingest.deeplake.versions import Version, Versions, sort_versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ TREE = "version_control_info.json"
 INFO = "dataset_info.json"
 
 
-class VersionsOfThree(Versions):
+class Deeplake3Versions(Versions):
     """The versions of a Deep Lake 3 dataset.
 
     Parameters
@@ -42,7 +42,7 @@ class VersionsOfThree(Versions):
         commits = tree.get("commits") if isinstance(tree, dict) else None
         if not isinstance(commits, dict):
             commits = {}
-        self.found = sorted_versions([*_versions(commits)])
+        self.ordered = sort_versions([*_versions(commits)])
         first = next(iter(commits), "")
         self.identity = f"{peer.url}#{first}"
 
@@ -76,7 +76,7 @@ def _versions(commits: Mapping[str, Any]) -> Iterator[Version]:
             )
         except (KeyError, TypeError, ValueError, OverflowError, OSError) as error:
             raise InvalidValueError(
-                f"The commits in {TREE} must have a branch, a parent, a time and a message, but "
-                f"{key!r:.80} does not. To ingest the last version without the history, pass "
-                "history=False."
+                f"Each commit in {TREE} must have a valid branch, parent, time, author and "
+                f"message, but {key!r:.80} does not. To ingest only the last version, without the "
+                "history, pass history=False."
             ) from error

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from deeplake_lite.dataset.export.annotations.objects import Object, Picture
-from deeplake_lite.ingest.annotations import remembered
-from deeplake_lite.ingest.annotations.remembered import Remembered
+from deeplake_lite.ingest.annotations import cached_pictures
+from deeplake_lite.ingest.annotations.cached_pictures import CachedPictures
 
 MASK = np.ones((10, 10), bool)
 
@@ -32,15 +32,15 @@ def pictures(objects=0, mask=None, image=None):
     ids=["none", "few", "many", "mask", "masks", "image", "large image", "empty"],
 )
 def test_pictures_are_kept_up_to_a_limit(given, reads, monkeypatch):
-    monkeypatch.setattr(remembered, "MOST_OBJECTS", 9)
-    monkeypatch.setattr(remembered, "MOST_BYTES", 300)
+    monkeypatch.setattr(cached_pictures, "MOST_OBJECTS", 9)
+    monkeypatch.setattr(cached_pictures, "MOST_BYTES", 300)
     calls = []
 
     def read():
         calls.append(1)
         yield from given
 
-    kept = Remembered(read)
+    kept = CachedPictures(read)
     assert list(kept) == list(kept) == given
     assert len(calls) == reads
 
@@ -52,7 +52,7 @@ def test_pictures_of_a_pass_that_ended_early_are_read_again():
         calls.append(1)
         yield from pictures()
 
-    kept = Remembered(read)
+    kept = CachedPictures(read)
     next(iter(kept))
     assert [p.path for p in kept] == ["0.png", "1.png", "2.png"]
     assert len(calls) == 2

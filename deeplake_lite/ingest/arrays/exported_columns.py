@@ -35,9 +35,9 @@ def note_of(members: Mapping[str, NpzMember]) -> str | None:
     return str(item_of(member))
 
 
-def noted_columns(
+def exported_columns(
     members: Mapping[str, Member], title: str, text: object
-) -> dict[str, NotedColumn] | None:
+) -> dict[str, ExportedColumn] | None:
     """Return the columns described by the note of a file; None if there is no note.
 
     Raises
@@ -59,16 +59,16 @@ def noted_columns(
         raise
     except (LakeError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         raise InvalidValueError(
-            f"The entry {NOTE!r} of {title!r} must describe its columns, but it cannot be read: "
-            f"{error}. Write the file again, or remove the entry."
+            f"The entry {NOTE!r} of {title!r} must describe the file's columns, but it cannot be "
+            f"read: {error}. Export the file again, or remove the entry."
         ) from error
     return columns
 
 
-def noted_metadata(text: object) -> dict[str, Any]:
-    """Return the metadata of the dataset that a note records; {} if it records none.
+def exported_metadata(text: object) -> dict[str, Any]:
+    """Return the metadata of the dataset from a note; {} if the note has none.
 
-    >>> noted_metadata('{"rows": 1, "columns": {}, "metadata": {"licence": "CC0"}}')
+    >>> exported_metadata('{"rows": 1, "columns": {}, "metadata": {"licence": "CC0"}}')
     {'licence': 'CC0'}
     """
     try:
@@ -88,8 +88,8 @@ class Member(RowArray, Protocol):
 
 
 @dataclass(frozen=True)
-class NotedColumn:
-    """A column of a lake in a file."""
+class ExportedColumn:
+    """A column of a lake that was exported to a file."""
 
     htype: Htype
     rows: int
@@ -110,8 +110,8 @@ class NotedColumn:
 
 def _column(
     members: Mapping[str, Member], name: str, form: Any, htype: Htype, rows: int
-) -> NotedColumn:
-    return NotedColumn(htype, rows, _stored(members, name, form, rows, htype))
+) -> ExportedColumn:
+    return ExportedColumn(htype, rows, _stored(members, name, form, rows, htype))
 
 
 def _stored(members: Mapping[str, Member], name: str, form: Any, rows: int, htype: Htype) -> Stored:
@@ -141,7 +141,10 @@ def _offsets(members: Mapping[str, Member], name: str, rows: int) -> NDArray[np.
         )
     offsets = member.read(0, rows + 1).astype(np.int64)
     if offsets[0] != 0 or (np.diff(offsets) < 0).any():
-        raise InvalidValueError(f"{member.title} must be sorted and begin with 0. Check the file.")
+        raise InvalidValueError(
+            f"The offsets in {member.title} must be sorted and begin with 0, but they are not. "
+            "Check the file."
+        )
     return offsets
 
 
@@ -173,7 +176,7 @@ class Stored:
         return int(np.prod(self.values.shape, dtype=object) * self.values.dtype.itemsize)
 
     def check(self, rows: int) -> None:
-        """Reject arrays whose length differs from the note. Raises InvalidValueError."""
+        """Reject arrays whose length contradicts the note. Raises InvalidValueError."""
         expected = rows if self.offsets is None else int(self.offsets[-1])
         wrong = [
             member
@@ -182,8 +185,8 @@ class Stored:
         ]
         if wrong:
             raise InvalidValueError(
-                f"The length of {wrong[0].title} must match the other arrays, but its shape is "
-                f"{wrong[0].shape}. Check the file."
+                f"The length of {wrong[0].title} must match the other arrays of its column, but "
+                f"its shape is {wrong[0].shape}. Check the file."
             )
 
     def read(self, start: int, stop: int) -> Any:
@@ -200,7 +203,7 @@ class Stored:
         return [v if ok else None for v, ok in zip(values, valid.tolist(), strict=True)]
 
     def _flat(self, start: int, stop: int) -> NDArray[Any]:
-        """Return a range of values; times may be stored as integers, as PyTorch has no times."""
+        """Return a range of values; times may be integers, because PyTorch has no such dtype."""
         assert self.values is not None
         values = self.values.read(start, stop)
         is_count = self.dtype.endswith("]") and values.dtype == np.int64
@@ -225,10 +228,10 @@ class Stored:
         if self.shapes is None:
             return parts
         shapes = self.shapes.read(start, stop).tolist()
-        return [_reshaped(part, shape) for part, shape in zip(parts, shapes, strict=True)]
+        return [_reshape(part, shape) for part, shape in zip(parts, shapes, strict=True)]
 
 
-def _reshaped(part: NDArray[Any], shape: Sequence[int]) -> NDArray[Any]:
+def _reshape(part: NDArray[Any], shape: Sequence[int]) -> NDArray[Any]:
     """Reshape a value; its shape is padded with -1, and nulls have neither values nor shape."""
     axes = [size for size in shape if size >= 0]
     return part.reshape(axes) if axes or part.size else part

@@ -36,7 +36,7 @@ NO_KEYS = np.empty(0, np.uint64)
 
 
 @dataclass(frozen=True)
-class Edited:
+class Edits:
     """Cells and rows that people have edited."""
 
     cells: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
@@ -48,31 +48,31 @@ class Edited:
     rekeyed: NDArray[np.uint64] = field(default_factory=lambda: NO_KEYS)
     """Digests of the former keys of rows whose key was changed."""
 
-    begun: bool = False
+    has_ingest: bool = False
     """Whether there was an ingest. Data written before the first ingest does not count as edits."""
 
     def has(self, column: str, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return a bool array that is True for rows whose cell in a column was edited."""
         return np.isin(ids, self.cells.get(column, NONE))
 
-    def joined(self, other: Edited) -> Edited:
+    def union(self, other: Edits) -> Edits:
         """Return the union of both sets of edits."""
         cells = dict(self.cells)
         for column, ids in other.cells.items():
             cells[column] = np.union1d(cells.get(column, NONE), ids)
-        return Edited(
+        return Edits(
             cells,
             np.union1d(self.deleted, other.deleted),
             np.union1d(self.rekeyed, other.rekeyed),
-            self.begun or other.begun,
+            self.has_ingest or other.has_ingest,
         )
 
-    def without_cells(self, written: Mapping[str, NDArray[np.int64]]) -> Edited:
+    def without_cells(self, written: Mapping[str, NDArray[np.int64]]) -> Edits:
         """Return the edits without overwritten cells."""
         cells = {c: _difference(ids, written.get(c)) for c, ids in self.cells.items()}
         return replace(self, cells=cells)
 
-    def without_keys(self, undone: Edited) -> Edited:
+    def without_keys(self, undone: Edits) -> Edits:
         """Return the edits without keys whose deletion or change was undone."""
         deleted = _difference(self.deleted, undone.deleted)
         return replace(self, deleted=deleted, rekeyed=_difference(self.rekeyed, undone.rekeyed))
@@ -85,7 +85,7 @@ def _difference(values: NDArray[Any], others: NDArray[Any] | None) -> NDArray[An
 def _new_cells(table: Table, changes: Changes) -> dict[str, NDArray[np.int64]]:
     """Return the ids of rows with a value in a new column, or with a new value, by column id.
 
-    Default values do not count, since a column may be added for the source to fill it.
+    Default values do not count, because a column may be added so that the source can fill it.
     """
     added, fields = {f.id for f in changes.schema.added}, table.schema.fields
     everywhere = table.ids(table.rows.live()) if added else NONE
@@ -115,74 +115,74 @@ class History:
     def __init__(self, ds: Dataset, key: Field) -> None:
         self._ds, self._key = ds, key
         self._lineage = Lineage.of(ds)
-        self._known: dict[str, Edited] = {}
+        self._known: dict[str, Edits] = {}
 
-    def edited(self, version: str) -> Edited:
+    def edits(self, version: str) -> Edits:
         """Return the edits up to a version."""
-        edited, since = Edited(), ""
+        edited, since = Edits(), ""
         for step in self._events(version):
             commit = step.commit
             if commit.id not in self._known:
                 if since:
-                    edited = edited.joined(self._edits_between(since, str(step.before)))
+                    edited = edited.union(self._edits_between(since, str(step.before)))
                 self._known[commit.id] = self._after(step, edited)
             edited = self._known[commit.id]
-            since = commit.id if edited.begun else ""
-        return edited.joined(self._edits_between(since, version)) if since else edited
+            since = commit.id if edited.has_ingest else ""
+        return edited.union(self._edits_between(since, version)) if since else edited
 
     def _events(self, version: str) -> list[Step]:
         """Return the ingests and merges up to a version, starting at one whose edits are known."""
         events = []
         for step in self._lineage.line(version):
-            if METADATA_KEY in step.commit.metadata or step.joined is not None:
+            if METADATA_KEY in step.commit.metadata or step.merged is not None:
                 events.append(step)
                 if step.commit.id in self._known:
                     break
         return events[::-1]
 
-    def _after(self, step: Step, before: Edited) -> Edited:
+    def _after(self, step: Step, before: Edits) -> Edits:
         """Return the edits after an ingest or merge, given the edits before it."""
-        if step.joined is not None:
-            return self._merge(step, before, step.joined)
+        if step.merged is not None:
+            return self._merge(step, before, step.merged)
         if any(map(len, before.cells.values())):
             before = before.without_cells(self._changes(str(step.before), step.commit.id).cells)
-        return replace(before, begun=True)
+        return replace(before, has_ingest=True)
 
-    def _merge(self, step: Step, ours: Edited, joined: str) -> Edited:
+    def _merge(self, step: Step, ours: Edits, joined: str) -> Edits:
         """Return the edits after a step that merges a version.
 
-        A merged cell is edited if it was edited on the side from which its value comes. An edit of
-        a key is undone if one side has undone it since the merge base.
+        A cell counts as edited if it was edited on the side from which its merged value comes. An
+        edited key no longer counts if one side has undone the edit since the merge base.
         """
-        theirs = self.edited(joined)
+        theirs = self.edits(joined)
         undone = self._undone(step, ours, theirs)
         sides = ((ours, str(step.before)), (theirs, joined))
         ours, theirs = (self._remaining(edited, v, step.commit.id) for edited, v in sides)
-        edited = ours.joined(theirs).without_keys(undone)
-        return edited.joined(self._edits_in_restore(step)) if step.is_restore else edited
+        edited = ours.union(theirs).without_keys(undone)
+        return edited.union(self._edits_in_restore(step)) if step.is_restore else edited
 
-    def _remaining(self, edited: Edited, version: str, merged: str) -> Edited:
+    def _remaining(self, edited: Edits, version: str, merged: str) -> Edits:
         """Return the edits of a version without cells whose value changed in a merge."""
         if not any(map(len, edited.cells.values())):
             return edited
         return edited.without_cells(self._changes(version, merged).cells)
 
-    def _undone(self, step: Step, ours: Edited, theirs: Edited) -> Edited:
+    def _undone(self, step: Step, ours: Edits, theirs: Edits) -> Edits:
         """Return edits of keys that are in the merge base, but not on both sides."""
-        undone = Edited()
+        undone = Edits()
         if len(ours.deleted) or len(theirs.deleted) or len(ours.rekeyed) or len(theirs.rekeyed):
             for version in self._lineage.bases(step):
-                base = self.edited(version)
-                undone = undone.joined(base.without_keys(ours)).joined(base.without_keys(theirs))
+                base = self.edits(version)
+                undone = undone.union(base.without_keys(ours)).union(base.without_keys(theirs))
         return undone
 
-    def _edits_in_restore(self, step: Step) -> Edited:
+    def _edits_in_restore(self, step: Step) -> Edits:
         """Return the edits that were made in the same transaction as a restore.
 
         Such cells differ from both the restored version and the merged one.
         """
         restored, joined = (
-            self._edits_between(str(v), step.commit.id) for v in (step.before, step.joined)
+            self._edits_between(str(v), step.commit.id) for v in (step.before, step.merged)
         )
         cells = {
             c: np.intersect1d(ids, joined.cells.get(c, NONE)) for c, ids in restored.cells.items()
@@ -192,14 +192,14 @@ class History:
     def _changes(self, older: str, newer: str) -> Changes:
         return difference(self._open(older), self._open(newer), by_meaning=True)
 
-    def _edits_between(self, older: str, newer: str) -> Edited:
-        """Return the differences between two versions as edits, without an ingest in between."""
+    def _edits_between(self, older: str, newer: str) -> Edits:
+        """Return the differences between two versions, with no ingest in between, as edits."""
         if older == newer:
-            return Edited()
+            return Edits()
         a, b = self._open(older), self._open(newer)
         changes = difference(a, b, by_meaning=True)
         deleted, rekeyed = self._keys(a, changes.removed), self._rekeyed(a, b, changes)
-        return Edited(changes.cells, deleted, rekeyed).joined(Edited(_new_cells(b, changes)))
+        return Edits(changes.cells, deleted, rekeyed).union(Edits(_new_cells(b, changes)))
 
     def _keys(self, table: Table, ids: NDArray[np.int64]) -> NDArray[np.uint64]:
         """Return the digests of the keys of rows in a version."""

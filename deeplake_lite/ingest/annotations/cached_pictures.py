@@ -1,4 +1,4 @@
-"""Pictures that are parsed once although they are used twice, as long as they are few."""
+"""Caching parsed pictures, which are used twice, as long as they are small."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.export.annotations.objects import Object, Picture
 
 MOST_OBJECTS = 100_000
-"""Maximum number of objects that are kept. Each takes one or two kilobytes."""
+"""Maximum number of objects that are cached. Each takes one or two kilobytes."""
 
 MOST_BYTES = 64 * 2**20
-"""Maximum size of the masks and images that are kept."""
+"""Maximum size in bytes of the masks and images that are cached."""
 
 
-class Remembered:
-    """Pictures that can be iterated several times.
+class CachedPictures:
+    """Pictures that can be iterated over several times.
 
     Parameters
     ----------
     read : callable
-        Reads the pictures. It is called again for each iteration if they are too large to keep.
+        Reads the pictures. It is called for each iteration if they are too large to cache.
     """
 
     def __init__(self, read: Callable[[], Iterator[Picture]]) -> None:
         self._read = read
-        self._kept: list[Picture] | None = None
+        self._cached: list[Picture] | None = None
 
     def __iter__(self) -> Iterator[Picture]:
-        if self._kept is not None:
-            yield from self._kept
+        if self._cached is not None:
+            yield from self._cached
             return
-        kept: list[Picture] | None = []
+        cached: list[Picture] | None = []
         objects = size = 0
         for picture in self._read():
             yield picture
@@ -41,10 +41,10 @@ class Remembered:
             size += sum(map(_mask_bytes, picture.objects))
             size += len(picture.image) if isinstance(picture.image, bytes) else 0
             if objects > MOST_OBJECTS or size > MOST_BYTES:
-                kept = None
-            if kept is not None:
-                kept.append(picture)
-        self._kept = kept
+                cached = None
+            if cached is not None:
+                cached.append(picture)
+        self._cached = cached
 
 
 def _mask_bytes(own: Object) -> int:

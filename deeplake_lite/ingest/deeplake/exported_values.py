@@ -1,4 +1,4 @@
-"""Restoring values that `View.to_deeplake` writes in another form, such as times as integers."""
+"""Restoring values that `View.to_deeplake` has converted, such as times stored as integers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes import Htype
 
 
-def as_own(values: list[Any], htype: Htype) -> list[Any]:
+def restore_values(values: list[Any], htype: Htype) -> list[Any]:
     """Convert values to the form that their type in the lake accepts."""
     convert = _converter(htype)
     return values if convert is None else [None if v is None else convert(v) for v in values]

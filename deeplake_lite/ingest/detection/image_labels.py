@@ -1,7 +1,7 @@
 """Finding labels next to images: COCO and YOLO files, and text files that name images.
 
-A folder of images may also have a licence, a list of classes and the like, but no labels, because
-ingesting only the images would lose them.
+A folder of images may also contain files such as a licence or a list of classes. If it contains
+labels, it is not ingested as a folder of images, because the labels would be lost.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ def is_coco(place: Place) -> bool:
 
 def coco_files(place: Place) -> list[str]:
     """Return the COCO files of a folder and its direct subfolders."""
-    found = place.find(r"([^/]+/)?[^/]+\.json")[:MOST_LOOKED_AT]
-    return [name for name in found if is_coco(place.at(name))]
+    names = place.find(r"([^/]+/)?[^/]+\.json")[:MOST_LOOKED_AT]
+    return [name for name in names if is_coco(place.at(name))]
 
 
 def coco_by_split(place: Place) -> object:
     """Return a folder's only COCO file, or its COCO files by split; None if splits are unclear."""
-    found = coco_files(place)
-    if len(found) == 1:
-        return place.path / found[0]
-    by_split = {split: place.path / name for name in found if (split := _split_in(name))}
-    return by_split if found and len(by_split) == len(found) else None
+    names = coco_files(place)
+    if len(names) == 1:
+        return place.path / names[0]
+    by_split = {split: place.path / name for name in names if (split := _split_in(name))}
+    return by_split if names and len(by_split) == len(names) else None
 
 
 def _split_in(name: str) -> str:
@@ -69,7 +69,10 @@ def _split_in(name: str) -> str:
 
 
 def has_yolo_labels(place: Place) -> bool:
-    """Return whether images have YOLO labels; if all are empty, a file of class names is needed."""
+    """Return whether images have YOLO labels.
+
+    If all label files are empty, there must also be a file of class names.
+    """
     labels = _text_files(place)[:MOST_LOOKED_AT]
     has_lines = False
     for name in labels:
@@ -96,7 +99,7 @@ def is_image(name: str) -> bool:
 
 
 def labels_in(place: Place) -> str | None:
-    """Return a file that seems to have labels of the folder's images, or None."""
+    """Return a file that seems to hold labels of the folder's images, or None."""
     images = {PurePosixPath(name).name for name in place.files if is_image(name)}
     stems = {PurePosixPath(name).stem for name in images}
     rest = [name for name in place.files if not is_image(name)]
@@ -111,7 +114,7 @@ def labels_in(place: Place) -> str | None:
 
 
 def _names_images(path: Path, images: set[str], stems: set[str]) -> bool:
-    """Return whether a text file names images, or most of its lines begin with their stems."""
+    """Return whether a text file names images, or most of its lines begin with an image's stem."""
     if not path.is_file():
         return False
     try:
