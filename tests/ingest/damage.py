@@ -59,7 +59,7 @@ def _damage_one(root: Path, chance: random.Random) -> str:
         other.write_bytes(a)
         name += f" and {other.relative_to(root).as_posix()}"
     elif kind == "copy":
-        shutil.copyfile(other, file.with_name(f"copy-{file.name}"))
+        file.with_name(f"copy-{file.name}").write_bytes(other.read_bytes())
     else:
         file.write_bytes(_BYTES[kind](file.read_bytes(), chance))
     return f"{kind} {name}"
