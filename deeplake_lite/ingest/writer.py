@@ -13,7 +13,8 @@ of the commits records their number and a digest of their content (`records`).
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.codecs.limits import DEFAULT_LIMITS, Limits
 from deeplake_lite.dataset.opening import create, exists
@@ -28,7 +29,7 @@ from deeplake_lite.ingest.run import Run
 from deeplake_lite.storage.repo import local_folder, remove_unmade
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, MutableMapping
 
     from deeplake_lite.dataset.dataset import Dataset
     from deeplake_lite.htypes import Htype
@@ -50,6 +51,7 @@ def ingest(
     progress: bool = True,
     limits: Limits = DEFAULT_LIMITS,
     storage_options: Mapping[str, object] | None = None,
+    column_metadata: Mapping[str, Mapping[str, object]] = MappingProxyType({}),
 ) -> IngestedDataset:
     """Ingest the rows of a source into the lake at `url`, creating the lake if necessary.
 
@@ -63,6 +65,8 @@ def ingest(
         See `Options`.
     limits, storage_options
         See `Options`.
+    column_metadata : mapping, optional
+        Items for the metadata of columns. They replace items of the lake.
 
     Returns
     -------
@@ -87,7 +91,9 @@ def ingest(
         declared = types if is_new else {*types, *ds.columns}
         source.check_unrounded([name for name in columns if name not in declared])
         fit(ds, columns, types)
-        _merge_metadata(ds, source.metadata)
+        _merge_metadata(ds.metadata, source.metadata)
+        for name in columns.keys() & column_metadata.keys():
+            _merge_metadata(ds[name].metadata, column_metadata[name])
         run = Run(ds, source, tuple(columns), message or f"ingest {source.title}", update)
         if run.begin():
             with bars.bar(
@@ -129,15 +135,15 @@ def _open_or_create(
     return open_lake(url, branch=branch, limits=limits, storage_options=storage_options)
 
 
-def _merge_metadata(ds: Dataset, metadata: Mapping[str, object]) -> None:
-    """Stage the metadata of a source if it differs from the lake's."""
+def _merge_metadata(target: MutableMapping[str, Any], metadata: Mapping[str, object]) -> None:
+    """Stage the metadata of a source if it differs from that of the lake or column."""
     for key, items in metadata.items():
-        known = ds.metadata.get(key)
+        known = target.get(key)
         merged = (
             {**known, **items} if isinstance(known, dict) and isinstance(items, dict) else items
         )
         if merged != known:
-            ds.metadata[key] = merged
+            target[key] = merged
 
 
 def _remove(ds: Dataset) -> None:

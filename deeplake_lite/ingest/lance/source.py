@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -27,6 +26,7 @@ from deeplake_lite.errors import (
 from deeplake_lite.ingest.files import fingerprint_of
 from deeplake_lite.ingest.huggingface.feature_table import simplified_features
 from deeplake_lite.ingest.options import takes_options, types_of
+from deeplake_lite.ingest.tables.arrow_metadata import field_metadata, schema_metadata
 from deeplake_lite.ingest.tables.pandas_index import kept_indexes, with_kept_indexes
 from deeplake_lite.ingest.tables.tabular import (
     BATCH_BYTES,
@@ -42,9 +42,6 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.options import Options, Types
     from deeplake_lite.ingest.result import IngestedDataset
     from deeplake_lite.ingest.source import Block
-
-_LIBRARY_KEYS = frozenset({METADATA, "huggingface", "pandas"})
-"""Keys of a schema's metadata that belong to libraries instead of users."""
 
 
 @takes_options
@@ -94,9 +91,9 @@ def from_lance(
     Columns written by `View.to_lance` get the types that they had in the exported lake; for other
     columns, the Arrow type determines the type, as in `from_parquet`. Blobs become bytes, unless
     you declare images: ``schema={"image": dl.Image()}``. Columns with blobs outside the dataset are
-    rejected. The metadata of the schema is stored in ``ds.metadata["lance"]``. The original types
-    of structs, decimals, times of day and times with a time zone are stored in
-    ``ds.metadata["arrow"]``, so that exports restore them.
+    rejected. The metadata of fields becomes the metadata of columns; that of the schema is stored
+    in ``ds.metadata["lance"]``. The original types of structs, decimals, times of day and times with
+    a time zone are stored in ``ds.metadata["arrow"]``, so that exports restore them.
 
     Examples
     --------
@@ -111,7 +108,7 @@ def from_lance(
     source = lance_source(
         path, version=version, key=on, columns=columns, schema=options.get("schema")
     )
-    return ingest(source, url, **options)
+    return ingest(source, url, column_metadata=field_metadata(source.arrow), **options)
 
 
 @dataclass(frozen=True)
@@ -267,26 +264,10 @@ def _metadata(schema: pa.Schema) -> dict[str, object]:
 
     Arrow types that the lake simplifies are stored under ``arrow``, as for Parquet files.
     """
-    texts = {
-        key.decode(errors="replace"): value.decode(errors="replace")
-        for key, value in (schema.metadata or {}).items()
-    }
-    users = {key: text for key, text in texts.items() if key not in _LIBRARY_KEYS}
-    simplified = {} if METADATA in texts else simplified_features(schema)
-    return {
-        **({"arrow": {"features": simplified}} if simplified else {}),
-        **_own(texts.get(METADATA, "{}")),
-        **({"lance": users} if users else {}),
-    }
-
-
-def _own(text: str) -> dict[str, object]:
-    """Parse the metadata of the exported lake; return {} if this fails."""
-    try:
-        items = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return items if isinstance(items, dict) else {}
+    is_exported = METADATA.encode() in (schema.metadata or {})
+    simplified = {} if is_exported else simplified_features(schema)
+    arrow = {"arrow": {"features": simplified}} if simplified else {}
+    return {**arrow, **schema_metadata(schema, "lance")}
 
 
 @contextmanager

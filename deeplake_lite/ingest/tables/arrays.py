@@ -150,7 +150,6 @@ class MemorySource:
     left_out: tuple[Skipped, ...] = ()
 
     metadata: Mapping[str, object] = field(default_factory=dict)
-    """Always empty."""
 
     @classmethod
     def of(cls, arrays: Any, key: str | None, schema: Types, title: str = "arrays") -> MemorySource:

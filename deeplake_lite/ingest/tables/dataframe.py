@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from deeplake_lite.dataset.arrow.capsules import arrow_table, is_wrong_table, table_hint
@@ -9,6 +10,7 @@ from deeplake_lite.dataset.write.tables import Tabular
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.ingest.options import takes_options
 from deeplake_lite.ingest.tables.arrays import MemorySource
+from deeplake_lite.ingest.tables.arrow_metadata import field_metadata, schema_metadata
 from deeplake_lite.ingest.tables.columns import ArrowColumn
 from deeplake_lite.ingest.tables.pandas_index import default_names, is_kept, kept_indexes
 from deeplake_lite.ingest.tables.tabular import select_columns
@@ -48,8 +50,10 @@ def from_dataframe(
 
     Notes
     -----
-    NaN in a column of floats stays NaN; None, NA and NaT are null. Columns of arrays, of paths
-    (``schema={"image": dl.Image("jpeg")}``) and of other objects are treated as in `from_arrays`.
+    The metadata of an Arrow table's fields becomes the metadata of columns; that of its schema is
+    stored in ``ds.metadata["table"]``. NaN in a column of floats stays NaN; None, NA and NaT are
+    null. Columns of arrays, of paths (``schema={"image": dl.Image("jpeg")}``) and of other objects
+    are treated as in `from_arrays`.
 
     Examples
     --------
@@ -60,7 +64,9 @@ def from_dataframe(
     >>> ds["kind"].names, ds["kind"][:]
     (('a', 'b'), array([0, 1], dtype=int32))
     """
-    return ingest(dataframe_source(df, on, options.get("schema")), url, **options)
+    source = dataframe_source(df, on, options.get("schema"))
+    fields = [v.field for v in source.values.values() if isinstance(v, ArrowColumn) and v.field]
+    return ingest(source, url, column_metadata=field_metadata(fields), **options)
 
 
 def dataframe_source(df: Any, key: str | None, schema: Types) -> MemorySource:
@@ -69,10 +75,12 @@ def dataframe_source(df: Any, key: str | None, schema: Types) -> MemorySource:
         raise InvalidValueError(
             f"df must be {_TABLES}, but its type is {type(df).__name__}. {table_hint(df)}"
         )
+    metadata = dict[str, object]()
     if hasattr(df, "iloc"):
         columns = _from_pandas(_with_index(df) if is_kept(df.index) else df)
     elif isinstance(df, Tabular):
         table = arrow_table(df)
+        metadata = schema_metadata(table.schema, "table")
         names = kept_indexes(table.schema)
         if names:
             table = table.rename_columns([names.get(name, name) for name in table.column_names])
@@ -85,7 +93,7 @@ def dataframe_source(df: Any, key: str | None, schema: Types) -> MemorySource:
             f"df must be {_TABLES}, but its type is {type(df).__name__}. Pass a dict of arrays to "
             "dl.from_arrays."
         )
-    return MemorySource.of(columns, key, schema, "DataFrame")
+    return replace(MemorySource.of(columns, key, schema, "DataFrame"), metadata=metadata)
 
 
 _TABLES = "a DataFrame (pandas, polars) or an Arrow table"

@@ -27,6 +27,7 @@ from deeplake_lite.ingest.huggingface.feature_table import (
 )
 from deeplake_lite.ingest.huggingface.features import has_bytes
 from deeplake_lite.ingest.options import takes_options, types_of
+from deeplake_lite.ingest.tables.arrow_metadata import field_metadata, schema_metadata
 from deeplake_lite.ingest.tables.pandas_index import kept_indexes, with_kept_indexes
 from deeplake_lite.ingest.tables.parquet_schema import open_files
 from deeplake_lite.ingest.tables.tabular import (
@@ -90,7 +91,9 @@ def from_parquet(
     Notes
     -----
     A column that only some files have is null in rows of other files, and types are widened: int32
-    and int64 become int64. Names of folders such as ``year=2020`` become columns.
+    and int64 become int64. Names of folders such as ``year=2020`` become columns. The metadata of
+    fields becomes the metadata of columns; that of the file is stored in
+    ``ds.metadata["parquet"]``.
 
     `ingest.tables.columns` lists the column types for Arrow's types. Structs, time zones, decimals
     and times of day are simplified; their original types are stored in ``ds.metadata["arrow"]``, so
@@ -113,7 +116,7 @@ def from_parquet(
     array([5, 6])
     """
     source = parquet_source(path, key=on, columns=columns, schema=options.get("schema"))
-    return ingest(source, url, **options)
+    return ingest(source, url, column_metadata=field_metadata(source.arrow), **options)
 
 
 def parquet_source(
@@ -140,7 +143,7 @@ def parquet_source(
         full=full,
         schema=declared,
         features=table.columns,
-        metadata=lake_metadata(table, metadata),
+        metadata={**lake_metadata(table, metadata), **schema_metadata(table.schema, "parquet")},
         base=folder_of(files),
         allowed_paths="inside",
     )

@@ -139,7 +139,7 @@ def test_signed_and_unsigned_tensors_stay_exact_in_one_column(mixed, text):
 
 @pytest.mark.parametrize("text", MIXED)
 def test_unsigned_tensor_beyond_int64_is_refused(mixed, text):
-    result = pytest.raises(dl.QueryTypeError, match=f"must be at most .* has {2**63 + 1}")
+    result = pytest.raises(dl.QueryTypeError, match=f"must be at most .* contains {2**63 + 1}")
     with result:
         mixed.query(text.format(a="a", b="l", n="n", s="s"))["x"][:]
 
