@@ -75,7 +75,7 @@ class Layout:
         if path.is_file():
             return cls._of_yaml(path)
         files = [f for f in sorted(path.iterdir()) if f.suffix in YAML and f.is_file()]
-        described = [f for f in files if "names" in _read_yaml(f)]
+        described = [f for f in files if not {"names", "nc"}.isdisjoint(_read_yaml(f))]
         if len(described) > 1:
             raise InvalidValueError(
                 f"{str(path)!r} must have one data.yaml, but it has "
@@ -159,15 +159,15 @@ class Layout:
         names = self.config.get("names")
         if isinstance(names, list):
             return [_name(name) for name in names]
-        if isinstance(names, dict) and names:
-            numbers = [*names]
-            if not all(isinstance(n, int) and 0 <= n < 100_000 for n in numbers):
-                raise InvalidValueError(
-                    "names must map class numbers to names, such as {0: 'person'}, but it is "
-                    f"{brief(names, 80)}. Correct the data.yaml."
-                )
-            return [_name(names.get(n, n)) for n in range(max(numbers) + 1)]
-        return None
+        if not names and not isinstance(names, str):
+            return None
+        numbers = [*names] if isinstance(names, dict) else []
+        if not numbers or not all(isinstance(n, int) and 0 <= n < 100_000 for n in numbers):
+            raise InvalidValueError(
+                "names must be a list, or must map class numbers to names, such as {0: 'person'}, "
+                f"but it is {brief(names, 80)}. Correct the data.yaml."
+            )
+        return [_name(names.get(n, n)) for n in range(max(numbers) + 1)]
 
     @property
     def points(self) -> tuple[int, int] | None:
