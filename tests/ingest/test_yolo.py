@@ -504,3 +504,11 @@ def test_number_of_classes_describes_a_dataset_without_names(write, ingest):
 def test_names_of_another_kind_are_refused(write, ingest, names):
     with pytest.raises(InvalidValueError, match="names must be a list, or must map"):
         ingest(write({"train/a": ""}, {"train": "images/train", "names": names}))
+
+
+def test_names_in_a_folder_below_are_not_lost(write, ingest):
+    root = write({"train/a": "1 0.5 0.5 0.25 0.5"}, {"train": "images/train", "names": ["a", "b"]})
+    for read in (ingest, lambda path: dl.ingest(path, "memory://yolo-below", progress=False)):
+        with pytest.raises(InvalidValueError, match=r"\['data/data.yaml'\] below it. Ingest"):
+            read(root.parent)
+    assert ingest(root)["labels"].names == ("a", "b")

@@ -118,6 +118,8 @@ class Layout:
         order = sorted(by_split, key=lambda split: (SPLITS.get(split.lower(), -1), split))
         images = {split: tuple(by_split[split]) for split in order}
         names = _names_in(_folders(root, images))
+        if not names:
+            _check_no_yaml_below(root, images)
         return cls(root, images, {"names": names} if names else {})
 
     def key(self, image: Path) -> str:
@@ -203,6 +205,21 @@ class Layout:
         own = ("path", "train", "val", "test", "names", "nc", "kpt_shape", "kpt_names")
         rest = {str(key): _to_json(v) for key, v in self.config.items() if key not in own}
         return {key: value for key, value in rest.items() if value is not None}
+
+
+def _check_no_yaml_below(root: Path, images: Mapping[str, Sequence[Path]]) -> None:
+    """Reject a folder with datasets in it, whose class names would be lost. InvalidValueError."""
+    above = {folder for own in images.values() for image in own for folder in image.parents}
+    folders = sorted(folder for folder in above if root in folder.parents)
+    files = [f for folder in folders for f in sorted(folder.iterdir()) if f.suffix in YAML]
+    described = [f for f in files if f.is_file() and {"names", "train"} <= _read_yaml(f).keys()]
+    if described:
+        raise InvalidValueError(
+            f"{str(root)!r} must have the data.yaml of its images, but there "
+            f"{'is' if len(described) == 1 else 'are'} "
+            f"{brief([f.relative_to(root).as_posix() for f in described], 200)} below it. Ingest "
+            f"{str(described[0])!r}."
+        )
 
 
 def _folders(root: Path, images: Mapping[str, Sequence[Path]]) -> list[Path]:
