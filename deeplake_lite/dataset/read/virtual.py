@@ -133,6 +133,11 @@ class KnownColumn:
         return [digests_of(self.htype.layout, self.read(rows))]
 
 
+def _metadata(column: VirtualColumn) -> dict[str, Any]:
+    """Return the metadata of a column; a computed column has none."""
+    return dict(column.field.metadata) if isinstance(column, TakenColumn) else {}
+
+
 class VirtualTable:
     """The table of a derived view. Slots are positions, because no row is ever deleted.
 
@@ -150,6 +155,9 @@ class VirtualTable:
         Whether the view was derived from an open transaction.
     question : Question, optional
         The query that computed the table, so that it can be run again.
+    metadata : mapping, optional
+        Metadata of the dataset whose rows these are. Columns that are read from another view keep
+        their own metadata.
     """
 
     def __init__(
@@ -161,12 +169,16 @@ class VirtualTable:
         ids: Rows | None = None,
         uncommitted: bool = False,
         question: Question | None = None,
+        metadata: Mapping[str, object] | None = None,
     ) -> None:
-        fields = [Field(n, f"c{secrets.token_hex(4)}", c.htype) for n, c in columns.items()]
+        fields = [
+            Field(name, f"c{secrets.token_hex(4)}", c.htype, _metadata(c))
+            for name, c in columns.items()
+        ]
         self.schema = Schema(tuple(fields))
         self.snapshot_id, self.uncommitted = version, uncommitted
-        self.metadata: dict[str, object] = {}
-        """Metadata of the dataset; a derived view has none."""
+        self.metadata: dict[str, object] = dict(metadata or {})
+        """Metadata of the dataset."""
         self._columns = dict(zip((f.id for f in fields), columns.values(), strict=True))
         self._ids, self.slots, self.question = ids, count, question
 
