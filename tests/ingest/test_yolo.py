@@ -512,3 +512,10 @@ def test_names_in_a_folder_below_are_not_lost(write, ingest):
         with pytest.raises(InvalidValueError, match=r"\['data/data.yaml'\] below it. Ingest"):
             read(root.parent)
     assert ingest(root)["labels"].names == ("a", "b")
+
+
+def test_labels_next_to_the_images_of_voc_are_read(write, ingest):
+    root = write({"a": "1 0.5 0.5 0.25 0.5"}, folders=("JPEGImages", "labels"))
+    ds = ingest(root)
+    assert ds["boxes"][0].tolist() == [[0.5, 0.5, 0.25, 0.5]]
+    assert "label" not in ds.columns

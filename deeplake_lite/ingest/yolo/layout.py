@@ -295,13 +295,14 @@ def _without_repeated(
 
 
 def label_path(image: Path) -> Path:
-    """Return the path of an image's label file.
+    """Return the path of an image's label file; Darknet has it next to VOC's ``JPEGImages``, too.
 
     >>> label_path(Path("/data/images/train/a.jpg")).as_posix()
     '/data/labels/train/a.txt'
     """
     parts = image.parts
-    last = max((i for i, part in enumerate(parts[:-1]) if part == "images"), default=None)
+    folders_of_images = ("images", "JPEGImages")
+    last = max((i for i, part in enumerate(parts[:-1]) if part in folders_of_images), default=None)
     folders = [*parts[:-1]]
     if last is not None:
         folders[last] = "labels"
