@@ -131,6 +131,7 @@ def _build_ranking(
         ids=view.row_ids,
         uncommitted=view.rows.uncommitted,
         question=question,
+        metadata=view.rows.table.metadata,
     )
     names = tuple(columns)
     return View(RowSelection(view.rows.lake, table, order), names, question.text)

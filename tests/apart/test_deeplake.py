@@ -186,6 +186,23 @@ def test_a_rerun_replays_only_new_versions(flowers, folder, new_url):
     assert ds.tags["v2"] == ds.version
 
 
+def test_tags_stay_when_later_versions_are_ingested(flowers, folder, new_url):
+    flowers.tag("head")
+    url = new_url()
+    first = ingest(folder, url)
+    flowers.append(rows(20, 2))
+    flowers.commit("two more")
+    ds = ingest(folder, url)
+    assert (ds.tags, ds.ingested.skipped) == (first.tags, ())
+    flowers.tags["head"].delete()
+    flowers.tag("head")
+    moved = ingest(folder, url)
+    (skipped,) = moved.ingested.skipped
+    assert skipped.reason.startswith("tags cannot move, and the lake's tag 'head' is at another")
+    assert f"version={moved.version!r}" in skipped.reason
+    assert moved.tags == first.tags
+
+
 def test_edits_of_others_are_not_overwritten(flowers, folder, new_url):
     ds = ingest(folder, new_url())
     ds["text"][0] = "mine"

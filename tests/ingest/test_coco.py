@@ -240,6 +240,21 @@ def test_split_is_a_column_and_part_of_the_path(write, new_url, export):
         assert in_order(export(ds.query(f"SELECT * WHERE split = '{split}'"))) == in_order(content)
 
 
+@pytest.mark.parametrize("where", ["", " WHERE split = 'val'"])
+def test_categories_without_the_split_do_not_share_ids(write, new_url, tmp_path, where):
+    first, second = document(annotation()), document(annotation())
+    second["categories"] = [{"id": 1, "name": "dog"}, CATEGORIES[1]]
+    files = {"train": write(first, "train.json"), "val": write(second, "val.json")}
+    ds = dl.from_coco(files, new_url(), images=False, progress=False)
+    view = ds.query(f"SELECT boxes, labels, path, coco{where}")
+    with pytest.warns(dl.ExportWarning, match="without the column 'split' it is not known"):
+        content = json.loads(view.to_coco(tmp_path / "out.json").read_text())
+    ids = {c["name"]: c["id"] for c in content["categories"]}
+    assert sorted(ids.values()) == [1, 2, 3, 4]
+    assert {a["category_id"] for a in content["annotations"]} == {ids["toothbrush"]}
+    assert "info" not in content
+
+
 def test_repeated_category_names_stay_apart(ingest, export):
     content = document(annotation())
     content["categories"] = [{"id": 1, "name": "bat"}, {"id": 90, "name": "bat"}]

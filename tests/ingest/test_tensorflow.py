@@ -70,6 +70,17 @@ def test_ragged_elements_keep_their_lists(ingest):
     assert [[list(v) for v in row] for row in ds["x"][:]] == [[[1, 2], [3]], [[], [4, 5, 6]]]
 
 
+def test_optional_elements_are_nullable(ingest):
+    make = tf.experimental.Optional
+    for optional, value in (
+        (make.from_value(tf.constant(7)), 7),
+        (make.empty(tf.TensorSpec((), tf.int32)), None),
+    ):
+        ds = ingest(tf.data.Dataset.from_tensors({"x": optional}))
+        assert ds.schema["x"].htype == dl.Scalar("int32", nullable=True)
+        assert ds[0]["x"] == value
+
+
 def test_declared_types_apply(ingest):
     ds = ingest(
         slices(t=["b", "a"], n=[1, 0]), schema={"t": "bytes", "n": dl.ClassLabel(["x", "y"])}

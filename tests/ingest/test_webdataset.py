@@ -218,6 +218,71 @@ def test_images_of_several_formats_are_one_column(pack, ingest):
     assert [*pair.columns] == ["key", "shard", "jpg", "png"]
 
 
+@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")  # by WebDataset
+def test_case_of_an_extension_does_not_matter(pack, ingest):
+    files = [("1.TXT", b"a"), ("1.Seg.PNG", image(1, "png")), ("2.txt", b"b"),
+             ("2.seg.png", image(2, "png")), ("2.TXT", b"c")]  # fmt: skip
+    path = pack(files)
+    ds = ingest(path)
+    assert [*ds.columns] == ["key", "shard", "txt", "seg"]
+    assert (ds["key"][:], ds["txt"][:]) == (["1", "2", "2"], ["a", "b", "c"])
+    theirs = wds.WebDataset(str(pack(files[:4], "b.tar")), shardshuffle=False)
+    assert [sorted(e for e in sample if e[0] != "_") for sample in theirs] == [
+        ["seg.png", "txt"]
+    ] * 2
+
+
+def test_file_with_the_extension_image_does_not_replace_the_image(pack, ingest):
+    ds = ingest(pack([("1.image", b"x"), ("1.jpg", image(1))]))
+    assert (ds["image_"][0], ds["image"][0].shape) == (b"x", (8, 8, 3))
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+def test_data_after_the_end_is_reported(pack, tmp_path, ingest, compress):
+    parts = [pack([(f"{i}.txt", b"a")], f"{i}.tar").read_bytes() for i in range(2)]
+    (tmp_path / "both.tar").write_bytes(b"".join(map(compress, parts)))
+    ds = ingest(tmp_path / "both.tar")
+    assert ds["key"][:] == ["0"]
+    assert [str(s) for s in ds.ingested.skipped] == [
+        "both.tar, after its end: it follows the end of the archive; join tar files with `tar -A`"
+    ]
+
+
+def header(name, size, kind=b"0"):
+    """Return a header whose field of the size has any content."""
+    info = tarfile.TarInfo(name)
+    info.type = kind
+    block = bytearray(info.tobuf(tarfile.USTAR_FORMAT))
+    block[124:136], block[148:156] = size, b" " * 8
+    block[148:156] = b"%06o\0 " % sum(block)
+    return bytes(block)
+
+
+CONTENT = b"hello".ljust(512, b"\0")
+
+
+@pytest.mark.parametrize(
+    "size", [b"\x80" + bytes(10) + b"\5", b"000000000005", b"         5 \0", b"5".ljust(12, b"\0")]
+)
+def test_sizes_are_read_in_every_notation(tmp_path, ingest, size):
+    (tmp_path / "a.tar").write_bytes(header("1.txt", size) + CONTENT + bytes(1024))
+    assert ingest(tmp_path / "a.tar")["txt"][:] == ["hello"]
+
+
+@pytest.mark.parametrize(
+    ("start", "message"),
+    [(header("1.txt", b"\xff" * 12), "the size of '1.txt' is negative"),
+     ((header("././@LongLink", b"00000000005\0", b"L") + CONTENT) * 3_000, "too many headers"),
+     (header("1.txt", b"00000000008\0"), "invalid literal"),
+     (header("1.txt", b"\x80" + bytes(3) + b"\x7f" * 8), "must decode to at most")],
+)  # fmt: skip
+def test_crafted_headers_are_refused(tmp_path, ingest, start, message):
+    tar = start + header("1.txt", b"00000000005\0") + CONTENT + bytes(1024)
+    (tmp_path / "a.tar").write_bytes(tar)
+    with pytest.raises((InvalidValueError, dl.TooLargeError), match=message):
+        ingest(tmp_path / "a.tar")
+
+
 @pytest.mark.parametrize("mode", ["w:gz", "w:bz2", "w:xz"])
 def test_compressed_files_are_read(pack, ingest, mode):
     ds = ingest(pack([("1.txt", b"a"), ("2.txt", b"b")], "a.tar", mode))
@@ -240,14 +305,15 @@ def test_other_members_are_listed(tmp_path, ingest):
             info = tarfile.TarInfo(name)
             info.type, info.linkname = kind, "/etc/passwd"
             tar.addfile(info)
-        for name in ("README", ".hidden.txt", "1.txt"):
+        for name in ("README", ".hidden.txt", "__meta__/0.txt", "1.txt"):
             info = tarfile.TarInfo(name)
             info.size = 1
             tar.addfile(info, io.BytesIO(b"x"))
     ds = ingest(path)
     assert ds["txt"][:] == ["x"]
     assert [str(s) for s in ds.ingested.skipped] == [
-        "a.tar, l.txt: it is not a regular file", "a.tar, README: it has no extension"
+        "a.tar, l.txt: it is not a regular file", "a.tar, README: it has no extension",
+        "a.tar, __meta__/0.txt: WebDataset reserves names like '__name__' for metadata",
     ]  # fmt: skip
 
 
@@ -324,9 +390,11 @@ def test_braces_are_bounded(text):
         expand(text)
 
 
-@pytest.mark.parametrize("keys", [["a", "a"], ["a.b", "c"], ["a/", "c"], ["", "c"]])
+@pytest.mark.parametrize(
+    "keys", [["a", "a"], ["a.b", "c"], ["a/", "c"], ["", "c"], [None, "c"], ["__a__", "c"]]
+)
 def test_keys_that_would_be_read_as_others_are_refused(make_lake, tmp_path, keys):
-    ds = make_lake({"key": "text", "txt": "text"}, key=keys, txt=["x", "y"])
+    ds = make_lake({"key": dl.Text(nullable=True), "txt": "text"}, key=keys, txt=["x", "y"])
     with pytest.raises(InvalidValueError, match="A key must differ"):
         ds.to_webdataset(tmp_path / "out")
     assert not (tmp_path / "out").exists()

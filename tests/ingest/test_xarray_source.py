@@ -118,3 +118,13 @@ def test_export_has_the_same_values(weather, ingest):
     back = ingest(weather, dim="time").to_xarray()
     for name in ("t", "gap", "time"):
         np.testing.assert_array_equal(back[name].values, weather[name].values)
+
+
+def test_times_of_other_calendars_are_not_taken_for_text(ingest):
+    times = np.array([None, type("Datetime360Day", (), {"__module__": "cftime._cftime"})()], object)
+    data = xr.Dataset({"v": (("x", "time"), np.zeros((3, 2)))}, {"time": ("time", times)})
+    with pytest.raises(dl.SchemaError, match=r"'time' holds cftime\._cftime\.Datetime360Day"):
+        ingest(data, dim="time")
+    ds = ingest(data, dim="x")
+    assert [s.path for s in ds.ingested.skipped] == ["xarray, time"]
+    assert "time" not in ds.to_xarray().variables

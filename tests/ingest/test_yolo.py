@@ -11,6 +11,7 @@ import yaml
 from PIL import Image as PillowImage
 
 import deeplake_lite as dl
+from deeplake_lite.dataset.export.annotations.outlines import rotated_rectangle
 from deeplake_lite.errors import ExportWarning, InvalidValueError, NotFoundError
 
 WIDTH, HEIGHT = 64, 48
@@ -422,3 +423,99 @@ def test_label_file_without_an_image_is_listed(write, ingest):
     assert [str(s) for s in ingest(root).ingested.skipped] == [
         "labels/lost.txt: there is no image with this name"
     ]
+
+
+def test_outlines_become_rotated_rectangles_for_oriented_boxes(make_lake, tmp_path, ingest):
+    corners = np.array([[20, 5], [40, 15], [35, 25], [15, 15]], "f4")
+    between = np.insert(corners, 2, (corners[1] + corners[2]) / 2, axis=0)
+    schema = {
+        "image": dl.Image("png"), "labels": dl.Sequence(dl.ClassLabel(["a"])),
+        "segmentation": dl.Sequence(dl.Polygons()),
+    }  # fmt: skip
+    outlines = [[corners], [between], [between[[0, 1, 2]], between[[2, 3, 4]]]]
+    ds = make_lake(
+        schema,
+        image=[np.zeros((HEIGHT, WIDTH, 3), "u1")],
+        labels=[["a"] * 3],
+        segmentation=[outlines],
+    )
+    with pytest.warns(ExportWarning, match="2 objects with other than four corners become"):
+        root = ds.to_yolo(tmp_path / "out", task="obb")
+    again = ingest(root, task="obb")["segmentation"][0]
+    assert np.array_equal(again[0][0], corners)
+    for rectangle, expected in zip(again[1:], [corners, corners], strict=True):
+        there = {tuple(np.round(corner, 3)) for corner in rectangle[0].tolist()}
+        assert there == {tuple(corner) for corner in expected.tolist()}
+
+
+def test_smallest_rectangle_is_no_larger_than_any_other():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        points = rng.normal(size=(rng.integers(3, 20), 2)) * [1, rng.uniform(0.1, 1)]
+        corners = rotated_rectangle(points)
+        sides = np.diff(corners[[0, 1, 2]], axis=0)
+        assert abs(sides[0] @ sides[1]) < 1e-9
+        inside = (points - corners[0]) @ sides.T / (sides**2).sum(1)
+        assert inside.min() > -1e-9
+        assert inside.max() < 1 + 1e-9
+        angles = np.linspace(0, np.pi / 2, 500)
+        cos, sin = np.cos(angles), np.sin(angles)
+        turned = points @ np.array([[cos, -sin], [sin, cos]]).transpose(2, 0, 1)
+        assert np.prod(np.hypot(*sides.T)) <= np.prod(np.ptp(turned, axis=1), axis=1).min() + 1e-9
+
+
+@pytest.mark.parametrize("task", ["segment", "obb"])
+def test_outlines_outside_their_image_are_left_out(make_lake, tmp_path, task):
+    square = np.array([[0, 0], [10, 0], [10, 10], [0, 10]], "f4")
+    schema = {
+        "image": dl.Image("png"), "labels": dl.Sequence(dl.ClassLabel(["a"])),
+        "segmentation": dl.Sequence(dl.Polygons()),
+    }  # fmt: skip
+    ds = make_lake(
+        schema,
+        image=[np.zeros((HEIGHT, WIDTH, 3), "u1")],
+        labels=[["a"] * 3],
+        segmentation=[[[square], [square + 100], [square - 5]]],
+    )
+    message = "1 object extends beyond its image and is clipped; 1 object lies outside its image"
+    with pytest.warns(ExportWarning, match=message):
+        root = ds.to_yolo(tmp_path / "out", task=task)
+    lines = (root / "labels/train/000000000000.txt").read_text().splitlines()
+    assert len(lines) == 2
+
+
+def test_object_without_an_outline_is_reported_with_its_row(make_lake, tmp_path):
+    schema = {
+        "image": dl.Image("png"), "labels": dl.Sequence(dl.ClassLabel(["a"])),
+        "segmentation": dl.Sequence(dl.Polygons()),
+    }  # fmt: skip
+    image = np.zeros((HEIGHT, WIDTH, 3), "u1")
+    ds = make_lake(schema, image=[image] * 2, labels=[[], ["a"]], segmentation=[[], [[]]])
+    with pytest.raises(InvalidValueError, match=r"^row 1: Each object must have an outline"):
+        ds.to_yolo(tmp_path / "out")
+
+
+def test_number_of_classes_describes_a_dataset_without_names(write, ingest):
+    ds = ingest(write({"train/a": "1 0.5 0.5 0.25 0.5"}, {"train": "images/train", "nc": 3}))
+    assert (ds["labels"].names, ds["split"].names) == (("0", "1", "2"), ("train",))
+
+
+@pytest.mark.parametrize("names", ["cat", 3, {"0": "cat"}, ""])
+def test_names_of_another_kind_are_refused(write, ingest, names):
+    with pytest.raises(InvalidValueError, match="names must be a list, or must map"):
+        ingest(write({"train/a": ""}, {"train": "images/train", "names": names}))
+
+
+def test_names_in_a_folder_below_are_not_lost(write, ingest):
+    root = write({"train/a": "1 0.5 0.5 0.25 0.5"}, {"train": "images/train", "names": ["a", "b"]})
+    for read in (ingest, lambda path: dl.ingest(path, "memory://yolo-below", progress=False)):
+        with pytest.raises(InvalidValueError, match=r"\['data/data.yaml'\] below it. Ingest"):
+            read(root.parent)
+    assert ingest(root)["labels"].names == ("a", "b")
+
+
+def test_labels_next_to_the_images_of_voc_are_read(write, ingest):
+    root = write({"a": "1 0.5 0.5 0.25 0.5"}, folders=("JPEGImages", "labels"))
+    ds = ingest(root)
+    assert ds["boxes"][0].tolist() == [[0.5, 0.5, 0.25, 0.5]]
+    assert "label" not in ds.columns

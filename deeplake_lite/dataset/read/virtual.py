@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import secrets
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -33,6 +34,10 @@ if TYPE_CHECKING:
 type Rows = NDArray[np.int64]
 
 
+NO_METADATA: Mapping[str, object] = MappingProxyType({})
+"""Metadata of computed columns."""
+
+
 class VirtualColumn(Protocol):
     """A column that returns cells for rows."""
 
@@ -44,6 +49,11 @@ class VirtualColumn(Protocol):
     @property
     def computed(self) -> bool:
         """Whether cells are computed on every read."""
+        ...
+
+    @property
+    def metadata(self) -> Mapping[str, object]:
+        """The metadata of the column; empty for computed columns."""
         ...
 
     def read(self, rows: Rows) -> Cells:
@@ -75,6 +85,11 @@ class ViewColumn:
     def computed(self) -> bool:
         """Whether the other view computes the cells on every read."""
         return is_computed(self.view, self.field)
+
+    @property
+    def metadata(self) -> Mapping[str, object]:
+        """The metadata of the other view's column."""
+        return self.field.metadata
 
     def read(self, rows: Rows) -> Cells:
         """Return the stored cells of rows."""
@@ -123,6 +138,7 @@ class MemoryColumn:
     """The type of the cells."""
     cells: Cells
     computed = False
+    metadata = NO_METADATA
 
     def read(self, rows: Rows) -> Cells:
         """Return the cells of rows."""
@@ -150,6 +166,9 @@ class VirtualTable:
         Whether the view was derived from an open transaction.
     question : Question, optional
         The query that computed the table, so that it can be run again.
+    metadata : mapping, optional
+        Metadata of the dataset whose rows these are. Columns that are read from another view keep
+        their own metadata.
     """
 
     def __init__(
@@ -161,12 +180,16 @@ class VirtualTable:
         ids: Rows | None = None,
         uncommitted: bool = False,
         question: Question | None = None,
+        metadata: Mapping[str, object] | None = None,
     ) -> None:
-        fields = [Field(n, f"c{secrets.token_hex(4)}", c.htype) for n, c in columns.items()]
+        fields = [
+            Field(name, f"c{secrets.token_hex(4)}", c.htype, dict(c.metadata))
+            for name, c in columns.items()
+        ]
         self.schema = Schema(tuple(fields))
         self.snapshot_id, self.uncommitted = version, uncommitted
-        self.metadata: dict[str, object] = {}
-        """Metadata of the dataset; a derived view has none."""
+        self.metadata: dict[str, object] = dict(metadata or {})
+        """Metadata of the dataset."""
         self._columns = dict(zip((f.id for f in fields), columns.values(), strict=True))
         self._ids, self.slots, self.question = ids, count, question
 

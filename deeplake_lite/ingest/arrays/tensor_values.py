@@ -118,7 +118,7 @@ def type_of(spec: Any, values: list[Any]) -> Htype:
     """
     kind = type(spec).__name__
     if kind == "OptionalSpec":
-        return replace(type_of(spec._value_spec, values), nullable=True)  # noqa: SLF001
+        return replace(type_of(spec._element_spec, values), nullable=True)  # noqa: SLF001
     if kind not in ("TensorSpec", "RaggedTensorSpec", "SparseTensorSpec"):
         raise SchemaError(f"no column type can store a {kind}. Remove it: dataset.map(…).")
     shape = None if spec.shape.rank is None else tuple(spec.shape.as_list())

@@ -85,7 +85,8 @@ def from_xarray(
     OptionError
         If `dim` is missing, and the variables have no common first dimension.
     SchemaError
-        If no variable has the dimension, if no type can store a variable, or for a MultiIndex.
+        If no variable has the dimension, if no type can store a variable, such as times of cftime,
+        or for a MultiIndex.
 
     Examples
     --------
@@ -109,6 +110,7 @@ def from_xarray(
     if dim not in data.sizes:
         raise NotFoundError.named("dimension", dim, list(map(str, data.sizes)))
     _check_indexes(data, dim)
+    _check_calendars(data, dim)
     columns = {
         _name(name): XarrayColumn(variable, dim, str(name))
         for name, variable in data.variables.items()
@@ -158,6 +160,28 @@ def _check_indexes(data: Any, dim: str) -> None:
             )
 
 
+def _check_calendars(data: Any, dim: str) -> None:
+    """Reject times of other calendars, which xarray holds as objects of cftime. SchemaError."""
+    for name, variable in data.variables.items():
+        if dim in variable.dims and (foreign := _foreign(variable)) is not None:
+            raise SchemaError(
+                f"A column can hold the times of the standard calendar, but {name!r} holds "
+                f"{foreign}. Pass xr.conventions.encode_cf_variable(dataset.variables[{name!r}]) "
+                "in its place, which has numbers, with the calendar in its attributes; "
+                "xr.decode_cf(ds.to_xarray()) decodes them. Or convert the times: "
+                "dataset.convert_calendar('standard', use_cftime=False)."
+            )
+
+
+def _foreign(variable: Any) -> str | None:
+    """Return the class of the values if it is one of cftime's, of which JSON keeps no calendar."""
+    if getattr(variable.dtype, "kind", None) != "O":
+        return None
+    values = variable[(slice(1_000),) * variable.ndim].to_numpy().ravel().tolist()
+    first = next((v for v in values if type(v).__module__.startswith("cftime")), None)
+    return None if first is None else f"{type(first).__module__}.{type(first).__name__}"
+
+
 def _name(name: object) -> str:
     return checks.text("a variable name", name)
 
@@ -171,7 +195,7 @@ def _metadata(data: Any, dim: str) -> Mapping[str, object]:
             item["coordinate"] = True
         if dim in variable.dims:
             columns[str(name)] = item
-        elif variable.size <= MOST_ITEMS:
+        elif variable.size <= MOST_ITEMS and _foreign(variable) is None:
             values = json_value(variable.to_numpy())
             others[str(name)] = {**item, "dtype": _dtype_name(variable.dtype), "values": values}
     sizes = {str(d): int(n) for d, n in data.sizes.items() if d != dim}
@@ -196,16 +220,26 @@ def _dtype_name(dtype: Any) -> str:
 
 
 def _left_out(data: Any, dim: str) -> tuple[Skipped, ...]:
-    """Return the variables without rows that are too large for metadata."""
-    return tuple(
-        Skipped(
-            f"xarray, {name}",
-            f"it does not have the dimension {dim!r}, and its {variable.size:,} values are too "
-            f"many for metadata, which may have at most {MOST_ITEMS:,}",
-        )
-        for name, variable in data.variables.items()
-        if dim not in variable.dims and variable.size > MOST_ITEMS
-    )
+    """Return the variables without rows that metadata cannot hold."""
+    skipped = list[Skipped]()
+    for name, variable in data.variables.items():
+        if dim in variable.dims:
+            continue
+        if variable.size > MOST_ITEMS:
+            reason = (
+                f"its {variable.size:,} values are too many for metadata, which may have at most "
+                f"{MOST_ITEMS:,}"
+            )
+        elif (foreign := _foreign(variable)) is not None:
+            reason = (
+                f"metadata cannot hold {foreign}; pass xr.conventions.encode_cf_variable(…) in its "
+                "place"
+            )
+        else:
+            continue
+        reason = f"it does not have the dimension {dim!r}, and {reason}"
+        skipped.append(Skipped(f"xarray, {name}", reason))
+    return tuple(skipped)
 
 
 @dataclass(frozen=True)

@@ -83,6 +83,8 @@ class Replay:
         """Number of versions that this run replayed."""
         self.skipped: dict[str, Skipped] = {}
         """Columns and tags that the lake cannot store, by name."""
+        self._keys: dict[str, str] = {}
+        """Key of the version that each commit of an earlier run belongs to."""
         self._done: dict[str, str] = {}
         """Versions of the lake, by key of the dataset's version."""
         self._parts: dict[str, tuple[str, int]] = {}
@@ -128,6 +130,7 @@ class Replay:
                 if record.get("dataset") != self.versions.identity:
                     continue
                 key = str(record.get("version", ""))
+                self._keys[entry.id] = key
                 self._branches.setdefault(str(record.get("branch")), entry.branch or branch)
                 if record.get("draft"):
                     self._drafts.setdefault(key, entry.id)
@@ -372,7 +375,14 @@ class Replay:
                     f"{self.title}, tag {name!r}",
                     f"it marks the result of the query {query!r:.200} instead of a version",
                 )
-            elif version is not None and existing.get(tag) != version:
+            elif tag in existing:
+                if existing[tag] != version and self._keys.get(existing[tag]) != key:
+                    self.skipped[f"tag {name!r}"] = Skipped(
+                        f"{self.title}, tag {name!r}",
+                        f"tags cannot move, and the lake's tag {tag!r} is at another version. Tag "
+                        f"the version with another name: dl.open(url, version={version!r}).tag(…)",
+                    )
+            elif version is not None:
                 try:
                     open_lake(self.url, version=version, **self.settings.access).tag(tag)
                 except (SchemaError, ExistsError) as error:

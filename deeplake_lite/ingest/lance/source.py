@@ -92,8 +92,8 @@ def from_lance(
     columns, the Arrow type determines the type, as in `from_parquet`. Blobs become bytes, unless
     you declare images: ``schema={"image": dl.Image()}``. Columns with blobs outside the dataset are
     rejected. The metadata of fields becomes the metadata of columns; that of the schema is stored
-    in ``ds.metadata["lance"]``. The original types of structs, decimals, times of day and times with
-    a time zone are stored in ``ds.metadata["arrow"]``, so that exports restore them.
+    in ``ds.metadata["lance"]``. The original types of structs, decimals, times of day and times
+    with a time zone are stored in ``ds.metadata["arrow"]``, so that exports restore them.
 
     Examples
     --------

@@ -1,7 +1,8 @@
 """Reading samples from tar files, as WebDataset defines them.
 
 Adjacent files whose paths are equal up to the first dot of their names form a sample; the rest of
-the name is the extension. For example, ``a/1.jpg`` and ``a/1.seg.png`` form the sample ``a/1``.
+the name is the extension, in lower case. For example, ``a/1.jpg`` and ``a/1.Seg.PNG`` form the
+sample ``a/1``, with the extensions ``jpg`` and ``seg.png``.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import fsspec
 
 from deeplake_lite import checks
 from deeplake_lite.brief import brief
+from deeplake_lite.dataset.export.shards.webdataset import RESERVED
 from deeplake_lite.errors import (
     InvalidValueError,
     LakeError,
@@ -60,7 +62,7 @@ class Sample:
     """Path of its files up to the first dot."""
 
     files: Mapping[str, bytes]
-    """Content of its files by extension."""
+    """Content of its files by extension, in lower case."""
 
 
 def tar_files(tars: Location | Sequence[Location]) -> list[str]:
@@ -157,6 +159,7 @@ def samples(
     for name, data in _members(path, options, left_out, limits):
         folder, _, last = name.rpartition("/")
         stem, _, extension = last.partition(".")
+        extension = extension.lower()
         own = f"{folder}/{stem}" if folder else stem
         if own != key or extension in files:
             if key is not None:
@@ -183,10 +186,11 @@ def _members(
             place = f"{_name(path)}, {member.name}"
             if member.isdir() or last.startswith("."):
                 continue
-            if not member.isreg() or "." not in last:
-                reason = "it has no extension" if member.isreg() else "it is not a regular file"
+            if (reason := _unfit(member)) is not None:
                 left_out[place] = Skipped(place, reason)
                 continue
+            if member.size < 0:
+                raise tarfile.ReadError(f"the size of {member.name!r} is negative")
             try:
                 limits.check_bytes([member.size], 1)
             except TooLargeError as error:
@@ -199,8 +203,23 @@ def _members(
                 raise tarfile.ReadError("unexpected end of data")
             last_read[:] = [member.name]
             yield member.name, data
-        while file.read(READ_BYTES):  # to verify the checksum at the end of a compressed file
-            pass
+        rest = False
+        while data := file.read(READ_BYTES):  # also verifies the checksum of a compressed file
+            rest = rest or data.count(0) < len(data)
+        if rest:
+            place = f"{_name(path)}, after its end"
+            left_out[place] = Skipped(
+                place, "it follows the end of the archive; join tar files with `tar -A`"
+            )
+
+
+def _unfit(member: tarfile.TarInfo) -> str | None:
+    """Return the reason why a member belongs to no sample, if there is one."""
+    if not member.isreg():
+        return "it is not a regular file"
+    if RESERVED.match(member.name):
+        return "WebDataset reserves names like '__name__' for metadata"
+    return None if "." in member.name.rpartition("/")[2] else "it has no extension"
 
 
 class _Stream(io.BufferedIOBase):
@@ -255,6 +274,8 @@ class _Member(tarfile.TarInfo):
             raise
         except tarfile.HeaderError as error:
             raise tarfile.ReadError(f"a header is damaged or missing ({error})") from None
+        except RecursionError:
+            raise tarfile.ReadError("too many headers precede a file") from None
 
 
 _USUAL = (tarfile.REGTYPE, tarfile.XHDTYPE)

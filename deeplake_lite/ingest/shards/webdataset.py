@@ -80,8 +80,8 @@ def from_webdataset(
         file), and one column per extension. Image files are in ``image``, unless samples have
         several; ``txt`` becomes text, ``json`` JSON, ``cls`` a number, ``npy`` an array, and every
         other extension bytes. Dots in an extension become underscores, and its last part is left
-        out if it only determines how the file is read: ``seg.png`` becomes ``seg``. ``ingested`` is
-        a summary.
+        out if it only determines how the file is read: ``seg.PNG`` becomes ``seg``. Extensions are
+        in lower case, as WebDataset reads them. ``ingested`` is a summary.
 
     Raises
     ------
@@ -202,7 +202,13 @@ class WebDatasetSource:
             if extension in images and have_one:
                 names[extension] = "image"
             else:
-                names[extension] = _column(extension, {*names.values(), "key", "shard"})
+                taken = {
+                    *names.values(),
+                    "key",
+                    "shard",
+                    *(["image"] if images and have_one else []),
+                }
+                names[extension] = _column(extension, taken)
         return names
 
     @cached_property

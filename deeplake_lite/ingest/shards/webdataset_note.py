@@ -28,7 +28,7 @@ class TarNote:
     """Types of the exported columns, in the order of the lake."""
 
     names: Mapping[str, str] = field(default_factory=dict)
-    """Column of each extension; extensions of image files end with ``*``."""
+    """Column of each extension, in lower case; extensions of image files end with ``*``."""
 
     metadata: Mapping[str, object] = field(default_factory=dict)
     """The metadata of the lake."""
@@ -60,7 +60,7 @@ class TarNote:
             htype = htype_of_config(config.get("htype")) if isinstance(config, dict) else None
             if htype is None or not isinstance(extension, str):
                 return cls()
-            types[name], names[extension] = htype, name
+            types[name], names[extension.lower()] = htype, name
         items = content.get("metadata")
         return cls(types, names, items if isinstance(items, dict) else {})
 

@@ -76,7 +76,7 @@ class Layout:
         if path.is_file():
             return cls._of_yaml(path)
         files = [f for f in sorted(path.iterdir()) if f.suffix in YAML and f.is_file()]
-        described = [f for f in files if "names" in _read_yaml(f)]
+        described = [f for f in files if not {"names", "nc"}.isdisjoint(_read_yaml(f))]
         if len(described) > 1:
             raise InvalidValueError(
                 f"{str(path)!r} must have one data.yaml, but it has "
@@ -119,6 +119,8 @@ class Layout:
         order = sorted(by_split, key=lambda split: (SPLITS.get(split.lower(), -1), split))
         images = {split: tuple(by_split[split]) for split in order}
         names = _names_in(_folders(root, images))
+        if not names:
+            _check_no_yaml_below(root, images)
         return cls(root, images, {"names": names} if names else {})
 
     def key(self, image: Path) -> str:
@@ -160,15 +162,15 @@ class Layout:
         names = self.config.get("names")
         if isinstance(names, list):
             return [_name(name) for name in names]
-        if isinstance(names, dict) and names:
-            numbers = [*names]
-            if not all(isinstance(n, int) and 0 <= n < 100_000 for n in numbers):
-                raise InvalidValueError(
-                    "names must map class numbers to names, such as {0: 'person'}, but it is "
-                    f"{brief(names, 80)}. Correct the data.yaml."
-                )
-            return [_name(names.get(n, n)) for n in range(max(numbers) + 1)]
-        return None
+        if not names and not isinstance(names, str):
+            return None
+        numbers = [*names] if isinstance(names, dict) else []
+        if not numbers or not all(isinstance(n, int) and 0 <= n < 100_000 for n in numbers):
+            raise InvalidValueError(
+                "names must be a list, or must map class numbers to names, such as {0: 'person'}, "
+                f"but it is {brief(names, 80)}. Correct the data.yaml."
+            )
+        return [_name(names.get(n, n)) for n in range(max(numbers) + 1)]
 
     @property
     def points(self) -> tuple[int, int] | None:
@@ -204,6 +206,21 @@ class Layout:
         own = ("path", "train", "val", "test", "names", "nc", "kpt_shape", "kpt_names")
         rest = {str(key): _to_json(v) for key, v in self.config.items() if key not in own}
         return {key: value for key, value in rest.items() if value is not None}
+
+
+def _check_no_yaml_below(root: Path, images: Mapping[str, Sequence[Path]]) -> None:
+    """Reject a folder with datasets in it, whose class names would be lost. InvalidValueError."""
+    above = {folder for own in images.values() for image in own for folder in image.parents}
+    folders = sorted(folder for folder in above if root in folder.parents)
+    files = [f for folder in folders for f in sorted(folder.iterdir()) if f.suffix in YAML]
+    described = [f for f in files if f.is_file() and {"names", "train"} <= _read_yaml(f).keys()]
+    if described:
+        raise InvalidValueError(
+            f"{str(root)!r} must have the data.yaml of its images, but there "
+            f"{'is' if len(described) == 1 else 'are'} "
+            f"{brief([f.relative_to(root).as_posix() for f in described], 200)} below it. Ingest "
+            f"{str(described[0])!r}."
+        )
 
 
 def _folders(root: Path, images: Mapping[str, Sequence[Path]]) -> list[Path]:
@@ -279,13 +296,14 @@ def _without_repeated(
 
 
 def label_path(image: Path) -> Path:
-    """Return the path of an image's label file.
+    """Return the path of an image's label file; Darknet has it next to VOC's ``JPEGImages``, too.
 
     >>> label_path(Path("/data/images/train/a.jpg")).as_posix()
     '/data/labels/train/a.txt'
     """
     parts = image.parts
-    last = max((i for i, part in enumerate(parts[:-1]) if part == "images"), default=None)
+    folders_of_images = ("images", "JPEGImages")
+    last = max((i for i, part in enumerate(parts[:-1]) if part in folders_of_images), default=None)
     folders = [*parts[:-1]]
     if last is not None:
         folders[last] = "labels"

@@ -15,6 +15,7 @@ from deeplake_lite.brief import brief
 from deeplake_lite.dataset.arrow.cells import numbers_in, numbers_of
 from deeplake_lite.dataset.arrow.types import is_list, is_text
 from deeplake_lite.dataset.read.values import with_none
+from deeplake_lite.dataset.read.virtual import NO_METADATA
 from deeplake_lite.errors import (
     InvalidValueError,
     LakeError,
@@ -58,6 +59,7 @@ class SqlColumn:
     adds_up: bool = False
     """Whether the query aggregates. If so, its floats depend on the order of addition."""
     computed = False
+    metadata = NO_METADATA
 
     @classmethod
     def of(
@@ -123,6 +125,7 @@ class ComputedColumn:
     adds_up: bool = False
     """Whether the query aggregates; see `SqlColumn`."""
     computed = True
+    metadata = NO_METADATA
 
     @property
     def htype(self) -> Htype:

@@ -69,13 +69,15 @@ def to_view(plan: Plan, table: pa.Table, rows: Rows, question: Question) -> View
     columns = {o.name: _column(plan, o, table) for o in plan.outputs}
     first = plan.instances[0].source.view if plan.instances else None
     lake = first.rows.lake if first is not None else Lake(Nowhere(), {})  # type: ignore[arg-type]
+    ids = _ids(plan, table)
     virtual = VirtualTable(
         columns,
         len(table),
         first.version if first is not None else "",
-        ids=_ids(plan, table),
+        ids=ids,
         uncommitted=any(i.source.view.rows.uncommitted for i in plan.instances),
         question=question,
+        metadata=first.rows.table.metadata if first is not None and ids is not None else None,
     )
     names = tuple(columns)
     return View(RowSelection(lake, virtual), names, plan.text)

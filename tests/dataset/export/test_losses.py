@@ -114,7 +114,7 @@ def make(name, is_nullable, method):
         schema = {"picture": dl.Image("png")}
         rows = {"picture": [png((8, 9, 3), i) for i in range(count)]}
     elif method == "to_webdataset":
-        schema, rows = {"n": "int64"}, {"n": range(count)}
+        schema, rows = {"number": "int64"}, {"number": range(count)}
     ds = dl.create(url(), {**schema, name: htype})
     ds.append({**rows, name: values})
     ds.commit("made")
@@ -192,3 +192,21 @@ def test_metadata_of_the_dataset_comes_back_or_its_loss_is_announced(method, tmp
     new, announced = exported(method, ds, tmp_path)
     if "the dataset's metadata 'license'" not in announced:
         assert new.metadata["license"] == {"name": "CC0", "years": [2024, 2025]}
+
+
+def test_results_of_queries_keep_metadata(make_lake, tmp_path):
+    ds = make_lake({"x": "int64", "t": "text"}, x=[1, 2], t=["a", "b"])
+    ds.metadata["k"] = {"v": 1}
+    ds["x"].metadata["unit"] = "m"
+    ds.commit("metadata")
+    for query in ("SELECT x AS y, t", "SELECT x AS y, t, x + 1 AS z ORDER BY t DESC"):
+        view = ds.query(query)
+        exported = view.to_xarray()
+        assert (exported.attrs["k"], exported["y"].attrs["unit"]) == ('{"v": 1}', "m")
+        with pytest.warns(ExportWarning, match="leaves out the metadata of 'y'"):
+            view.to_mds(tmp_path / f"{len(query)}")
+        again = dl.from_mds(tmp_path / f"{len(query)}", f"memory://kept-{len(query)}")
+        assert again.metadata["k"] == {"v": 1}
+    assert ds.query("SELECT x + 1 AS x, t").schema["x"].metadata == {}
+    groups = ds.query("SELECT t, COUNT(*) AS n GROUP BY t")
+    assert groups.rows.table.metadata == {}

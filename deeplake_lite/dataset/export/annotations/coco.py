@@ -142,6 +142,12 @@ class _Export:
         if lost := [*map(repr, rest), *describe_lost_metadata(self.view, "coco")]:
             them = "it" if len(lost) == 1 else "them"
             sentences.append(f"{', '.join(lost)}, because COCO cannot hold {them}")
+        if len(self._known_files) > 1 and split_names(self.view) is None:
+            sentences.append(
+                "the categories' ids and the metadata of the COCO files of "
+                f"{', '.join(map(repr, self._known_files))}, because without the column 'split' it "
+                "is not known which one the rows come from"
+            )
         if n := self._count_mismatches():
             sentences.append(
                 f"values that have no column, such as scores, of {counted(n, 'image')} where "
@@ -174,12 +180,18 @@ class _Export:
 
     @cached_property
     def _files(self) -> list[dict[str, Any]]:
-        """Metadata of the COCO files that the rows come from."""
+        """Metadata of the COCO file that the rows come from; empty if it is not known which."""
+        files = self._known_files
+        if split_names(self.view) is None:
+            return [*files.values()] if len(files) == 1 else []
+        return [files[name] for name in splits_of(self.view) if name in files]
+
+    @cached_property
+    def _known_files(self) -> dict[str, dict[str, Any]]:
+        """Metadata of the dataset's COCO files, by split."""
         metadata = self.view.rows.table.metadata.get("coco")
-        if not isinstance(metadata, dict):
-            return []
-        names = [*metadata] if split_names(self.view) is None else splits_of(self.view)
-        return [metadata[name] for name in names if isinstance(metadata.get(name), dict)]
+        files = metadata.items() if isinstance(metadata, dict) else ()
+        return {name: file for name, file in files if isinstance(file, dict)}
 
     @cached_property
     def _keys(self) -> frozenset[str]:

@@ -106,7 +106,9 @@ class AnnotationExports:
         ExportWarning
             Before anything is written, if columns or metadata are left out, if objects are null
             (they become images without objects), if an object has several outlines (they are
-            joined), or if an object extends beyond its image (it is clipped).
+            joined), if an object extends beyond its image (it is clipped, or left out if it lies
+            outside), or, for "obb", if an outline does not have four corners (it becomes the
+            smallest rectangle around them).
 
         Notes
         -----

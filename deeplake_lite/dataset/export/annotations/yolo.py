@@ -22,6 +22,7 @@ from deeplake_lite.dataset.export.annotations.columns import (
     is_segmentation,
     split_names,
 )
+from deeplake_lite.dataset.export.annotations.outlines import join_outlines, rotated_rectangle
 from deeplake_lite.dataset.export.atomic_files import as_storage_errors
 from deeplake_lite.dataset.export.folder import extension, new_folder
 from deeplake_lite.dataset.export.portable import (
@@ -79,6 +80,9 @@ class _Losses:
     boxes: int = 0
     """Objects without an outline."""
 
+    turned: int = 0
+    """Objects whose outline becomes a rotated rectangle."""
+
     moved: int = 0
     """Objects whose box differs from their outline's bounding box by more than a pixel."""
 
@@ -104,6 +108,10 @@ class _Losses:
 _SENTENCES = {
     "joined": "{} [object|objects] with several outlines [becomes|become] one outline",
     "boxes": "{} [object|objects] without an outline [gets|get] a rectangular one",
+    "turned": (
+        "{} [object|objects] with other than four corners [becomes|become] the smallest rectangle "
+        "around [it|them]"
+    ),
     "moved": (
         "the [box|boxes] of {} [object does not fit its outline and is|"
         "objects do not fit their outlines and are] left out"
@@ -317,6 +325,9 @@ class _Export:
             corners = np.clip(convert_boxes(numbers[None, :4], "cxcywh", "xyxy"), 0, 1)
             result[:4] = convert_boxes(corners, "xyxy", "cxcywh")[0]
             return result if (result[2:4] > 0).all() else None
+        if self.task in ("segment", "obb") and (result != numbers).any():
+            points = result.reshape(-1, 2)
+            return result if (np.ptp(points, 0) > 0).all() else None
         return result
 
     def _limits(self, count: int) -> NDArray[np.bool_]:
@@ -366,7 +377,10 @@ class _Export:
             return [np.concatenate([b, p.ravel()]) for b, p in zip(boxes, points, strict=True)]
         assert self.segmentation is not None
         outlines = values[self.segmentation.name][i] or []
-        return [self._outline(parts, boxes, n, size, row) for n, parts in enumerate(outlines)]
+        try:
+            return [self._outline(parts, boxes, n, size, row) for n, parts in enumerate(outlines)]
+        except InvalidValueError as error:
+            raise InvalidValueError(error.args[0], row=row) from None
 
     def _in_fractions(self, boxes: Any, size: NDArray[np.float64]) -> NDArray[np.float64]:
         """Convert boxes to centre and size, as fractions of the image."""
@@ -398,25 +412,16 @@ class _Export:
             return np.asarray(corners, np.float64)[[0, 1, 2, 1, 2, 3, 0, 3]]
         if len(parts) > 1:
             self.losses.joined += 1
-        outline = np.asarray(join_outlines(parts) / size, np.float64)
+        joined = join_outlines(parts)
+        if self.task == "obb" and len(joined) != 4:
+            self.losses.turned += 1
+            joined = rotated_rectangle(joined)
+        outline = np.asarray(joined / size, np.float64)
         if number < len(boxes):
             corners = convert_boxes(boxes[number][None], "cxcywh", "xyxy")[0]
             gap = corners - np.concatenate([outline.min(0), outline.max(0)])
             self.losses.moved += bool((np.abs(gap) * np.tile(size, 2) > 1).any())
         return outline.ravel()
-
-
-def join_outlines(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Join outlines into one, with connecting lines that enclose no area.
-
-    >>> triangle = np.array([[0, 0], [1, 0], [0, 1]])
-    >>> join_outlines([triangle, triangle + 5]).tolist()
-    [[0, 0], [1, 0], [0, 1], [0, 0], [5, 5], [6, 5], [5, 6], [5, 5], [0, 0]]
-    """
-    if len(parts) == 1:
-        return parts[0]
-    closed = [np.concatenate([part, part[:1]]) for part in parts]
-    return np.concatenate([*closed, *(part[:1] for part in reversed(parts[:-1]))])
 
 
 def _only(view: View, name: str, kind: str, fits: Any) -> Field | None:

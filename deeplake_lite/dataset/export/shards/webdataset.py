@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import re
 import tarfile
 import warnings
 from dataclasses import dataclass, replace
@@ -44,6 +45,9 @@ SIDECAR = "deeplake_lite.json"
 
 _IMAGE_ENDS = frozenset({"bmp", "jpeg", "jpg", "png", "tif", "tiff", "webp"})
 """Extensions of image files."""
+
+RESERVED = re.compile(r"__[^/]*__(?:/|$)")
+"""Start of the paths that WebDataset reserves for metadata, and therefore skips."""
 
 IMAGE = "*"
 """Placeholder for the extension of an image file, which depends on its content."""
@@ -246,10 +250,12 @@ class _Tar:
         """Write samples. Raises InvalidValueError."""
         fields = [column.field for column in self._columns]
         values = {f.name: values_of(f.htype, cells[f.name]) for f in fields}
-        keys = None if self._key is None else values_of(self._key.htype, cells[self._key.name])
+        keys: Any = self._key
+        if self._key is not None:
+            keys = values_of(self._key.htype, cells[self._key.name])
         for i in range(len(cells[fields[0].name])):
             row = first + i
-            name = f"{row:0{self._digits}}" if keys is None else str(keys[i])
+            name = f"{row:0{self._digits}}" if keys is None else keys[i]
             _check_key(name, self._last, row)
             files = [
                 column.file(value)
@@ -277,14 +283,15 @@ class _Tar:
         return {}
 
 
-def _check_key(key: str, last: str | None, row: int) -> None:
+def _check_key(key: str | None, last: str | None, row: int) -> None:
     """Reject a key that readers would not restore. Raises InvalidValueError."""
-    base = key.rpartition("/")[2]
-    if not base or "." in base or "\0" in key or key == last:
+    base = "" if key is None else key.rpartition("/")[2]
+    if key is None or not base or "." in base or "\0" in key or key == last or RESERVED.match(key):
         raise InvalidValueError(
-            "A key must differ from the previous row's key, and its last part must not be empty or "
-            f"contain a dot, but the key of row {row:,} is {key!r}. Correct the column 'key', or "
-            "leave it out of the view to number the rows.",
+            "A key must differ from the previous row's key, its last part must not be empty or "
+            "contain a dot, and its first part must not begin and end with two underscores, but "
+            f"the key of row {row:,} is {key!r}. Correct the column 'key', or leave it out of the "
+            "view to number the rows.",
             row=row,
         )
 
