@@ -11,7 +11,7 @@ import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -19,6 +19,12 @@ import numpy as np
 
 from deeplake_lite import checks
 from deeplake_lite.dataset.export.annotations import coco_annotations as coco
+from deeplake_lite.dataset.export.annotations.coco_images import (
+    check_unique,
+    panoptic_annotation,
+    path_inside,
+    to_pixels,
+)
 from deeplake_lite.dataset.export.annotations.columns import (
     class_names,
     columns_with_nulls,
@@ -242,7 +248,7 @@ class _Export:
         yield b'"annotations":['
         images, separator, seen = list[bytes](), b"\n", set[object]()
         for image, entries in self._rows():
-            _check_unique(image, seen)
+            check_unique(image, seen)
             images.append(encode(image))
             for annotation in entries:
                 yield separator + encode(annotation)
@@ -269,7 +275,7 @@ class _Export:
             annotations = self._annotations(values, row, images)
             if self._is_panoptic:
                 annotations = [
-                    _panoptic(segments, image, _extra_values(values, i, PANOPTIC))
+                    panoptic_annotation(segments, image, _extra_values(values, i, PANOPTIC))
                     for i, (segments, image) in enumerate(zip(annotations, images, strict=True))
                 ]
             if pngs is not None:
@@ -333,7 +339,7 @@ class _Export:
         """Write the image files of a block. Raises InvalidValueError, StorageError."""
         for image, data in zip(images, files, strict=True):
             if data is not None and image is not None:
-                path = folder / _inside(str(image["file_name"]))
+                path = folder / path_inside(str(image["file_name"]))
                 with as_storage_errors(path):
                     path.parent.mkdir(parents=True, exist_ok=True)
                     path.write_bytes(data)
@@ -408,7 +414,7 @@ class _Export:
         given = self.columns["bbox"].htype.coordinates
         assert given is not None
         in_pixels = [
-            _in_pixels(boxes, image) if given.units == "fraction" else boxes
+            to_pixels(boxes, image) if given.units == "fraction" else boxes
             for boxes, image in zip(cells, images, strict=True)
         ]
         if given.format == "xywh":
@@ -469,18 +475,6 @@ class _Export:
         return count(most + 1)
 
 
-def _check_unique(image: Mapping[str, Any], seen: set[object]) -> None:
-    """Reject an image whose id or file name was seen before. Raises InvalidValueError."""
-    for key in ("id", "file_name"):
-        if (key, image[key]) in seen:
-            raise InvalidValueError(
-                f"Each image of a COCO file must have a unique {key}, but two images have "
-                f"{image[key]!r}. Export a view without repeated rows, or correct the column "
-                f"{'image_id' if key == 'id' else 'path'!r}."
-            )
-        seen.add((key, image[key]))
-
-
 def _check_one_split(view: View) -> None:
     """Reject a view of several splits, which may share ids. Raises SchemaError."""
     present = splits_of(view)
@@ -522,38 +516,5 @@ def _extra_values(values: Mapping[str, Values], i: int, part: str) -> dict[str, 
     return rest if isinstance(rest, dict) else {}
 
 
-def _panoptic(
-    segments: Sequence[Mapping[str, Any]], image: Mapping[str, Any], rest: Mapping[str, Any]
-) -> list[dict[str, Any]]:
-    """Return a list with the panoptic annotation of an image, or an empty list."""
-    if not segments and not rest:
-        return []
-    plain_segments = [{k: v for k, v in segment.items() if k != "image_id"} for segment in segments]
-    name = str(PurePosixPath(str(image["file_name"])).with_suffix(".png"))
-    return [{"file_name": name, **rest, "image_id": image["id"], coco.SEGMENTS: plain_segments}]
-
-
 def _integer(value: Any) -> int | None:
     return None if value is None or np.ma.is_masked(value) else int(value)
-
-
-def _in_pixels(boxes: Any, image: Mapping[str, Any]) -> Any:
-    """Convert boxes from fractions to pixels. Raises InvalidValueError."""
-    width, height = image.get("width"), image.get("height")
-    if width is None or height is None:
-        raise InvalidValueError(
-            "to_coco needs the size of an image to convert its boxes from fractions to pixels, but "
-            f"for {image['file_name']!r} it is unknown. Add the columns 'width' and 'height'."
-        )
-    return np.asarray(boxes, np.float64).reshape(-1, 4) * (width, height, width, height)
-
-
-def _inside(name: str) -> PurePosixPath:
-    """Return a name as a relative path. Raises InvalidValueError if it leads out of the folder."""
-    path = PurePosixPath(name.replace("\\", "/"))
-    if path.is_absolute() or ".." in path.parts or not path.parts or "\0" in name:
-        raise InvalidValueError(
-            f"The path of an image must be inside the folder of images, but it is {name!r}. "
-            "Correct the column 'path'."
-        )
-    return path
