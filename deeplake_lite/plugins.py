@@ -79,8 +79,8 @@ def load(group: str, name: str, base: type) -> type[Any] | None:
         )
     if getattr(added, "name", None) != name:
         raise SchemaError(
-            f"A class and its entry point must have the same name, but {added.__name__}.name is "
-            f"{getattr(added, 'name', None)!r} and the entry point of {group} is {name!r}. Repair "
-            "or uninstall the package."
+            f"A class and its entry point must have the same name, but {points[0].value} has the "
+            f"name {getattr(added, 'name', None)!r}, and its entry point in {group} is {name!r}. "
+            "Repair or uninstall the package."
         )
     return added

@@ -47,10 +47,11 @@ def query(
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Print how the query ran.")] = False,
 ) -> None:
-    """Query a lake in SQL with tensors, such as "SELECT label, COUNT(*) GROUP BY label".
+    """Run an SQL query on a lake, such as "SELECT label, COUNT(*) GROUP BY label".
 
-    Without FROM, the query reads the lake at URL. The table has 20 rows by default; --json and
-    --csv print all rows. Files are printed as their size, and pixels as their shape.
+    Without FROM, the query reads the lake at URL. By default, the first 20 rows are printed as a
+    table; --json and --csv print all rows. Files are printed as their size, and pixels as their
+    shape.
     """  # fmt: skip
     if as_json and as_csv:
         raise InvalidValueError("--json and --csv cannot be combined. Omit one of them.")

@@ -36,7 +36,7 @@ else:
 
 
 class Column:
-    """A column of a view. If the view is a writable Dataset, its values can be assigned.
+    """A column of a view. If the view is a writable Dataset, the column's values can be set.
 
     Examples
     --------

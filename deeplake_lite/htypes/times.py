@@ -198,8 +198,9 @@ def _read_datetime(value: object, dtype: np.dtype[Any]) -> np.datetime64:
             raise _not_a_time(value, dtype) from None
         except OverflowError:
             raise InvalidValueError(
-                "must be in a year that times with this many decimal places can represent, but it "
-                f"is {brief(value)}. Write the seconds with fewer decimal places."
+                "must be in a year that fits in 64 bits at its precision (about 1678 to 2262 with "
+                "7 to 9 decimal places, ±290,000 with 4 to 6), but it is "
+                f"{brief(value)}. Write fewer decimal places, or leave out the seconds."
             ) from None
     raise _not_a_time(value, dtype)
 

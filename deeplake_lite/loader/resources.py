@@ -155,7 +155,7 @@ class Resources:
 
     @property
     def _limits(self) -> tuple[int, int]:
-        """Maximum size of cached rows in bytes, and number of rows in a window of the order."""
+        """Maximum size of cached rows in bytes, and number of rows that are read in one window."""
         in_order = self.shuffle.kind == "none"
         window = self.shares.size * AHEAD if in_order else self.shuffle.window_rows
         return self._budget_split.stored if self.options.cache is not None else 0, window

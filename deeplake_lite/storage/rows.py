@@ -280,7 +280,7 @@ class Rows:
         self.order = np.delete(self.live(), positions)
 
     def arrange(self, order: Slots | None) -> None:
-        """Set the order of the rows, given as the slots of all rows."""
+        """Set the order of the rows: the slot of each row. None is slot order, no row deleted."""
         identity = order is None or np.array_equal(order, np.arange(self.slots))
         self.order = None if identity else order
 

@@ -279,7 +279,7 @@ class Table(Snapshot):
         self.rows.delete(positions)
 
     def arrange(self, slots: Slots) -> None:
-        """Set the order of the rows, given as the slots of all rows."""
+        """Set the order of the rows: the slot of each row, in the new order."""
         edits, _ = self._more_edits()
         edits.arranged = True
         self.rows.arrange(slots)

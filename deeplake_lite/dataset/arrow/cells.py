@@ -181,7 +181,7 @@ def _ragged(htype: Htype, cells: RaggedCells) -> pa.Array:
 
 
 def _tensors(htype: Htype, values: NDArray[Any], cells: RaggedCells, null: Null) -> pa.Array:
-    """Convert arrays in which several axes vary to structs of data and shape.
+    """Return structs of data and shape for arrays in which several axes vary.
 
     Nested lists would lose the shape of an empty array, such as (0, h, w) for masks of no objects.
     """

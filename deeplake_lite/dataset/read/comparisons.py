@@ -274,7 +274,7 @@ def _check_rows(column: Column, values: Any, other: Any) -> None:
 
 
 def _as_values(other: Any) -> tuple[object, object]:
-    """Return the values of `other`, and `other` itself if it is a Column, Series or Arrow array."""
+    """Return the values of `other`, and `other` if it is a Column, a Series or Arrow, else None."""
     if hasattr(other, "to_pylist"):
         return arrow_scalars.python_values(other), other
     if is_column(type(other)):

@@ -60,7 +60,7 @@ def read_blocks(
     positions: Positions,
     into: Mapping[str, NDArray[Any]] = NOWHERE,
 ) -> dict[str, Cells]:
-    """Return the stored cells of columns at `positions`, by name.
+    """Return the stored cells at `positions` for each column, by its name.
 
     Raises the same errors as `read_cells`.
 

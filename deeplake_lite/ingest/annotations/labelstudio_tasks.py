@@ -83,8 +83,8 @@ def expand_task(task: Mapping[str, Any]) -> dict[str, Any]:
                for key in result_keys for value in task[key]]  # fmt: skip
     if not all(results):
         raise ValueError(
-            "a task must have the key 'data' or, in JSON-MIN, results that name their type; export "
-            "the project as JSON instead"
+            "a task must have the key 'data' or, in JSON-MIN, a key such as 'rectanglelabels' in "
+            "each result, but a result has none or several; export the project as JSON instead"
         )
     data = {
         k: v

@@ -9,6 +9,7 @@ import shutil
 import tempfile
 import zipfile
 import zlib
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -124,9 +125,10 @@ def columns_in(array: RowArray, name: str, *, prefix: bool = True) -> dict[str, 
         return {name: NumpyColumn(array)}
     named = {".".join((name, *path) if prefix else path): path for path in paths}
     if len(named) < len(paths):
+        (twice, _), *_ = Counter(".".join(path) for path in paths).most_common(1)
         raise InvalidValueError(
             f"Names of fields must be unique after joining nested names with dots, but {name!r} "
-            f"has {', '.join('.'.join(path) for path in paths)}. Rename one."
+            f"has two fields {twice!r}. Rename one."
         )
     return {column: NumpyColumn(array, path) for column, path in named.items()}
 

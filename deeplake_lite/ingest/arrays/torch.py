@@ -427,9 +427,9 @@ def _load_in_workers(dataset: Any, numbers: range, workers: int) -> Iterator[Any
     except Exception as error:
         reason = str(error).rstrip(".")
         raise OptionError(
-            f"num_workers must be 0 for a dataset that cannot be pickled, but pickling "
-            f"{_title(dataset)} failed: {reason}. Use num_workers=0, install cloudpickle, or "
-            "define the dataset at the top level of a module."
+            "num_workers must be 0 for a dataset that cannot be pickled, but it is "
+            f"{workers}. Pickling {_title(dataset)} failed: {reason}. Use num_workers=0, install "
+            "cloudpickle, or define the dataset at the top level of a module."
         ) from error
     # Forking would be faster, but a lock that another thread holds would never be released in it.
     loader = loading(

@@ -130,7 +130,7 @@ def from_xarray(
 
 
 def _first_dimension(data: Any) -> str:
-    """Return the first dimension of most variables. Raises OptionError if not all have it."""
+    """Return the dimension that is first in most variables. Raises OptionError if one lacks it."""
     dims = [tuple(map(str, v.dims)) for v in data.data_vars.values() if v.dims]
     if dims:
         first, count = Counter(own[0] for own in dims).most_common(1)[0]

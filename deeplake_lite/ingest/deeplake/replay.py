@@ -1,8 +1,8 @@
 """Replaying the versions of a dataset as commits of a lake.
 
-Each version becomes one commit, whose metadata records the version. A rerun recognises these
-records, so it only replays new versions, even if the previous run was killed. A version with many
-rows may become several commits, so that a rerun continues in the middle of it.
+Each version becomes a commit, whose metadata records the version. A rerun recognises these records,
+so it only replays new versions, even if the previous run was killed. With ``commit_every``, a
+version with many new rows becomes several commits, so that a rerun can continue in its middle.
 
 If Deep Lake's log records the changed rows, only those are read. A merge is repeated in the lake,
 and its result is then compared with Deep Lake's.

@@ -35,14 +35,14 @@ def lake_columns(
     Parameters
     ----------
     content : mapping
-        Its content.
+        Content of that file, ``deeplake_lite.json``.
     file : str
-        A record file next to it, for messages.
+        A record file in the same folder, for messages.
 
     Raises
     ------
     InvalidValueError
-        If it is not in the form that an export writes.
+        If the content is not in the form that an export writes.
     """
     try:
         schema = Schema.build({n: from_config(c) for n, c in content["columns"].items()})

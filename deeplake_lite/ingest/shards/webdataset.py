@@ -237,7 +237,7 @@ class WebDatasetSource:
         return frozenset(name for name, t in self._types.items() if t.bare == Bytes())
 
     def check_unrounded(self, names: Iterable[str]) -> None:
-        """Accept all columns, because numbers are integers, JSON or arrays with a dtype."""
+        """Accept all columns, because no inferred type rounds numbers."""
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
         """Yield the samples from number `start` on."""

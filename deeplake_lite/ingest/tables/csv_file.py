@@ -242,7 +242,7 @@ def read_typed_rows(
     columns : sequence of str, optional
         The columns to read; by default all.
     classes : collection of str
-        Columns of `declared` that have this type unless all their values are integers.
+        Columns of `declared` that become integers if all their values are integers.
     at_once : bool
         Whether to read even a large file as a whole.
 

@@ -446,7 +446,10 @@ class SampleIterator:
         return self._share.state(self._progress or self._share.upcoming())
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
-        """Continue where an iterator stopped. The dataset's next iterator begins at the first row.
+        """Continue this iterator where the one that was saved stopped.
+
+        A state that was loaded into the dataset is dropped, so its next iterator begins at the
+        first row.
 
         Raises OptionError for a state that `TorchIterableDataset.load_state_dict` rejects.
         """

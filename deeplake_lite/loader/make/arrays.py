@@ -117,8 +117,8 @@ def pad(
     if len(rests := sorted({shape[varying:] for shape in shapes})) > 1:
         raise OptionError(
             f"With collate='pad', rows of {name!r} must have the same shape from axis {varying} "
-            f"on, but they have {rests[0]} and {rests[1]}. Convert images to the same channels "
-            "with mode='RGB' or mode='L', or use collate='list'."
+            f"on, but they have {rests[0]} and {rests[1]}. Give images the same number of "
+            "channels with mode='RGB' or mode='L', or use collate='list'."
         )
     most = tuple(np.array(shapes).reshape(-1, ndim).max(axis=0).tolist())
     out = allocate_aligned((len(arrays), *most), _dtype(arrays))

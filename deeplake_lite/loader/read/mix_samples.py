@@ -1,4 +1,4 @@
-"""The rows of a mix: several views with the same columns, one view after another."""
+"""The rows of a mix of several views with the same columns, numbered view by view."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ REPEAT_SHIFT = 32
 
 @dataclass(frozen=True, eq=False)
 class MixSamples:
-    """The rows of several views, one after the other.
+    """The rows of several views, numbered view by view.
 
     Parameters
     ----------

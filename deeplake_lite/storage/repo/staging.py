@@ -102,7 +102,7 @@ def staging(folder: Path) -> Iterator[Path]:
 def finish_replacement(folder: Path) -> None:
     """Finish the replacement of a lake if its process was killed between the two renames.
 
-    If that process is still alive, wait for it. If there is a lake in `folder`, do nothing.
+    If a process is still replacing the lake, wait for it. If `folder` has a lake, do nothing.
     """
     with translate_file_errors():
         if (folder / "refs").is_dir() or not folder.parent.is_dir():

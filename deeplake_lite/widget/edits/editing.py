@@ -259,7 +259,9 @@ class Editing:
         draft_id = fields.text(request, "id")
         if draft_id not in drafts:
             raise LakeError(
-                "This draft no longer exists, because another browser restored or discarded it."
+                "This draft is no longer available, because another browser has restored or "
+                "discarded it, or is using it, or because this page shows another branch. Reload "
+                "the list of drafts."
             )
         return drafts[draft_id]
 

@@ -111,7 +111,7 @@ class Staged:
         seen: NDArray[np.uint64] | None,
         what: str,
     ) -> Edit:
-        """Return an edit with the next number, and with each row only once."""
+        """Return an edit with the next number. A row that occurs several times is kept once."""
         rows, first = np.unique(ids, return_index=True)
         digests = None if seen is None else seen[first]
         return Edit(next(self._numbers), column, field_id, op, rows, value, digests, what)

@@ -270,7 +270,7 @@ def _own_conditions(conditions: Sequence[str], expression: str, kind: FacetKind)
 
 
 def _matching_conditions(conditions: Sequence[str], expression: str, kind: FacetKind) -> list[int]:
-    """Return the indices of the conditions that have the form of a facet's choice."""
+    """Return the indices of the conditions that a choice in this facet may have written."""
     facet, matches = _expression(expression), []
     for i, condition in enumerate(conditions):
         parts = _parts(condition_of(condition), _connector(kind))

@@ -224,7 +224,9 @@ def _mask(shape: Mapping[str, Any], size: Size) -> NDArray[np.bool_]:
         )
     words = str(shape.get("rle", "")).replace(",", " ").split()
     if not all(word.isascii() and word.isdigit() and len(word) < 11 for word in words):
-        raise ValueError("the rle of a mask must be a list of lengths, but it contains other text")
+        raise ValueError(
+            "the rle of a mask must be a list of run lengths, such as '5, 3, 12', but it is not"
+        )
     result = np.zeros((height, width), bool)
     result[top : top + h, left : left + w] = rle.decode([*map(int, words)], w, h)
     return result

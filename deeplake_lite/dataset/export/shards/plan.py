@@ -97,7 +97,7 @@ class Part:
 
     @property
     def own_fields(self) -> list[Field]:
-        """The columns, looked up in the view: column ids of a query differ between processes."""
+        """The columns of this process's view; column ids of a query differ between processes."""
         return [self.view.field(f.name) for f in self.fields]
 
     def shards(self) -> list[Shard]:

@@ -39,7 +39,7 @@ PROGRAM = (
 
 
 def pickle_assignment(root: Path, parts: Sequence[Part]) -> bytes | None:
-    """Pickle the input of a worker, or return None if it could not read the rows."""
+    """Pickle the input of a worker; return None if it cannot be pickled."""
     try:
         return pickle.dumps((root, [replace(part, name=refuse_to_name) for part in parts]))
     except Exception:  # pickling types and queries of other packages may raise anything

@@ -108,7 +108,7 @@ def sample_columns(view: View, method: str, arrays: Sequence[str]) -> list[Sampl
             f"{method} needs a column that samples can hold, but this view has only "
             f"{', '.join(map(repr, view.columns)) or 'no columns'}. Add a column of another type."
         )
-    _warn(method, rest, "[is|are] left out, because a sequence of files cannot be one value")
+    _warn(method, rest, "[is|are] left out, because each value is a sequence of files")
     _warn(
         method,
         [c.field.name for c in found if c.kind == "npy"],

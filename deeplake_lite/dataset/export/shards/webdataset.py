@@ -145,8 +145,8 @@ def _columns(view: View) -> list[_Column]:
     if rest:
         verb = "is" if len(rest) == 1 else "are"
         warnings.warn(
-            f"to_webdataset: {', '.join(map(repr, rest))} {verb} left out, because a sequence of "
-            "files cannot be one file.",
+            f"to_webdataset: {', '.join(map(repr, rest))} {verb} left out, because WebDataset "
+            "stores each value as one file, but here each value is a sequence of files.",
             ExportWarning,
             stacklevel=5,
         )

@@ -99,7 +99,7 @@ def _map_pictures(value: object, change: Callable[[Picture], Picture]) -> Any:
 
 
 def escaped(text: object, most: int = 60) -> Html:
-    """Escape a string, shortened and with every character visible.
+    """Shorten a string, make all its characters visible, and escape it for HTML.
 
     >>> escaped('<b onclick="x">')
     '&lt;b onclick=&quot;x&quot;&gt;'

@@ -246,7 +246,7 @@ def _add_column(
     *,
     of_both: bool,
 ) -> Value:
-    """Add the compared and the carried columns for a pair; return the value in the result.
+    """Add the columns that compare and carry a pair of values; return the result's column.
 
     Parameters
     ----------
@@ -381,8 +381,9 @@ def _carry(
 def _combine(name: str, keep_all: bool, selects: list[exp.Select], by: list[str]) -> exp.Query:
     """Return a set operation that compares the columns `by` and carries the others.
 
-    DuckDB's INTERSECT and EXCEPT compare all columns. Here, equal rows are numbered, so that EXISTS
-    can test whether the right side has at least as many of them.
+    DuckDB's INTERSECT and EXCEPT compare all columns. Here, equal rows of each side are numbered
+    from 1. With `keep_all`, the n-th of them on the left matches if the right side has an n-th one;
+    otherwise, only the first one is tested.
     """
     if name == "UNION":
         return _union(keep_all, selects, by)

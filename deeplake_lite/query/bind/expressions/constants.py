@@ -187,9 +187,9 @@ def negate(value: Constant) -> Constant:
 def _too_large(value: int | decimal.Decimal) -> exp.Expr:
     """Raise QueryTypeError for an integer with more than 128 bits."""
     raise QueryTypeError(
-        "SQL computes with integers of up to 128 bits, but this one is "
-        f"{decimal.Decimal(value):.6e}. Compare it with integers directly, or pass a float, such "
-        "as 1e40."
+        "SQL computes with integers of up to 128 bits, but a constant is "
+        f"{decimal.Decimal(value):.6e}. Compare a column with it without computing with it, or "
+        "write it as a float, such as 1e40."
     )
 
 

@@ -86,7 +86,7 @@ def _stored_digest(tree: Tree, *, null: bool) -> Tree:
 
 
 def digest(tensor: Tensor, low: Lowering, *, stored: bool = True, null: bool = False) -> Tensor:
-    """Return the digest of a tensor; for an unchanged column, its values are not read.
+    """Return the digest of a tensor; for a column as it is stored, no values are read.
 
     Parameters
     ----------

@@ -352,8 +352,8 @@ def dpipe(low: Lowering, e: exp.DPipe, scope: Scope) -> Value:
 def _chain(nodes: Sequence[exp.Expr]) -> exp.Expr:
     """Join values with ``||``, from left to right.
 
-    Compound operands after the first one get parentheses, so that GROUP BY recognises the same
-    expression elsewhere.
+    Operands after the first one get parentheses unless they are columns or literals, so that a key
+    of GROUP BY such as ``a || b`` is recognised within ``c || (a || b)``.
     """
     first, *others = nodes
     for node in others:

@@ -1,1 +1,1 @@
-"""SQL for scalars that follows the rules of the language: numbers, times, JSON, bytes, lists."""
+"""SQL for scalars (numbers, times, JSON, bytes, lists) that follows our rules, not DuckDB's."""

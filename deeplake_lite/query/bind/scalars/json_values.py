@@ -279,6 +279,6 @@ def _each(items: exp.Expr, dtype: str) -> exp.Expr:
 
 
 def is_of_type(node: exp.Expr, *names: str) -> exp.Expr:
-    """Return whether a JSON value has one of the given types, which are DuckDB's names."""
+    """Return whether a JSON value has one of the given types, as ``json_type`` names them."""
     types = [exp.Literal.string(name) for name in names]
     return exp.In(this=func("json_type", node.copy()), expressions=types)
