@@ -14,7 +14,7 @@ from pathlib import Path
 import deeplake
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from PIL import Image as PillowImage
 
@@ -295,6 +295,7 @@ EDITS = st.lists(
 
 @settings(max_examples=8)
 @given(on_main=EDITS, on_branch=EDITS, later=EDITS)
+@example([("append", 0)], [("commit", 0)], [("append", 0)])  # a merge without changes
 def test_any_history_is_replayed(tmp_path_factory, on_main, on_branch, later):
     folder = str(tmp_path_factory.mktemp("history") / "d")
     old = deeplake.create(folder, schema={"a": "int64", "t": "text"})

@@ -224,13 +224,15 @@ class Replay:
     def _merge(self, ds: Dataset, version: Version) -> None:
         """Merge a branch, and correct the result where it differs from Deep Lake's."""
         theirs = self._done[str(version.merged)]
-        record = {RECORD: self._record(version)}
+        record, before = {RECORD: self._record(version)}, ds.version
         try:
             merge.merge(ds.handle, theirs, "theirs", self._message(version), record)
         except LakeError:
-            self._edit(ds, version, None, None, {"merge": theirs, "merged": str(version.merged)})
-            return
-        self._edit(ds, version, None, None, {})
+            is_merged = False
+        else:
+            is_merged = ds.version != before  # there may be nothing to merge
+        metadata = {} if is_merged else {"merge": theirs, "merged": str(version.merged)}
+        self._edit(ds, version, None, None, metadata)
 
     def _check_merge(self, version: Version) -> None:
         """Correct a merge if an earlier run was killed before it did so."""
