@@ -211,7 +211,7 @@ def test_unknown_codec_error_lists_all_names(points):
         (["no_such_module:Signal"], "must be importable, but no_such_module:Signal raises"),
         ([f"{__name__}:EXAMPLE"], "must be a class derived from Htype, but it is"),
         ([f"{__name__}:Shifted"], "must be a class derived from Htype, but it is"),
-        ([f"{__name__}:Unnamed"], "must have the same name, but Unnamed.name is 'other'"),
+        ([f"{__name__}:Unnamed"], "must have the same name, but .*:Unnamed has the name 'other'"),
         (["a:B", "c:D"], "Only one package may register 'signal'"),
     ],
 )

@@ -274,7 +274,7 @@ def test_type_error_names_the_expression_and_the_shapes(ds, text):
 
 PARAMETERS = [
     ("SELECT id WHERE id = ?", [], r"\? number 1 has none"),
-    ("SELECT id WHERE id = ?", [1, 2], r"number of \? is 1, and the number of values is 2"),
+    ("SELECT id WHERE id = ?", [1, 2], r"has 1 placeholder \(\?\), but it was given 2 values"),
     ("SELECT id WHERE id = $a", {}, r"\$a has none"),
     ("SELECT id WHERE id = $a", [1], r"\$a has none"),
     ("SELECT id WHERE id = ?", {"a": 1}, r"\? number 1 has none"),
