@@ -283,7 +283,7 @@ PARAMETERS = [
     ("SELECT id WHERE id = ?", [{1: 2}], r"can be compared only with JSON.*a number"),
     ("SELECT id WHERE id < ?", [1j], r"complex"),
     ("SELECT id WHERE id = ?", [np.array([1j])], r"one value per row"),
-    ("SELECT id WHERE id = ?", [np.array([(1, 2)], "i4, i4")], r"ndarray with dtype \[\('f0'"),
+    ("SELECT id WHERE id = ?", [np.array([(1, 2)], "i4, i4")], r"dtype \[\('f0'"),
     ("SELECT DOT(emb, ?) AS d", [[1, 2]], r"\(4,\).*\(2,\)"),
 ]
 
