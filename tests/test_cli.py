@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -175,7 +176,7 @@ def test_repeated_ingest_reports_kept_corrections_and_existing_rows(photos, lake
 
 
 def test_interrupted_ingest_says_how_to_resume(tmp_path, monkeypatch):
-    monkeypatch.setattr("deeplake_lite.ingest.tables.tabular.BATCH_ROWS", 2)
+    monkeypatch.setattr(import_module("deeplake_lite.ingest.tables.tabular"), "BATCH_ROWS", 2)
     (tmp_path / "a.csv").write_text("k,b\n1,x\n2,y\n3,z\n4,z\n3,q\n")
     options = ["--on", "k", "--commit-every", "2"]
     result = run_json("ingest", "csv", tmp_path / "a.csv", tmp_path / "a.lake", *options, code=2)

@@ -188,9 +188,7 @@ def test_numpy_time_string_is_parsed_whatever_its_year(data, unit):
 )
 @pytest.mark.parametrize("others", [[], ["2026-01-01T00:00:00.000000001"], ["2026-01-01"]])
 def test_time_out_of_range_of_its_unit_is_refused(dtype, text, others):
-    with pytest.raises(
-        InvalidValueError, match=r"must be in a year that fits|must fit"
-    ):
+    with pytest.raises(InvalidValueError, match=r"must be in a year that fits|must fit"):
         Scalar(dtype).encode([*others, text])
 
 

@@ -369,7 +369,7 @@ def test_class_with_a_numeric_name_is_read_by_name(written, name):
 @pytest.mark.parametrize("way", ["folder", "csv", "csv with a key", "large csv"])
 def test_words_for_booleans_are_not_numbers(photos, url, there, words, way, monkeypatch):
     if way == "large csv":
-        monkeypatch.setattr("deeplake_lite.ingest.tables.csv_file.AT_ONCE", 0)
+        monkeypatch.setattr(import_module("deeplake_lite.ingest.tables.csv_file"), "AT_ONCE", 0)
     folder = photos("a.png", "b.png")
     table = folder / "t.csv"
 

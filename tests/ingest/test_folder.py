@@ -1,6 +1,7 @@
 """Folders of images: layouts, keys, bad files, labels in a table."""
 
 import os
+from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 
@@ -419,7 +420,7 @@ def test_image_type_can_be_given(photos, url):
 
 
 def test_rows_are_ingested_block_by_block_in_a_fixed_order(photos, url, monkeypatch):
-    monkeypatch.setattr("deeplake_lite.ingest.folders.folder.BLOCK_ROWS", 2)
+    monkeypatch.setattr(import_module("deeplake_lite.ingest.folders.folder"), "BLOCK_ROWS", 2)
     paths = [f"rose/{i:02}.png" for i in range(7)]
     ds = dl.from_folder(photos(*reversed(paths)), url, commit_every=3)
     assert ds["path"][:] == paths

@@ -4,6 +4,7 @@ import datetime as dt
 import gzip
 import re
 from decimal import Decimal
+from importlib import import_module
 
 import numpy as np
 import pandas as pd
@@ -157,7 +158,7 @@ def test_duplicate_key_is_refused_or_skipped(url):
 
 
 def test_duplicate_key_in_different_blocks_is_the_same_row(url, monkeypatch):
-    monkeypatch.setattr("deeplake_lite.ingest.tables.arrays.BLOCK_ROWS", 2)
+    monkeypatch.setattr(import_module("deeplake_lite.ingest.tables.arrays"), "BLOCK_ROWS", 2)
     with pytest.raises(dl.InvalidValueError, match="occurs twice"):
         dl.from_arrays({"k": [1, 2, 1], "x": [1, 2, 3]}, url, on="k")
 

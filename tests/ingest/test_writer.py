@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -82,7 +83,7 @@ def test_invalid_options_are_refused(url):
 
 
 def test_error_leaves_no_new_lake_behind(url, monkeypatch):
-    monkeypatch.setattr("deeplake_lite.ingest.tables.arrays.BLOCK_ROWS", 1)
+    monkeypatch.setattr(import_module("deeplake_lite.ingest.tables.arrays"), "BLOCK_ROWS", 1)
     with pytest.raises(dl.InvalidValueError):
         dl.from_arrays({"x": [1, "b"]}, url, schema={"x": "int64"})
     assert not os.path.exists(url)
@@ -100,7 +101,7 @@ def test_error_leaves_an_empty_lake_empty(url):
 
 
 def test_intermediate_commits_are_kept_and_the_error_says_how_to_resume(url, monkeypatch):
-    monkeypatch.setattr("deeplake_lite.ingest.tables.arrays.BLOCK_ROWS", 2)
+    monkeypatch.setattr(import_module("deeplake_lite.ingest.tables.arrays"), "BLOCK_ROWS", 2)
     rows = {"k": [1, 2, 3, 4, 5], "x": [1, 2, 3, "bad", 5]}
     options = {"on": "k", "schema": {"x": "int64"}, "commit_every": 2}
     with pytest.raises(dl.InvalidValueError) as caught:
@@ -128,7 +129,7 @@ def test_new_lake_gets_the_given_branch(url):
 
 
 def test_keys_survive_other_writers_between_commits(url, monkeypatch):
-    monkeypatch.setattr("deeplake_lite.ingest.tables.arrays.BLOCK_ROWS", 10)
+    monkeypatch.setattr(import_module("deeplake_lite.ingest.tables.arrays"), "BLOCK_ROWS", 10)
     dl.from_arrays({"k": np.arange(5), "x": np.zeros(5, int)}, url, on="k")
     source = MemorySource.of({"k": np.arange(60), "x": np.arange(60)}, "k", None)
     blocks = source.blocks
@@ -155,7 +156,7 @@ def test_fast_ingest_prints_nothing(url, capsys):
 
 def test_slow_ingest_shows_a_progress_bar(url, capsys, monkeypatch):
     monkeypatch.setattr("deeplake_lite.dataset.repr.bars.DELAY", 0)
-    monkeypatch.setattr("deeplake_lite.ingest.tables.arrays.BLOCK_ROWS", 500)
+    monkeypatch.setattr(import_module("deeplake_lite.ingest.tables.arrays"), "BLOCK_ROWS", 500)
     dl.from_arrays({"x": np.arange(5_000)}, url)
     assert "rows" in capsys.readouterr().err
     dl.from_arrays({"x": np.arange(5_000)}, url, progress=False)
@@ -233,7 +234,7 @@ def test_rows_without_a_key_resume_after_a_kill_without_duplicates(tmp_path, url
 
 
 def test_ctrl_c_drops_uncommitted_rows_and_the_next_run_resumes(url, monkeypatch):
-    monkeypatch.setattr("deeplake_lite.ingest.tables.arrays.BLOCK_ROWS", 10)
+    monkeypatch.setattr(import_module("deeplake_lite.ingest.tables.arrays"), "BLOCK_ROWS", 10)
     rows = {"k": np.arange(100)}
     source = MemorySource.of(rows, "k", None)
     blocks = source.blocks

@@ -330,8 +330,8 @@ def test_index_levels_become_columns_if_any_has_a_name(new_url, names, columns):
     ("name", "column", "message"),
     [
         ("", "a", "name must be a non-empty string"),
-        (0, "0", "'0' is a column and the index"),
-        ("0", 0, "'0' is a column and the index"),
+        (0, "0", "a column and the index are named '0'"),
+        ("0", 0, "a column and the index are named '0'"),
     ],
 )
 def test_index_with_an_invalid_column_name_is_refused(new_url, name, column, message):

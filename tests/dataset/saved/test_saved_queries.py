@@ -2,6 +2,7 @@
 
 import datetime as dt
 import pickle
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -288,7 +289,7 @@ def test_view_of_edits_says_to_query_again_after_the_commit(ds, of, way):
 
 
 def test_result_that_outgrows_the_view_is_stopped_early(ds, monkeypatch):
-    monkeypatch.setattr("deeplake_lite.query.run.execute.BATCH_ROWS", 2048)
+    monkeypatch.setattr(import_module("deeplake_lite.query.run.execute"), "BATCH_ROWS", 2048)
     others = " ".join(f"CROSS JOIN ds AS {name}" for name in "bcdefg")
     question = question_of(ds.query(f"SELECT a.x + 0 AS x FROM ds AS a {others}"))
     assert question.repeat(6**7).rows.table.slots == 6**7

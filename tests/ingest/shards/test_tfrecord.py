@@ -6,6 +6,7 @@ import gzip
 import io
 import random
 import zlib
+from importlib import import_module
 
 import fsspec
 import numpy as np
@@ -443,7 +444,7 @@ def test_integers_among_floats_are_not_rounded(tmp_path, ingest, length):
 
 
 def test_integers_after_the_first_records_are_not_rounded(tmp_path, ingest, monkeypatch):
-    monkeypatch.setattr("deeplake_lite.ingest.shards.example_source.SAMPLED", 1)
+    monkeypatch.setattr(import_module("deeplake_lite.ingest.shards.example_source"), "SAMPLED", 1)
     write(tmp_path / "a.tfrecord", [example(x=[0.5]), example(x=[7]), example(x=[2**24 + 1])])
     with pytest.raises(InvalidValueError, match="exact in float32"):
         ingest(tmp_path / "a.tfrecord")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -147,7 +148,7 @@ def test_null_and_out_of_range_positions_give_null(ds):
 
 
 def test_large_value_is_shared_by_the_threads(ds, decoded, monkeypatch):
-    monkeypatch.setattr("deeplake_lite.query.tensors.spans.SMALL_BYTES", 0)
+    monkeypatch.setattr(import_module("deeplake_lite.query.tensors.spans"), "SMALL_BYTES", 0)
     assert _same(ds.query("SELECT UNNEST(pixels) AS u")["u"][:], _items(ds, "pixels"))
     assert decoded["pixels"] <= 2 * 6000 // 32
     result = ds.query("SELECT UNNEST(texts) AS u")["u"][:]

@@ -1,5 +1,7 @@
 """Queries read strings in one pass, only the needed parts of rows, and cached columns."""
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 
@@ -109,8 +111,10 @@ def test_per_column_cache_of_a_function_is_built_once():
 
 
 def test_column_larger_than_the_cache_is_never_in_memory_at_once(monkeypatch):
-    monkeypatch.setattr("deeplake_lite.query.run.sources.CACHE", ColumnCache(100_000))
-    monkeypatch.setattr("deeplake_lite.query.tensors.stacked.BLOCK_BYTES", 50_000)
+    monkeypatch.setattr(
+        import_module("deeplake_lite.query.run.sources"), "CACHE", ColumnCache(100_000)
+    )
+    monkeypatch.setattr(import_module("deeplake_lite.query.tensors.stacked"), "BLOCK_BYTES", 50_000)
     ds = dl.create("memory://large", {"x": dl.Array("float32", (100,))})
     ds.append({"x": np.ones((1000, 100))})
     ds.commit("large")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tracemalloc
+from importlib import import_module
 
 import numpy as np
 import pandas as pd
@@ -287,7 +288,7 @@ def test_user_functions_work_in_every_clause(ds):
 
 
 def test_memory_use_stays_small(make_lake, monkeypatch):
-    monkeypatch.setattr("deeplake_lite.query.tensors.spans.BLOCK_BYTES", 2**22)
+    monkeypatch.setattr(import_module("deeplake_lite.query.tensors.spans"), "BLOCK_BYTES", 2**22)
     count, side = 200, 256
     image = np.random.default_rng(0).integers(0, 256, (side, side, 3), dtype="uint8")
     ds = make_lake({"image": dl.Image("raw"), "a": "int32"})
