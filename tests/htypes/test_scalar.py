@@ -66,7 +66,7 @@ def test_integers_are_stored_exactly_or_refused_with_their_row(values, dtype):
         (
             "float32",
             [1.0],
-            r"must be one float32 per row, but it has shape \(1,\).*Array\('float32'",
+            r"must be a single float32 per row, but it has shape \(1,\).*Array\('float32'",
         ),
         ("float32", {}, "must be float32, but it is dict"),
         (
