@@ -196,7 +196,7 @@ def test_discarded_draft_is_gone_and_an_ignored_one_is_offered_again(url, page):
     number = first.w.drafts[0]["id"]
     first.asks("forget", id=number)
     assert first.w.drafts == drafts(url) == []
-    assert "no longer exists" in second.fails("restore", id=number)["message"]
+    assert "no longer available" in second.fails("restore", id=number)["message"]
     assert second.w.staged_count == 0
 
 
