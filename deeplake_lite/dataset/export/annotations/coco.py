@@ -163,7 +163,7 @@ class _Export:
         if nulls := columns_with_nulls(self.view, self.columns.values()):
             texts.append(f"writes the nulls of {nulls} as images without annotations")
         if texts:
-            warnings.warn(f"to_coco {'; it '.join(texts)}.", ExportWarning, stacklevel=4)
+            warnings.warn(f"to_coco {'; it '.join(texts)}.", ExportWarning, stacklevel=5)
 
     def _count_mismatches(self) -> int:
         """Return the number of rows whose original values no longer match their annotations."""

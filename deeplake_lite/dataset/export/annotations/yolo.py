@@ -200,7 +200,7 @@ class _Export:
             verb = "is" if len(lost) == 1 else "are"
             sentences.insert(0, f"{', '.join(lost)} {verb} left out")
         if sentences:
-            warnings.warn(f"to_yolo: {'; '.join(sentences)}.", ExportWarning, stacklevel=4)
+            warnings.warn(f"to_yolo: {'; '.join(sentences)}.", ExportWarning, stacklevel=5)
 
     def write(self, root: Path) -> None:
         """Write all files."""
