@@ -377,10 +377,7 @@ class _Export:
             return [np.concatenate([b, p.ravel()]) for b, p in zip(boxes, points, strict=True)]
         assert self.segmentation is not None
         outlines = values[self.segmentation.name][i] or []
-        try:
-            return [self._outline(parts, boxes, n, size, row) for n, parts in enumerate(outlines)]
-        except InvalidValueError as error:
-            raise InvalidValueError(error.args[0], row=row) from None
+        return [self._outline(parts, boxes, n, size, row) for n, parts in enumerate(outlines)]
 
     def _in_fractions(self, boxes: Any, size: NDArray[np.float64]) -> NDArray[np.float64]:
         """Convert boxes to centre and size, as fractions of the image."""
@@ -405,8 +402,9 @@ class _Export:
             self.losses.boxes += 1
             if number >= len(boxes):
                 raise InvalidValueError(
-                    f"Each object must have an outline or a box, but an object in row {row:,} has "
-                    "neither. Correct the row."
+                    "Each object must have an outline or a box, but an object has neither. Correct "
+                    "the row.",
+                    row=row,
                 )
             corners = convert_boxes(boxes[number][None], "cxcywh", "xyxy")[0]
             return np.asarray(corners, np.float64)[[0, 1, 2, 1, 2, 3, 0, 3]]

@@ -63,6 +63,9 @@ class Worker:
             # A terminal sends Ctrl-C to a whole group; this process stops its workers itself.
             process_group=0 if os.name == "posix" else None,
         )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._requests, self._replies = self._process.stdin, self._process.stdout
         self._assignment = assignment
 
     def __enter__(self) -> Self:
@@ -71,9 +74,9 @@ class Worker:
     def __exit__(self, *error: object) -> None:
         self.kill()
         self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
+        for pipe in (self._requests, self._replies):
             with suppress(OSError):  # buffered data cannot be sent any more
-                pipe.close()  # type: ignore[union-attr]
+                pipe.close()
 
     def kill(self) -> None:
         """Kill the process. Any thread may call this."""
@@ -89,12 +92,10 @@ class Worker:
         StorageError
             If the process has exited.
         """
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
         with self._as_storage_error("should have written files"):
-            self._process.stdin.write(json.dumps(sys.path).encode() + b"\n" + self._assignment)
-            self._process.stdin.flush()
-            return pickle.load(self._process.stdout) is READY
+            self._requests.write(json.dumps(sys.path).encode() + b"\n" + self._assignment)
+            self._requests.flush()
+            return pickle.load(self._replies) is READY
 
     def write(self, number: int, shard: Shard, progress: Callable[[int], None]) -> Written:
         """Write a file; see `write_file`. `number` is the index of its part.
@@ -104,13 +105,11 @@ class Worker:
         StorageError
             If the process has exited.
         """
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
         with self._as_storage_error(f"wrote {shard.path!r}"):
-            pickle.dump((number, shard.number, shard.rows, shard.path), self._process.stdin)
-            self._process.stdin.flush()
+            pickle.dump((number, shard.number, shard.rows, shard.path), self._requests)
+            self._requests.flush()
             while True:
-                match pickle.load(self._process.stdout):
+                match pickle.load(self._replies):
                     case int(rows):
                         progress(rows)
                     case Written() as written:
