@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 import numpy as np
 
 from deeplake_lite.brief import alternatives, brief
-from deeplake_lite.codecs.limits import MOST_PIXELS
+from deeplake_lite.codecs.limits import MAX_PIXELS
 from deeplake_lite.errors import MissingPackageError, OptionError
 
 if TYPE_CHECKING:
@@ -198,9 +198,9 @@ def height_and_width(name: str, value: Any) -> tuple[int, int]:
             f"{name} must be a height and a width in pixels, such as (224, 224), or a mapping from "
             f"columns to such sizes, but it is {brief(value, 80)}.{hint}"
         ) from None
-    if height * width > MOST_PIXELS:
+    if height * width > MAX_PIXELS:
         raise OptionError(
-            f"{name} must have at most {MOST_PIXELS:,} pixels, but {brief(value, 80)} has more. "
+            f"{name} must have at most {MAX_PIXELS:,} pixels, but {brief(value, 80)} has more. "
             "Choose a smaller size."
         )
     return height, width

@@ -234,7 +234,7 @@ def test_merge_that_loses_a_race_on_s3_is_repeated(options, monkeypatch):
 @pytest.fixture
 def old(monkeypatch):
     """Treat every session as older than a vacuum's grace period, however short."""
-    monkeypatch.setattr("deeplake_lite.dataset.maintenance.LEAST_SPARED_AGE", timedelta(0))
+    monkeypatch.setattr("deeplake_lite.dataset.maintenance.MIN_AGE", timedelta(0))
     monkeypatch.setattr("deeplake_lite.storage.repo.session.CONFIRM_AFTER", -1.0)
 
 

@@ -17,7 +17,7 @@ from deeplake_lite.cli.app import (
     size,
 )
 from deeplake_lite.errors import InvalidValueError
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 
 if TYPE_CHECKING:
     from deeplake_lite.loader import Loader
@@ -95,7 +95,7 @@ def _print(loader: Loader, limit: Limit) -> None:
     best = limit.samples_per_second
     for epoch in loader.stats().epochs:
         typer.echo(_line(f"epoch {epoch.epoch}", epoch.samples_per_second, best, _note(epoch)))
-    threads = counted(limit.threads, "thread")
+    threads = pluralize(limit.threads, "thread")
     typer.echo(_line("decode limit", best, best, f"{threads}, rows in memory"))
     typer.echo(f"\n{loader.explain()!r}")
 

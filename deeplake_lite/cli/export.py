@@ -12,7 +12,7 @@ from deeplake_lite import checks
 from deeplake_lite.cli.app import Json, Url, Version, app, command, open_lake, print_json
 from deeplake_lite.dataset.export.atomic_files import atomic_write
 from deeplake_lite.errors import ExistsError, InvalidValueError, SchemaError
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,7 +62,7 @@ def export(
         typer.echo(
             f"left out, because {format_} cannot store them: {', '.join(export.left_out)}", err=True
         )
-    return typer.echo(f"{counted(len(rows), 'row')} written to {export.path}")
+    return typer.echo(f"{pluralize(len(rows), 'row')} written to {export.path}")
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import typer.core
 
 from deeplake_lite.cli.app import Json, app, command, print_json, print_some
 from deeplake_lite.errors import InvalidValueError
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -167,4 +167,4 @@ def _report(ds: IngestedDataset, as_json: bool) -> None:
         typer.echo(
             f"version {result.repeated} already has these rows; --force adds them again", err=True
         )
-    typer.echo(f"{result!r}; {ds.url} has {counted(len(ds), 'row')}")
+    typer.echo(f"{result!r}; {ds.url} has {pluralize(len(ds), 'row')}")

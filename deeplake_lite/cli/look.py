@@ -17,7 +17,7 @@ from deeplake_lite.cli.app import (
     print_json,
     size,
 )
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 
 
 @app.command()
@@ -41,7 +41,7 @@ def info(url: Url, version: Version = None, as_json: Json = False) -> None:
     }
     if as_json:
         return print_json(document)
-    counts = counted(len(ds), "row"), counted(len(ds.schema), "column"), size(ds.nbytes)
+    counts = pluralize(len(ds), "row"), pluralize(len(ds.schema), "column"), size(ds.nbytes)
     typer.echo(f"{ds.url}: {', '.join(counts)}")
     width = max((len(name) for name in ds.columns), default=0)
     for f in ds.schema:
@@ -49,7 +49,7 @@ def info(url: Url, version: Version = None, as_json: Json = False) -> None:
     for kind, names in (("branches", ds.branches), ("tags", ds.tags), ("views", ds.views())):
         if names:
             typer.echo(f"{kind}: {', '.join(names)}")
-    return typer.echo(f"{counted(len(log), 'commit')}; the last is {log[0].id} {log[0].message}")
+    return typer.echo(f"{pluralize(len(log), 'commit')}; the last is {log[0].id} {log[0].message}")
 
 
 @app.command()

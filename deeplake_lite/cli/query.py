@@ -12,7 +12,7 @@ import typer
 
 from deeplake_lite.cli.app import SHOWN, Url, Version, app, command, open_lake
 from deeplake_lite.errors import InvalidValueError
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -114,9 +114,9 @@ def print_table(view: View, rows: int) -> None:
         cells = list(zip(line, widths, rights, strict=True))[:fit]
         padded_cells = (cell.rjust(w) if right else cell.ljust(w) for cell, w, right in cells)
         typer.echo("  ".join(padded_cells).rstrip())
-    words = [counted(len(view), "row")]
+    words = [pluralize(len(view), "row")]
     if len(part) < len(view):
-        words.append(f"{counted(len(view) - len(part), 'more row')}: --limit")
+        words.append(f"{pluralize(len(view) - len(part), 'more row')}: --limit")
     if fit < len(widths):
         words.append(f"not shown: {', '.join(view.columns[fit:])}")
     typer.echo(", ".join(words))
@@ -175,12 +175,12 @@ def _shape(value: Any) -> object:
 
 
 def _size(data: bytes) -> str:
-    return counted(len(data), "byte")
+    return pluralize(len(data), "byte")
 
 
 def _plain(value: object) -> object:
     """Convert a value to JSON, with null for NaN and infinity, which JSON cannot represent."""
-    from deeplake_lite.dataset.export.strings import plain
+    from deeplake_lite.dataset.export.strings import to_json_value
 
     def finite(item: object) -> object:
         if isinstance(item, list):
@@ -189,7 +189,7 @@ def _plain(value: object) -> object:
             return {key: finite(part) for key, part in item.items()}
         return None if isinstance(item, float) and not math.isfinite(item) else item
 
-    return finite(plain(value))
+    return finite(to_json_value(value))
 
 
 def _cell(value: object) -> str:

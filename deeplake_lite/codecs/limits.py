@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-MOST_PIXELS = 1 << 28
+MAX_PIXELS = 1 << 28
 """Default limit on the number of pixels of an image."""
 
 
@@ -51,7 +51,7 @@ class Limits:
     but it has 10 x 11. If you trust its source, open the lake with higher limits: ...
     """
 
-    max_pixels: int | None = MOST_PIXELS
+    max_pixels: int | None = MAX_PIXELS
     """Maximum number of pixels of an image or mask, height times width."""
 
     max_bytes: int | None = 1 << 29

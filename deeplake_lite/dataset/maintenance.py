@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo import Repository
     from deeplake_lite.storage.scratch import Note
 
-LEAST_SPARED_AGE = timedelta(minutes=10)
+MIN_AGE = timedelta(minutes=10)
 """Minimum age of the objects that a vacuum deletes from an object store. The margin above
 `CONFIRM_AFTER` covers differences between clocks, and the duration of a commit."""
 
@@ -278,9 +278,9 @@ def _check_spared_age_on_store(age: timedelta, spare: object) -> None:
     ------
     OptionError
     """
-    if age < LEAST_SPARED_AGE:
+    if age < MIN_AGE:
         raise OptionError(
-            f"On an object store, spare must be at least {_format_age(LEAST_SPARED_AGE)}, but it "
+            f"On an object store, spare must be at least {_format_age(MIN_AGE)}, but it "
             f"is {spare}. A vacuum cannot tell which objects other writers are about to commit. "
             "Try spare='24h', or copy the lake to a folder."
         )

@@ -30,10 +30,10 @@ from deeplake_lite.dataset.repr.html import (
     text_dataset,
     text_diff,
 )
-from deeplake_lite.dataset.repr.html.pages import MOST_COLUMNS
+from deeplake_lite.dataset.repr.html.pages import MAX_COLUMNS
 from deeplake_lite.dataset.versions import history, summary
 from deeplake_lite.htypes.layouts import Dense
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
@@ -143,14 +143,14 @@ def _describe_columns(view: View) -> list[ColumnSummary]:
 def _page(view: View) -> DatasetSummary:
     """Collect the contents of a view's page, without parts that cannot be read."""
     slots, fields = _first_slots(view), view.schema.fields
-    columns = _in_parallel(lambda f: _describe_values(view, f, slots), fields[:MOST_COLUMNS])
-    columns += [describe(f) for f in fields[MOST_COLUMNS:]]
+    columns = _in_parallel(lambda f: _describe_values(view, f, slots), fields[:MAX_COLUMNS])
+    columns += [describe(f) for f in fields[MAX_COLUMNS:]]
     sizes = [column.nbytes for column in columns]
     return _outline(
         view,
         columns,
         nbytes=None if None in sizes else sum(n or 0 for n in sizes),
-        previews=_previews(view, fields[:MOST_COLUMNS], slots),
+        previews=_previews(view, fields[:MAX_COLUMNS], slots),
         tallies=tuple(_tallies(view, fields, slots)),
         versions=_try(lambda: tuple(_versions(view)), tuple[VersionLine, ...]()),
     )
@@ -193,7 +193,7 @@ def _describe_values(view: View, f: Field, slots: Slots) -> ColumnSummary:
     summary = describe(f, shapes, nbytes)
     if whole or summary.shape == describe(f).shape:
         return summary
-    return describe(f, shapes, nbytes, more=f"shape seen in {counted(len(near), 'row')}")
+    return describe(f, shapes, nbytes, more=f"shape seen in {pluralize(len(near), 'row')}")
 
 
 def _previews(view: View, fields: Sequence[Field], slots: Slots) -> tuple[PreviewRow, ...]:
@@ -278,4 +278,4 @@ def diff_html(diff: Diff) -> str:
     return _first_success(diff, lambda: render_diff(summary.page(diff)), lambda: diff_text(diff))
 
 
-plain, plain_pair = summary.plain, summary.plain_pair
+plain, plain_pair = summary.to_table_cell, summary.plain_pair

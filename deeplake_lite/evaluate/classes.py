@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes import Htype
     from deeplake_lite.htypes.cells import Values
 
-MOST_CLASSES = 8_192
+MAX_CLASSES = 8_192
 """Maximum number of classes, because a confusion matrix has a cell for each pair of classes."""
 
 
@@ -49,9 +49,9 @@ class Classes:
     def number(self, name: str) -> int:
         """Return the number of a class. Raises OptionError if there are too many classes."""
         number = self._numbers.setdefault(name, len(self._numbers))
-        if number >= MOST_CLASSES:
+        if number >= MAX_CLASSES:
             raise OptionError(
-                f"An evaluation can have at most {MOST_CLASSES:,} classes, but there are more. "
+                f"An evaluation can have at most {MAX_CLASSES:,} classes, but there are more. "
                 "Choose a column of classes, not of ids or free text."
             )
         return number

@@ -224,5 +224,5 @@ def _signed(change: float) -> str:
 
 def _extremes(rows: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
     """Return the first and last rows if there are many, or all rows."""
-    half = page.MOST_CLASSES // 2
+    half = page.MAX_CLASSES // 2
     return rows if len(rows) <= 2 * half else (*rows[:half], *rows[-half:])

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 BLOCK_ROWS = 512
 """Number of rows that are read at a time."""
 
-MOST_PAIRS = 2**22
+MAX_PAIRS = 2**22
 """Maximum number of pairs of objects that are compared at a time, unless a row has more."""
 
 BACKGROUND = "background"
@@ -140,7 +140,7 @@ def _parts(
     begin = 0
     while begin < len(ends):
         before = ends[begin - 1] if begin else 0
-        end = max(begin + 1, int(np.searchsorted(ends, before + MOST_PAIRS, side="right")))
+        end = max(begin + 1, int(np.searchsorted(ends, before + MAX_PAIRS, side="right")))
         part = [_rows_of(objects, begin, end) for objects in (predictions, truth)]
         own, other = _pairs(part[0].counts, part[1].counts)
         flat = _overlaps(part[0], part[1], own, other, rules)

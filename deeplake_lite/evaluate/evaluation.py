@@ -13,7 +13,7 @@ from deeplake_lite.errors import InvalidValueError, NotFoundError, OptionError, 
 from deeplake_lite.evaluate import page
 from deeplake_lite.evaluate.documents import findings_of, stored_of
 from deeplake_lite.htypes import Scalar
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -279,8 +279,8 @@ class Evaluation:
         if len(missing):
             raise InvalidValueError(
                 f"The evaluated rows must exist in the dataset, but {len(missing):,} of the "
-                f"{counted(len(ids), 'row')} {'is' if len(missing) == 1 else 'are'} missing, such "
-                f"as the row with id {missing[0]}. Evaluate the rows of this branch again."
+                f"{pluralize(len(ids), 'row')} {'is' if len(missing) == 1 else 'are'} missing, "
+                f"such as the row with id {missing[0]}. Evaluate the rows of this branch again."
             )
         columns = {f"{prefix}{name}": self._cells(name, first) for name in self._findings.rows}
         types = {f"{prefix}{name}": self._htype(name) for name in self._findings.rows}

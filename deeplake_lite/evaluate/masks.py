@@ -11,7 +11,7 @@ from deeplake_lite.dataset.export.annotations.coco_annotations import original_k
 from deeplake_lite.dataset.read.reading import read_values
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.evaluate.outlines import mask_of_outlines, mask_of_runs
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.schema import Field
 
-MOST_PIXELS = 2**31
+MAX_PIXELS = 2**31
 """Maximum total number of pixels in the masks of a row."""
 
 type Size = tuple[int, int]
@@ -74,12 +74,12 @@ class RowMasks:
     def packed(self, row: int, size: Size) -> NDArray[np.uint8]:
         """Return the masks of a row in column-major order, packed to (objects, bytes) uint8."""
         objects, (height, width) = self._values[row], size
-        if len(objects) * height * width > MOST_PIXELS:
+        if len(objects) * height * width > MAX_PIXELS:
             raise self._error(
                 row,
-                f"the masks of a row may have at most {MOST_PIXELS:,} pixels in total, but this "
-                f"row has {counted(len(objects), 'mask')} of {height:,} × {width:,} pixels. Scale "
-                "the outlines down.",
+                f"the masks of a row may have at most {MAX_PIXELS:,} pixels in total, but this "
+                f"row has {pluralize(len(objects), 'mask')} of {height:,} × {width:,} pixels. "
+                "Scale the outlines down.",
             )
         masks = [self._pack(row, n, shape, size) for n, shape in enumerate(objects)]
         return np.stack(masks) if masks else np.zeros((0, -(-height * width // 8)), np.uint8)

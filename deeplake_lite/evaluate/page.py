@@ -11,17 +11,17 @@ from deeplake_lite.dataset.repr.html.style import SHEET
 from deeplake_lite.dataset.repr.html.tags import Html, escaped, join, page, section, tag, user
 from deeplake_lite.dataset.repr.html.words import clip, more
 from deeplake_lite.evaluate import drawing
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from deeplake_lite.evaluate.findings import Findings
 
-MOST_CLASSES = 12
+MAX_CLASSES = 12
 """Maximum number of classes in a table or matrix."""
 
-MOST_CONFUSIONS = 6
+MAX_CONFUSIONS = 6
 """Maximum number of listed confusions."""
 
 
@@ -68,7 +68,7 @@ def page_of(
     """Return the contents of the page of an evaluation."""
     counts = findings.counts
     about = [name] if name else []
-    about += [f"version {version}", counted(counts["rows"], "row")]
+    about += [f"version {version}", pluralize(counts["rows"], "row")]
     about += [f"{counts[key]:,} {key}" for key in ("unlabelled", "unpredicted") if counts.get(key)]
     about += [f"{key} ≥ {options[key]:g}" for key in ("iou", "score") if key in options]
     summary = tuple((key, number(value)) for key, value in findings.summary.items())
@@ -115,7 +115,7 @@ def _classes(findings: Findings) -> Table:
             findings.classes[i],
             *((count if key in _COUNTS else number)(findings.by_class[key][i]) for key in keys),
         )
-        for i in list(order)[:MOST_CLASSES]
+        for i in list(order)[:MAX_CLASSES]
     )
     return Table(("class", *keys), rows, more(len(findings.classes), len(rows), "class"))
 
@@ -124,7 +124,7 @@ def _confusions(findings: Findings) -> Table:
     matrix = findings.confusion.copy()
     np.fill_diagonal(matrix, 0)
     names = [*findings.classes, *([findings.outside] if findings.outside else [])]
-    order = np.argsort(-matrix, axis=None, kind="stable")[:MOST_CONFUSIONS]
+    order = np.argsort(-matrix, axis=None, kind="stable")[:MAX_CONFUSIONS]
     pairs = [divmod(int(at), len(names)) for at in order] if names else []
     rows = tuple((names[i], names[j], count(matrix[i, j])) for i, j in pairs if matrix[i, j])
     return Table(("truth", "predicted", "number"), rows)
@@ -156,13 +156,13 @@ def _matrix(findings: Findings) -> Html:
     errors = findings.confusion.copy()
     np.fill_diagonal(errors, 0)
     order = np.argsort(-(errors.sum(axis=0) + errors.sum(axis=1))[:n], kind="stable")
-    chosen = np.sort(order[:MOST_CLASSES])
+    chosen = np.sort(order[:MAX_CLASSES])
     names = [findings.classes[i] for i in chosen]
     if findings.outside:
         chosen, names = np.append(chosen, n), [*names, findings.outside]
     title = "Confusion matrix"
-    if n > MOST_CLASSES:
-        title += f" of the {MOST_CLASSES} classes with the most errors"
+    if n > MAX_CLASSES:
+        title += f" of the {MAX_CLASSES} classes with the most errors"
     return drawing.matrix(title, names, findings.confusion[np.ix_(chosen, chosen)])
 
 

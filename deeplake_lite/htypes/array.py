@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.facets import Axes
 
 _MAX_BYTES = 1 << 31  # of one cell
-_MOST_AXES = 32
-MOST_ANY_AXES = 8
+_MAX_AXES = 32
+MAX_ANY_AXES = 8
 """Maximum number of axes if that number differs from row to row."""
 
 
@@ -106,7 +106,7 @@ class Array(Htype):
     @property
     def _sizes(self) -> Shape:
         """Size of each stored axis, or None if it varies."""
-        return (None,) * MOST_ANY_AXES if self.shape is None else self.shape
+        return (None,) * MAX_ANY_AXES if self.shape is None else self.shape
 
     @property
     @override
@@ -165,9 +165,9 @@ class Array(Htype):
         except (ValueError, RecursionError):  # badly nested lists, which `as_array` rejects
             axes = 1
         array = as_array(value, self.dtype, (None,) * axes, self._dtypes)
-        if array.ndim > MOST_ANY_AXES:
+        if array.ndim > MAX_ANY_AXES:
             raise InvalidValueError(
-                f"must have at most {MOST_ANY_AXES} axes, but its shape is {array.shape}. "
+                f"must have at most {MAX_ANY_AXES} axes, but its shape is {array.shape}. "
                 "Reshape it."
             )
         return array
@@ -226,11 +226,9 @@ def check_shape(shape: object, dtype: str) -> Shape:
         else ()
     )
     sized = [size for size in sizes if size is not None]
-    if not 0 < len(sizes) <= _MOST_AXES or not all(
-        type(size) is int and size > 0 for size in sized
-    ):
+    if not 0 < len(sizes) <= _MAX_AXES or not all(type(size) is int and size > 0 for size in sized):
         raise SchemaError(
-            f"shape must be a tuple of 1 to {_MOST_AXES} positive sizes, with None for an axis of "
+            f"shape must be a tuple of 1 to {_MAX_AXES} positive sizes, with None for an axis of "
             f"any size, but it is {brief(shape, 80)}. For a column of single numbers, declare "
             f"Scalar({dtype!r})."
         )

@@ -27,7 +27,7 @@ from deeplake_lite.htypes.facets import Facets
 from deeplake_lite.htypes.foreign import is_column, without_arrow
 from deeplake_lite.htypes.json_values import canonical_json, same_json
 from deeplake_lite.htypes.layouts import Dense, Nested, Ragged
-from deeplake_lite.htypes.plain import freeze, plain, to_json
+from deeplake_lite.htypes.plain import freeze, to_builtins, to_json
 from deeplake_lite.htypes.tensors import array_of, without_tensors
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class Htype(Facets):
         if not _fits_json(default):
             # An object of another library, such as a Pillow image. Its decoded cell has built-in
             # types, and must itself be a valid value of the type.
-            default = plain(self.decode_cells(cells)[0])
+            default = to_builtins(self.decode_cells(cells)[0])
             self._set(default=freeze(default))
             self.encode([self.default])
         if not _fits_json(default):
@@ -384,7 +384,7 @@ class Htype(Facets):
 
     def _plain_default(self, value: object) -> object:
         """Convert a default to built-in types."""
-        return plain(value)
+        return to_builtins(value)
 
     def _set(self, **values: object) -> None:
         """Set fields of this frozen dataclass to normalised values, in `__post_init__`."""

@@ -21,7 +21,7 @@ from deeplake_lite.htypes.facets import Browser, Sql
 from deeplake_lite.htypes.layouts import Dense, Ragged
 from deeplake_lite.htypes.names import check_names
 from deeplake_lite.htypes.text import not_utf8
-from deeplake_lite.htypes.words import counted, quoted
+from deeplake_lite.htypes.words import pluralize, quote_if_needed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -113,14 +113,14 @@ class ClassLabel(Htype):
     @override
     def details(self) -> Iterator[str]:
         if self.names:
-            yield counted(len(self.names), "class")
+            yield pluralize(len(self.names), "class")
         if self.multiple:
             yield "several per row"
 
     @override
     def to_words(self, value: object) -> str:
         names = self.to_names(value)
-        return names if isinstance(names, str) else ", ".join(map(quoted, names))
+        return names if isinstance(names, str) else ", ".join(map(quote_if_needed, names))
 
     @override
     def continues(self, other: Htype) -> bool:

@@ -17,7 +17,7 @@ from deeplake_lite.htypes.dtypes import FIXED
 from deeplake_lite.htypes.facets import Axes, Browser, Coordinates
 from deeplake_lite.htypes.layouts import Ragged
 from deeplake_lite.htypes.names import check_names
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Buffer, Iterator, Sequence
@@ -99,7 +99,7 @@ class Keypoints(Htype):
     @override
     def details(self) -> Iterator[str]:
         if self.names:
-            yield counted(len(self.names), "point")
+            yield pluralize(len(self.names), "point")
 
     @property
     @override

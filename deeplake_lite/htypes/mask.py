@@ -31,9 +31,9 @@ from deeplake_lite.htypes.layouts import Ragged
 from deeplake_lite.htypes.names import check_names
 from deeplake_lite.htypes.pillow import is_pillow, loading, lock_of, untouched_file
 from deeplake_lite.htypes.pixels import decode_file
-from deeplake_lite.htypes.plain import plain
+from deeplake_lite.htypes.plain import to_builtins
 from deeplake_lite.htypes.show import class_thumbnail
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Buffer, Iterator, Sequence
@@ -132,7 +132,7 @@ class Mask(Htype):
     def details(self) -> Iterator[str]:
         yield self.kind
         if self.names:
-            yield counted(len(self.names), "class")
+            yield pluralize(len(self.names), "class")
 
     @override
     def to_words(self, value: NDArray[Any]) -> None:
@@ -331,7 +331,7 @@ class Mask(Htype):
 
     @override
     def _plain_default(self, value: object) -> object:
-        return plain(
+        return to_builtins(
             value if isinstance(value, list) else self.decode_cells(self.encode([value]))[0]
         )
 

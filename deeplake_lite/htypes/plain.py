@@ -20,24 +20,24 @@ from deeplake_lite.errors import FormatError
 from deeplake_lite.htypes.times import exact_span
 
 
-def plain(value: object) -> Any:
+def to_builtins(value: object) -> Any:
     """Convert a value to built-in types: arrays and tuples to lists, and times to ISO 8601 strings.
 
-    >>> plain((np.float64(0.5), np.array([1, 2]), np.datetime64("2026-01-02")))
+    >>> to_builtins((np.float64(0.5), np.array([1, 2]), np.datetime64("2026-01-02")))
     [0.5, [1, 2], '2026-01-02']
     """
     if isinstance(value, np.timedelta64 | np.datetime64):
         return _time_text(value)
     if isinstance(value, np.ndarray) and value.ndim and value.dtype.kind in "mM":
-        return [plain(item) for item in value]
+        return [to_builtins(item) for item in value]
     if isinstance(value, np.generic | np.ndarray):
-        return plain(value.tolist())
+        return to_builtins(value.tolist())
     if isinstance(value, float):
         return math.nan if math.isnan(value) else float(value)
     if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
+        return [to_builtins(item) for item in value]
     if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
+        return {key: to_builtins(item) for key, item in value.items()}
     if isinstance(value, bytearray | memoryview):
         return bytes(value)
     if isinstance(value, date):

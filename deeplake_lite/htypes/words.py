@@ -56,10 +56,10 @@ def digest_of(data: bytes) -> str:
     return f" … {blake2b(data, digest_size=8).hexdigest()}" if len(data) > NUMBERS else ""
 
 
-def quoted(text: str) -> str:
+def quote_if_needed(text: str) -> str:
     """Format a string for a list, with quotes if they are needed to tell it from other items.
 
-    >>> quoted("a"), quoted("a, b"), quoted("null")
+    >>> quote_if_needed("a"), quote_if_needed("a, b"), quote_if_needed("null")
     ('a', '"a, b"', '"null"')
     """
     is_plain = text not in ("", "null") and not {*text} & {*',"\n'}
@@ -80,19 +80,19 @@ def item_in_words(of: Htype, item: object) -> str:
         case "sequence" | "tags":
             return f"[{words}]"
         case "text" | "class":
-            return quoted(words)
+            return quote_if_needed(words)
     return words
 
 
-def counted(number: int, noun: str) -> str:
+def pluralize(number: int, noun: str) -> str:
     """Format a number with its noun.
 
-    >>> counted(1, "class"), counted(1000, "class"), counted(2, "box")
+    >>> pluralize(1, "class"), pluralize(1000, "class"), pluralize(2, "box")
     ('1 class', '1,000 classes', '2 boxes')
     """
-    return f"{number:,} {plural(number, noun)}"
+    return f"{number:,} {inflect(number, noun)}"
 
 
-def plural(number: int, noun: str) -> str:
+def inflect(number: int, noun: str) -> str:
     """Return a noun in the singular or plural."""
     return noun if number == 1 else noun + ("es" if noun.endswith(("s", "x")) else "s")

@@ -16,7 +16,7 @@ from deeplake_lite.dataset.write.tables import Exported
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.cells import take
 from deeplake_lite.htypes.reencoding import warn_once
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.ingest.edits import Edits, History
 from deeplake_lite.ingest.encoding import Encoded, OnError, encode, select
 from deeplake_lite.ingest.files import are_same_files, are_same_state
@@ -129,9 +129,10 @@ class Run:
         if last is not None and not last[1].done and self.update != "force":
             raise InvalidValueError(
                 f"{self.source.title} has changed since an interrupted ingest, which read its "
-                f"first {counted(last[1].rows, 'row')}. Without a key, these cannot be recognised "
-                "in the lake. Pass a key column with on=, or go back to the version before that "
-                'ingest with ds.restore(…), commit, and ingest all rows with update="force".'
+                f"first {pluralize(last[1].rows, 'row')}. Without a key, these cannot be "
+                "recognised in the lake. Pass a key column with on=, or go back to the version "
+                "before that ingest with ds.restore(…), commit, and ingest all rows with "
+                'update="force".'
             )
 
     @property

@@ -20,7 +20,7 @@ from deeplake_lite.codecs.limits import DEFAULT_LIMITS, Limits
 from deeplake_lite.dataset.opening import create, exists
 from deeplake_lite.dataset.opening import open as open_lake
 from deeplake_lite.dataset.repr import bars
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.ingest.encoding import OnError, read_ahead
 from deeplake_lite.ingest.fitting import fit, types_of_source
 from deeplake_lite.ingest.options import Types, Update, check_commit_every, types_of
@@ -109,7 +109,7 @@ def ingest(
         ds.discard()
         if ds.version != first_version:
             error.add_note(
-                f"Committed so far: {counted(run.read - run.pending, 'row')} of the source. To "
+                f"Committed so far: {pluralize(run.read - run.pending, 'row')} of the source. To "
                 "resume, run the ingest again."
             )
         elif is_new:

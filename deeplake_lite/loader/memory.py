@@ -20,13 +20,13 @@ ALIGNMENT = 64
 LARGE = 2**20
 """Memory of at least this many bytes is reused. Smaller pieces are quick to allocate."""
 
-MOST_FREE = 16
+MAX_FREE_PIECES = 16
 """Maximum number of pieces of free memory in the pool."""
 
-MOST_BYTES = 256 * 2**20
+MAX_BYTES = 256 * 2**20
 """Maximum free memory in the pool, in bytes. The limit is lower if a loader's budget is small."""
 
-LEAST_BYTES = 4 * LARGE
+MIN_BYTES = 4 * LARGE
 """Minimum value of the pool's limit, in bytes."""
 
 
@@ -36,11 +36,11 @@ class _Pool:
     def __init__(self) -> None:
         self._free: list[NDArray[np.uint8]] = []
         self._lock = threading.Lock()
-        self._limit = MOST_BYTES
+        self._limit = MAX_BYTES
 
     def limit(self, nbytes: int) -> None:
         """Set the maximum number of bytes that the pool holds."""
-        self._limit = min(MOST_BYTES, max(LEAST_BYTES, nbytes))
+        self._limit = min(MAX_BYTES, max(MIN_BYTES, nbytes))
         with self._lock:
             self._drop()
 
@@ -66,7 +66,7 @@ class _Pool:
 
     def _drop(self) -> None:
         """Free the oldest pieces until the pool is within its limits."""
-        while len(self._free) > MOST_FREE or self._nbytes() > self._limit:
+        while len(self._free) > MAX_FREE_PIECES or self._nbytes() > self._limit:
             del self._free[0]
 
     def _nbytes(self) -> int:

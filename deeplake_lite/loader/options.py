@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.keywords import Collate
     from deeplake_lite.schema import Field
 
-MOST_THREADS = 8
+MAX_THREADS = 8
 """Maximum default number of threads.
 
 Threads that decode images contend for Python's global interpreter lock. On 16 cores, 8 threads
@@ -64,7 +64,7 @@ DATALOADER_HINTS = {
 }
 """Hints for options of PyTorch's DataLoader, and for options that only one framework has."""
 
-LEAST_BUDGET = 64 * 2**20
+MIN_BUDGET = 64 * 2**20
 """Minimum memory budget of a loader, in bytes."""
 
 
@@ -153,14 +153,14 @@ class Options(Keywords):
     @property
     def most_workers(self) -> int:
         """Number of workers beyond which batches are not made any faster."""
-        return cores() if self.workers == "processes" else min(cores(), MOST_THREADS)
+        return cores() if self.workers == "processes" else min(cores(), MAX_THREADS)
 
     @cached_property
     def budget(self) -> int:
         """Memory budget in bytes: the user's, or a quarter of the free memory."""
         if self.memory_budget is not None:
-            return max(LEAST_BUDGET, cast("int", self.memory_budget))
-        return max(LEAST_BUDGET, free_memory() // 4)
+            return max(MIN_BUDGET, cast("int", self.memory_budget))
+        return max(MIN_BUDGET, free_memory() // 4)
 
     def collate_of(self, f: Field) -> Collate | None:
         """Return how to collate a column's values, or None for the default of its type."""

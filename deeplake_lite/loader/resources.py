@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 AHEAD_SHARE = 0.1
 """Share of the budget for rows read ahead. Batches made ahead get a second share of this size."""
 
-MOST_AHEAD_SHARE = 0.3
+MAX_AHEAD_SHARE = 0.3
 """Maximum of that share. It grows with the size of rows, so that threads do not wait for memory."""
 
 SAMPLE_ROWS = 64
@@ -177,7 +177,7 @@ class Resources:
         # rows then need a larger share, so that threads do not wait for memory.
         if total > budget - 2 * ahead or o.cache is None:
             needed = AHEAD * max(1, o.threads) * 2 * samples.row_bytes * o.batch_size
-            ahead = max(ahead, min(needed, MOST_AHEAD_SHARE * budget))
+            ahead = max(ahead, min(needed, MAX_AHEAD_SHARE * budget))
         rest = int(budget - 2 * ahead)
         if o.cache != "decoded":
             return BudgetSplit(int(ahead), rest, 0)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.checks import integer
 from deeplake_lite.errors import OptionError
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.loader.order.places import Progress
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def check_state(
     if state["view"] != own["view"] or state["rows"] != own["rows"]:
         raise OptionError(
             "The state belongs to another view of this version, with "
-            f"{counted(state['rows'], 'row')}, but this view has {own['rows']:,}. Run the same "
+            f"{pluralize(state['rows'], 'row')}, but this view has {own['rows']:,}. Run the same "
             "query, with the same seed if it draws random rows, and select the same columns in the "
             "same order."
         )

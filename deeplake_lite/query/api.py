@@ -18,7 +18,7 @@ from deeplake_lite.errors import (
     shorten_tracebacks,
 )
 from deeplake_lite.htypes.arrow_scalars import python_values
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.query.bind import Binder, Params
 from deeplake_lite.query.parse.grammar import check_parts
 from deeplake_lite.query.parse.parsing import TOO_DEEP, parse
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from deeplake_lite.query.plan import Clause, Plan
 
 
-MOST_DEPTH = 250
+MAX_DEPTH = 250
 """Maximum nesting depth of function calls. Each level takes up to three of Python's 1,000 stack
 frames, and the caller has already used some of them."""
 
@@ -134,7 +134,7 @@ def _run(
 def explain(view: View) -> str:
     """Return the plan of the query behind a view, with row counts and times for each step."""
     if not isinstance(view.record, Record):
-        rows = counted(len(view), "row")
+        rows = pluralize(len(view), "row")
         return f"{rows} of {view.url} ({view.origin or 'all rows'}), without a query"
     return plan_text(view.record.plan, view.record.steps)
 
@@ -170,7 +170,7 @@ def _make_plan(question: Question, sources: Sources) -> Plan:
         plan = binder.plan(tree)
     except RecursionError:
         raise QuerySyntaxError.at(question.text, 1, 1, TOO_DEEP) from None
-    if any(depth(of) > MOST_DEPTH for of in plan.trees()):
+    if any(depth(of) > MAX_DEPTH for of in plan.trees()):
         raise QuerySyntaxError.at(question.text, 1, 1, TOO_DEEP)
     return plan
 

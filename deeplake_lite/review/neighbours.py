@@ -30,7 +30,7 @@ BLOCK_BYTES = 16 * 2**20
 """Maximum size of cosines in memory at a time, in bytes."""
 
 _CLUSTER_ROWS = 512  # mean cluster size, half of COMPARED so that two clusters are searched
-_MOST_CLUSTERS = 1024
+_MAX_CLUSTERS = 1024
 _TRAINING_ROWS = 32  # average number of rows per cluster that k-means uses
 _ROUNDS = 4  # iterations of k-means
 
@@ -148,7 +148,7 @@ def _centres(unit: Vectors) -> Vectors:
     This is spherical k-means: Dhillon, Modha, Concept Decompositions for Large Sparse Text Data
     Using Clustering (Machine Learning 42, 2001).
     """
-    count = min(_MOST_CLUSTERS, max(2, len(unit) // _CLUSTER_ROWS))
+    count = min(_MAX_CLUSTERS, max(2, len(unit) // _CLUSTER_ROWS))
     random = np.random.default_rng(0)
     size = min(len(unit), count * _TRAINING_ROWS)
     sample = unit[random.choice(len(unit), size, replace=False)]

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from deeplake_lite.errors import SchemaError
-from deeplake_lite.query.parse.names import quoted
+from deeplake_lite.query.parse.names import quote_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -116,7 +116,7 @@ def _is_share(f: Field) -> bool:
 
 def _measure(truth: Field, prediction: Field) -> str | None:
     """Return the SQL expression for the agreement of two columns, or None if not comparable."""
-    a, b = quoted(truth.name), quoted(prediction.name)
+    a, b = quote_column(truth.name), quote_column(prediction.name)
     ours, theirs = truth.htype, prediction.htype
     boxes, others = _boxes(ours), _boxes(theirs)
     if boxes is not None and others is not None and boxes.units == others.units:

@@ -20,7 +20,7 @@ from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import InvalidValueError, OptionError, SchemaError
 from deeplake_lite.htypes import Scalar
 from deeplake_lite.htypes.layouts import Dense
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.query.parse.names import unused
 from deeplake_lite.review.confident import judge
 from deeplake_lite.review.labels import Labels
@@ -251,7 +251,7 @@ def _by_scores(view: View, f: Field, labels: Labels, neighbours: int) -> Judgeme
     if labels.htype.classes is None or classes < names:
         raise SchemaError(
             f"There must be one score per class of a ClassLabel, but column {f.name!r} has "
-            f"{counted(classes, 'score')} per row, and the type of the labels is {labels.htype}. "
+            f"{pluralize(classes, 'score')} per row, and the type of the labels is {labels.htype}. "
             "Choose another column."
         )
 

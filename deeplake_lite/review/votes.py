@@ -14,7 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_LEAST_WEIGHT = 1e-6  # weight of neighbours whose cosine is 0 or less
+_MIN_WEIGHT = 1e-6  # weight of neighbours whose cosine is 0 or less
 
 
 def votes(
@@ -43,7 +43,7 @@ def votes(
     >>> suspicion.tolist(), suggested.tolist()
     ([0.5, 0.10000000149011612, 1.0], [7, 7, 7])
     """
-    weights = np.where(rows >= 0, np.maximum(cosines, _LEAST_WEIGHT), 0)
+    weights = np.where(rows >= 0, np.maximum(cosines, _MIN_WEIGHT), 0)
     theirs, own = codes[rows], codes[:, np.newaxis]
     mine = np.where(theirs == own, weights, 0).sum(axis=1)
     total = weights.sum(axis=1)

@@ -69,7 +69,7 @@ def most_mapped() -> int:
     return 4096 if limit < 0 else min(4096, limit // 4)
 
 
-MOST_MAPPED = most_mapped()
+MAX_MAPPED_BLOCKS = most_mapped()
 
 _mapped: WeakValueDictionary[str, mmap.mmap] = WeakValueDictionary()
 
@@ -373,7 +373,7 @@ def _map(name: str) -> memoryview | None:
     """
     mapped = _mapped.get(name)
     if mapped is None:
-        if os.name != "posix" or len(_mapped) >= MOST_MAPPED:
+        if os.name != "posix" or len(_mapped) >= MAX_MAPPED_BLOCKS:
             return None
         try:
             descriptor = _open(name)

@@ -24,7 +24,7 @@ GAP_BYTES = 64 * 1024
 """Maximum number of bytes between cells of one chunk that are read in the same request."""
 
 
-_MOST_CACHED = 4_194_304
+_MAX_CACHED_INTEGERS = 4_194_304
 """Maximum number of integers that `count_up` caches, which take 32 MiB."""
 
 _cached = np.arange(0)
@@ -39,11 +39,11 @@ def count_up(count: int) -> NDArray[np.int64]:
     array([0, 1, 2])
     """
     global _cached
-    if count > _MOST_CACHED:
+    if count > _MAX_CACHED_INTEGERS:
         return np.arange(count)
     numbers = _cached  # other threads may replace it at any time
     if len(numbers) < count:
-        numbers = np.arange(min(_MOST_CACHED, 2 * count))
+        numbers = np.arange(min(_MAX_CACHED_INTEGERS, 2 * count))
         numbers.flags.writeable = False
         _cached = numbers
     return numbers[:count]

@@ -11,7 +11,7 @@ import numpy as np
 
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.cells import concat, take
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,7 +59,7 @@ def default_cells(f: Field, count: int) -> Cells:
     except InvalidValueError as error:
         missing = MissingDefaultError(
             "Rows from a version without this column need its default, but the column has none "
-            f"({counted(count, 'such row')}). Set one with "
+            f"({pluralize(count, 'such row')}). Set one with "
             f"set_default({f.name!r}, …) on the branch that has the column.",
             column=f.name,
         )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-MOST_BYTES = 2**30
+MAX_BYTES = 2**30
 """Maximum size of a manifest file, in bytes."""
 
 KINDS = ("chunks", "manifests", "snapshots")
@@ -45,7 +45,7 @@ def files_of(folder: Path, versions: Iterable[Mapping[str, Any]]) -> set[str]:
         manifests |= {manifest["id"] for manifest in version["manifests"]}
     for name in manifests:
         try:
-            chunks = chunk_names(read_file(str(folder / "manifests" / name), MOST_BYTES))
+            chunks = chunk_names(read_file(str(folder / "manifests" / name), MAX_BYTES))
             files |= {f"manifests/{name}", *(f"chunks/{chunk}" for _, chunk in chunks)}
         except (OSError, ValueError, LookupError, RuntimeError, struct.error) as error:
             raise DamagedError(f"Manifest {name} cannot be read. Run ds.verify().") from error

@@ -78,7 +78,7 @@ TEXT_CHUNK = 256 * 1024
 TAIL_CHUNK = 64 * 1024
 """Size of a chunk of ``tail``, in bytes. Committing one row rewrites one chunk."""
 
-MOST_BYTES = 2**31
+MAX_BYTES = 2**31
 """Maximum size of one cell, in bytes."""
 
 PENDING = 2**61
@@ -332,7 +332,7 @@ class Heap:
         room = np.where(starts < 0, self.tail_bytes, self._values_end * self.chunk_bytes)
         room[starts >= PENDING] = PENDING * 2 - 1
         first = np.where(starts < 0, ~starts, starts)
-        sound = (lengths >= 0) & (lengths <= MOST_BYTES) & (first <= room - lengths)
+        sound = (lengths >= 0) & (lengths <= MAX_BYTES) & (first <= room - lengths)
         if not (sound | (lengths == 0)).all():
             start, length = extents[~sound][0].tolist()
             raise DamagedError(

@@ -43,7 +43,7 @@ from deeplake_lite.errors import DamagedError
 from deeplake_lite.lazy import LazyModule
 from deeplake_lite.storage.repo import in_thread, local_folder, run, translate_file_errors
 from deeplake_lite.storage.repo.locks import take_lock
-from deeplake_lite.storage.state import MOST_CHUNKS, State
+from deeplake_lite.storage.state import MAX_CHUNKS, State
 
 if TYPE_CHECKING:
     import secrets
@@ -59,7 +59,7 @@ ROOM = 16
 """The room of a claim is the number of chunks that are left, shifted right by this many bits. In a
 new heap the room is 4,096 chunks, or 16 GiB of encoded samples."""
 
-LEAST_ROOM = 2**6
+MIN_ROOM = 2**6
 """Smallest room of a claim, in chunks. If a transaction outgrows its room and collides with another
 transaction's chunks, its commit copies the cells."""
 
@@ -169,7 +169,7 @@ class Ranges:
         """Return the first chunk of a free range in the array at `path`."""
         if self._registration is None:
             end = self._end(path)
-            return min(MOST_CHUNKS, end + secrets.randbelow(room(end)))
+            return min(MAX_CHUNKS, end + secrets.randbelow(room(end)))
         with self._repository.lock("claims"):
             # Read the claims of other writers before the end of the heap. A writer that commits
             # moves the end and then withdraws its claim, so at least one of our two reads sees its
@@ -194,7 +194,7 @@ def room(end: int) -> int:
     >>> room(0), room(2**27), room(2**28)
     (4096, 2048, 64)
     """
-    return max(LEAST_ROOM, (MOST_CHUNKS - end) >> ROOM)
+    return max(MIN_ROOM, (MAX_CHUNKS - end) >> ROOM)
 
 
 def first_free(end: int, claims: Iterable[int]) -> int:
@@ -208,7 +208,7 @@ def first_free(end: int, claims: Iterable[int]) -> int:
         if start + size <= claim:
             break
         start = max(start, claim + size)
-    return min(start, MOST_CHUNKS)
+    return min(start, MAX_CHUNKS)
 
 
 class Direct:

@@ -37,11 +37,11 @@ KEY = "deeplake_lite"
 DIGEST = "digest"
 """Key of a document's own digest."""
 
-MOST_SLOTS = 2**47
-MOST_CHUNKS = 2**28
-MOST_TABLE_ROWS = 2**20
-MOST_GENERATIONS = MOST_REVISIONS = 2**53
-MOST_ROW_BYTES = 2**31
+MAX_SLOTS = 2**47
+MAX_CHUNKS = 2**28
+MAX_TABLE_ROWS = 2**20
+MAX_GENERATIONS = MAX_REVISIONS = 2**53
+MAX_ROW_BYTES = 2**31
 """The largest numbers that a document may contain."""
 
 DEEPEST = 16
@@ -135,13 +135,13 @@ class State:
             _check_layout(column.name, column.htype.layout)
         state = cls(
             schema=schema,
-            slots=_number(document, "slots", MOST_SLOTS),
+            slots=_number(document, "slots", MAX_SLOTS),
             ordered=_boolean(document, "ordered"),
-            generation=_number(document, "generation", MOST_GENERATIONS),
-            revision=_number(document, "revision", MOST_REVISIONS),
-            heaps=_numbers(document, "heaps", _HEAP, MOST_CHUNKS),
-            lengths=_numbers(document, "lengths", _LENGTH, MOST_SLOTS),
-            checksums=_numbers(document, "checksums", re.compile(_COLUMN), MOST_TABLE_ROWS),
+            generation=_number(document, "generation", MAX_GENERATIONS),
+            revision=_number(document, "revision", MAX_REVISIONS),
+            heaps=_numbers(document, "heaps", _HEAP, MAX_CHUNKS),
+            lengths=_numbers(document, "lengths", _LENGTH, MAX_SLOTS),
+            checksums=_numbers(document, "checksums", re.compile(_COLUMN), MAX_TABLE_ROWS),
             metadata=document["metadata"],
         )
         if state.checksums.keys() != {column.id for column in schema}:
@@ -238,8 +238,8 @@ def _check_layout(name: str, layout: Layout) -> None:
         layout = layout.item.layout
     if isinstance(layout, Dense):
         size = prod(layout.shape) * np.dtype(layout.dtype).itemsize
-        if size > MOST_ROW_BYTES:
+        if size > MAX_ROW_BYTES:
             raise ValueError(
                 f"a cell of column {name!r} would take {size} bytes, but the limit is "
-                f"{MOST_ROW_BYTES}."
+                f"{MAX_ROW_BYTES}."
             )

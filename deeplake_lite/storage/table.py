@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from deeplake_lite.errors import ConflictError
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.schema import Schema
 from deeplake_lite.storage import chunks
 from deeplake_lite.storage.checksums import Checksums, first_rows
@@ -356,7 +356,7 @@ class Table(Snapshot):
             lost = {key.split("/")[1] for key in error.keys}
             names = [repr(f.name) for f in self.schema if f.id in lost] or ["the row ids"]
             raise LostChunksError(
-                f"A vacuum has deleted {counted(len(error.keys), 'chunk')} of {', '.join(names)} "
+                f"A vacuum has deleted {pluralize(len(error.keys), 'chunk')} of {', '.join(names)} "
                 "of this transaction, because it was open for longer than the grace period of the "
                 "vacuum, or because a clock was set back. Nothing was committed, and the edits are "
                 "still in this handle: copy the rows that can be read, call ds.discard(), and "

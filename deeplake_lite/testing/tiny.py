@@ -22,7 +22,7 @@ TINY = {
     "storage.chunks.GAP_BYTES": 8,
     "storage.chunks.COPY_ROWS": 3,
     "dataset.write.blocks.FIRST_ROWS": 2,
-    "dataset.write.blocks.MOST_ROWS": 5,
+    "dataset.write.blocks.MAX_ROWS": 5,
     "dataset.write.blocks.STREAMED_ROWS": 3,
     "dataset.read.reading.ITER_ROWS": 3,
 }

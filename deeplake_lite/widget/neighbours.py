@@ -12,7 +12,7 @@ import numpy as np
 
 from deeplake_lite.dataset.read.reading import read_values
 from deeplake_lite.errors import LakeError, SchemaError
-from deeplake_lite.query.parse.names import quoted
+from deeplake_lite.query.parse.names import quote_column
 
 if TYPE_CHECKING:
     from deeplake_lite.dataset.selection import ReadTable
@@ -59,7 +59,7 @@ def nearest_first(shown: BrowserState, position: int, name: str) -> str:
                 f"Row {position:,} has no value in column {name!r} with which to compare other "
                 "rows. Choose another row or column."
             )
-    column = quoted(name)
+    column = quote_column(name)
     vector = f"(SELECT {column} FROM dataset WHERE ROW_ID() = {ids[0]} LIMIT 1)"
     return f"SELECT * ORDER BY COSINE_SIMILARITY({column}, {vector}) DESC"
 
@@ -78,7 +78,7 @@ def check_row(text: str, base: View) -> None:
     deeplake_lite.errors.LakeError: The query sorts by similarity to 'v' of row 7, which ...
     """
     for column, row_id in _VECTOR.findall(text):
-        name = next((n for n in base.columns if column in (n, quoted(n))), None)
+        name = next((n for n in base.columns if column in (n, quote_column(n))), None)
         if name is not None and not (has := _has_vector(base, name, int(row_id))):
             state = "no longer exists" if has is None else "no longer has a value"
             raise LakeError(

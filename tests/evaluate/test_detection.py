@@ -142,7 +142,7 @@ def test_blocks_of_rows_do_not_matter(monkeypatch):
     ds = coco.lake("memory://blocks", names, rows)
     whole = ds.evaluate("predicted_boxes", "boxes")
     monkeypatch.setattr(detection, "BLOCK_ROWS", 7)
-    monkeypatch.setattr(detection, "MOST_PAIRS", 50)
+    monkeypatch.setattr(detection, "MAX_PAIRS", 50)
     monkeypatch.setattr(matching, "BLOCK_CELLS", 100)
     parts = ds.evaluate("predicted_boxes", "boxes")
     np.testing.assert_equal(parts.summary, whole.summary)

@@ -25,7 +25,7 @@ from deeplake_lite.htypes import (
     from_config,
     resolve,
 )
-from deeplake_lite.htypes.plain import from_json, plain, to_json
+from deeplake_lite.htypes.plain import from_json, to_builtins, to_json
 from deeplake_lite.htypes.registry import CLASSES, load_class
 
 
@@ -225,4 +225,8 @@ def test_plain_values_have_built_in_types():
         "b": np.array(["2026-01-02"], "datetime64[ns]"),
         "c": bytearray(b"x"),
     }
-    assert plain(given) == {"a": [1, [[1.5]]], "b": ["2026-01-02T00:00:00.000000000"], "c": b"x"}
+    assert to_builtins(given) == {
+        "a": [1, [[1.5]]],
+        "b": ["2026-01-02T00:00:00.000000000"],
+        "c": b"x",
+    }

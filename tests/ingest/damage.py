@@ -28,8 +28,8 @@ NUMBERS = (b"0", b"-1", b"1", b"255", b"65536", b"2147483647", b"-2147483649", b
 EXTREMES = (0, 1, 0x7F, 0xFF, 0x7FFF, 0xFFFF, 2**31 - 1, 2**32 - 1, 2**63 - 1, 2**64 - 1)
 """Numbers that replace bytes."""
 
-MOST_SECONDS = 30
-MOST_BYTES = 10**9
+MAX_SECONDS = 30
+MAX_BYTES = 10**9
 """Time and memory beyond which an import of a tiny file is wrong."""
 
 
@@ -163,9 +163,9 @@ def wrong(ingest: Callable[[], Any]) -> str | None:
         pass
     except Exception as error:
         return f"{type(error).__name__}: {error!s:.300}"
-    if (seconds := time.perf_counter() - started) > MOST_SECONDS:
+    if (seconds := time.perf_counter() - started) > MAX_SECONDS:
         return f"it takes {seconds:.0f} s"
-    if (grown := peak() - before) > MOST_BYTES:
+    if (grown := peak() - before) > MAX_BYTES:
         return f"it takes {grown:,} bytes of memory"
     return None
 

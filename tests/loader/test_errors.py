@@ -363,7 +363,7 @@ def test_two_loaders_and_two_epochs_of_one_run_side_by_side(numbers, load, worke
 
 def test_blocks_dropped_by_another_epoch_are_read_again(make_lake, load, monkeypatch):
     monkeypatch.setattr("deeplake_lite.loader.order.block_rows.BLOCK_BYTES", 64)
-    monkeypatch.setattr("deeplake_lite.loader.options.LEAST_BUDGET", 1024)
+    monkeypatch.setattr("deeplake_lite.loader.options.MIN_BUDGET", 1024)
     lake = make_lake({"x": "int32"}, x=range(2000))
     loader = load(lake, 8, memory_budget=1024, num_workers=2)
     assert loader.resources.blocks.mode == "window"

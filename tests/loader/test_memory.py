@@ -69,7 +69,7 @@ def large(tmp_path_factory):
 @pytest.mark.parametrize("shuffle", [False, "exact", "block"])
 @pytest.mark.parametrize("column", ["dense", "ragged", "packed"])
 def test_budget_or_three_batches_are_the_limit(large, monkeypatch, column, shuffle, budget):
-    monkeypatch.setattr("deeplake_lite.loader.options.LEAST_BUDGET", 1)
+    monkeypatch.setattr("deeplake_lite.loader.options.MIN_BUDGET", 1)
     batch = 2 * 4 * 2**18  # rows as they are stored, and decoded
     for options in ({}, {"cache": None}, {"num_workers": 4}, {"collate": "list"}):
         how = {"columns": [column], "shuffle": shuffle, "memory_budget": budget * 2**20, **options}

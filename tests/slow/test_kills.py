@@ -22,7 +22,7 @@ MEAN_SECONDS = 0.2
 """How long a worker works before it is killed, on average."""
 PHOTOS = 40
 LARGE = 4_300_000
-MOST_ROWS = 40
+MAX_ROWS = 40
 """Rows beyond which a worker deletes more than it adds."""
 EACH_STEP_FROM = 300
 """Kills after which every kind of step must have been interrupted."""
@@ -100,9 +100,9 @@ class Worker:
         return act, start
 
     def delete(self, after, start):
-        if len(after) < MOST_ROWS:
+        if len(after) < MAX_ROWS:
             return self.append(after, start)
-        gone = self.chance.sample(sorted(after), len(after) - MOST_ROWS // 2)
+        gone = self.chance.sample(sorted(after), len(after) - MAX_ROWS // 2)
         for key in gone:
             del after[key]
 

@@ -18,7 +18,7 @@ from tests.query.case_files import values_of
 from tests.query.language.test_fuzz import QUERIES, WORDS, mutated
 from tests.query.types import test_functions_of_types as table
 
-MOST_GROWTH = 1 << 30
+MAX_GROWTH = 1 << 30
 """Bytes by which the process may grow after the first queries."""
 
 WARM = 200
@@ -152,7 +152,7 @@ def test_only_our_errors_in_bounded_memory(trials):
     print(f"{result}, {grown >> 20} MiB more than before")  # noqa: T201 - the figures to publish
     assert wrong[:20] == []
     assert longest < 5_000
-    assert grown < MOST_GROWTH
+    assert grown < MAX_GROWTH
     assert answered > count / 10
 
 

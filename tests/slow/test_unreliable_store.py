@@ -167,7 +167,7 @@ class Writer:
 
 
 def test_nothing_acknowledged_is_lost_on_an_unreliable_store(proxy, trials, monkeypatch):
-    monkeypatch.setattr("deeplake_lite.dataset.maintenance.LEAST_SPARED_AGE", timedelta(0))
+    monkeypatch.setattr("deeplake_lite.dataset.maintenance.MIN_AGE", timedelta(0))
     options = {
         "access_key_id": "key",
         "secret_access_key": "secret",

@@ -52,7 +52,7 @@ def test_mapped_range_survives_deletion_of_its_file(file):
 
 @pytest.mark.usefixtures("mapped")
 def test_large_files_are_read_instead_of_mapped(file, monkeypatch):
-    monkeypatch.setattr(chunk_files, "MOST_MAPPED", 0)
+    monkeypatch.setattr(chunk_files, "MAX_MAPPED_BLOCKS", 0)
     assert isinstance(_read(str(file), 0, 2048).obj, bytes)
 
 

@@ -13,7 +13,7 @@ from deeplake_lite.storage import state
 from deeplake_lite.storage.repo import Repository, Session, run
 from tests.dataset import everything
 
-MOST_BYTES = 100 * 2**20
+MAX_BYTES = 100 * 2**20
 """Memory limit for opening, reading and writing the lake."""
 
 
@@ -130,7 +130,7 @@ def test_arrays_with_false_metadata_give_right_values_or_our_error(sound, tmp_pa
     tracemalloc.start()
     try:
         use(url, before)
-        assert tracemalloc.get_traced_memory()[1] < MOST_BYTES
+        assert tracemalloc.get_traced_memory()[1] < MAX_BYTES
     finally:
         tracemalloc.stop()
 
@@ -205,7 +205,7 @@ def test_document_with_false_array_sizes_is_detected_in_little_memory(sound, tmp
         for name in dl.open(url).columns:
             with contextlib.suppress(dl.LakeError):
                 dl.open(url)[name][:]
-        assert tracemalloc.get_traced_memory()[1] < MOST_BYTES
+        assert tracemalloc.get_traced_memory()[1] < MAX_BYTES
     finally:
         tracemalloc.stop()
 

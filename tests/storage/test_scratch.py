@@ -16,8 +16,8 @@ from deeplake_lite.errors import ConflictError, StorageError
 from deeplake_lite.storage.repo import Repository, Session
 from deeplake_lite.storage.repo.witnesses import Witnesses
 from deeplake_lite.storage.scratch import (
-    LEAST_ROOM,
-    MOST_CHUNKS,
+    MAX_CHUNKS,
+    MIN_ROOM,
     Registration,
     first_free,
     open_transactions,
@@ -201,7 +201,7 @@ def test_commit_with_missing_chunks_is_refused_whatever_the_clocks_say(tmp_path)
 def overlapping(writers):
     """Return how many transactions fit into a heap if a given number are open at any time."""
     end, count, alive = 0, 0, []
-    while (start := first_free(end, alive)) < MOST_CHUNKS:
+    while (start := first_free(end, alive)) < MAX_CHUNKS:
         alive.append(start)
         count += 1
         if len(alive) == writers:
@@ -217,14 +217,14 @@ def test_hundreds_of_thousands_of_transactions_overlap_before_chunks_run_out(wri
 @pytest.mark.parametrize("is_store", [False, True])
 @pytest.mark.usefixtures("tiny")
 def test_error_after_chunks_have_run_out_names_the_solution(tmp_path, monkeypatch, is_store):
-    for place in ("heap.HEAP_CHUNKS", "scratch.MOST_CHUNKS"):
-        monkeypatch.setattr(f"deeplake_lite.storage.{place}", 4 * LEAST_ROOM)
+    for place in ("heap.HEAP_CHUNKS", "scratch.MAX_CHUNKS"):
+        monkeypatch.setattr(f"deeplake_lite.storage.{place}", 4 * MIN_ROOM)
     if is_store:  # a claim starts at a random position after the last one taken
         monkeypatch.setattr("deeplake_lite.storage.scratch.local_folder", lambda _: None)
     writers = [dl.create(str(tmp_path / "lake"), {"b": "bytes"}), dl.open(str(tmp_path / "lake"))]
 
     def commit_after_the_other_has_begun():
-        for i in range(1, 4 * LEAST_ROOM):
+        for i in range(1, 4 * MIN_ROOM):
             writers[i % 2].append({"b": [bytes([i]) * 70]})
             writers[(i - 1) % 2].commit("the one before")
 

@@ -7,7 +7,7 @@ import tracemalloc
 import pytest
 
 import deeplake_lite as dl
-from tests.storage.test_metadata_that_lies import MOST_BYTES, craft_document
+from tests.storage.test_metadata_that_lies import MAX_BYTES, craft_document
 
 LARGE = 2**27
 VECTOR = [1, 2, 3, 4]
@@ -68,7 +68,7 @@ def test_type_with_huge_cells_is_detected_in_little_memory(sound, tmp_path, name
         for act in ACTIONS.values():
             with contextlib.suppress(dl.LakeError):
                 act(dl.open(url), name)
-        assert tracemalloc.get_traced_memory()[1] < MOST_BYTES
+        assert tracemalloc.get_traced_memory()[1] < MAX_BYTES
     finally:
         tracemalloc.stop()
     with pytest.raises(dl.DamagedError):

@@ -11,7 +11,7 @@ import pytest
 
 import deeplake_lite as dl
 from deeplake_lite.query.parse.completion import complete
-from deeplake_lite.query.parse.names import quoted, unused
+from deeplake_lite.query.parse.names import quote_column, unused
 
 NAMES = [
     "b", "n", "v", "low", "high", "value", "a", "k", "x", "count", "B_", "N", "row", "list", "map",
@@ -73,7 +73,7 @@ def test_our_queries_treat_every_name_as_a_column(make_lake):
     ds = make_lake(schema, **{name: [1.0, 2.0, 3.0] for name in NAMES})
     known = complete("SELECT ", 7, ds)
     for name in NAMES:
-        e = quoted(name)
+        e = quote_column(name)
         text = f"SELECT * WHERE {e} >= 2 AND {e} IN (2, 3) AND NOT {e} IS NULL ORDER BY {e} DESC"
         assert ds.query(text)[name][:].tolist() == [3, 2], e
         assert ds.query(f"SELECT ABS({e}) AS _ WHERE LEAST({e}, 2) < 2")["_"][:].tolist() == [1], e

@@ -29,7 +29,7 @@ FILES = ("Image", "Audio", "Video", "Pdf", "Nifti", "Mesh")
 FILE = pa.struct({"bytes": pa.binary(), "path": pa.string()})
 """Arrow type of files."""
 
-MOST_FIXED = 2**31 - 1
+MAX_LIST_LENGTH = 2**31 - 1
 """Maximum length of fixed-size lists."""
 
 _NAMES = {
@@ -143,7 +143,7 @@ def _kind(feature: Feature) -> pa.DataType:
         inner = _kind(item)
         if name == "LargeList":
             return pa.large_list(inner)
-        is_fixed = isinstance(length, int) and 0 <= length <= MOST_FIXED
+        is_fixed = isinstance(length, int) and 0 <= length <= MAX_LIST_LENGTH
         return pa.list_(inner, length) if is_fixed else pa.list_(inner)
     if fields := fields_of(feature):
         return _struct(fields)

@@ -39,19 +39,21 @@ def table_cell(value: object, htype: Htype | None = None) -> object:
     """
     is_json = htype is not None and htype.sql == "json" and value is not None
     if is_json or isinstance(value, list | Mapping | np.ndarray):
-        return json.dumps(plain(value), ensure_ascii=False)
-    return plain(value)
+        return json.dumps(to_json_value(value), ensure_ascii=False)
+    return to_json_value(value)
 
 
-def plain(value: Any) -> object:
+def to_json_value(value: Any) -> object:
     """Convert a value to a JSON type: times to ISO 8601, durations to counts of their unit.
 
-    >>> plain(np.datetime64("2026-01-02")), plain(np.timedelta64(5, "M")), plain(np.complex64(1j))
-    ('2026-01-02', 5, '1j')
+    >>> to_json_value(np.datetime64("2026-01-02")), to_json_value(np.timedelta64(5, "M"))
+    ('2026-01-02', 5)
+    >>> to_json_value(np.complex64(1j))
+    '1j'
     """
     match value:
         case list():
-            return [plain(item) for item in value]
+            return [to_json_value(item) for item in value]
         case np.ndarray():
             return _numbers(value)
         case np.timedelta64():
@@ -75,13 +77,15 @@ def with_shapes(value: Any) -> object:
         return [with_shapes(item) for item in value]
     if isinstance(value, np.ndarray) and not value.size and value.ndim > 1:
         return {"shape": list(value.shape)}
-    return plain(value)
+    return to_json_value(value)
 
 
 def _numbers(values: np.ndarray[Any, Any]) -> object:
     """Return an array as nested lists."""
     if values.dtype.kind == "f":
-        return values.astype("U").astype(np.float64).tolist()  # through strings, as in `plain`
+        # through strings, as in `to_json_value`
+        return values.astype("U").astype(np.float64).tolist()
     if values.dtype.kind in "mMc":
-        return plain([values[i] for i in range(len(values))]) if values.ndim else plain(values[()])
+        items = [values[i] for i in range(len(values))] if values.ndim else values[()]
+        return to_json_value(items)
     return values.tolist()

@@ -23,7 +23,7 @@ from deeplake_lite.htypes.foreign import column_array, is_column
 from deeplake_lite.htypes.json_values import canonical_json
 from deeplake_lite.htypes.tensors import array_of, is_tensor
 from deeplake_lite.htypes.times import read_time
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.lazy import LazyModule
 
 if TYPE_CHECKING:
@@ -268,8 +268,9 @@ def _convert_classes(htype: Htype, values: list[object], column: Column) -> obje
 def _check_rows(column: Column, values: Any, other: Any) -> None:
     if len(other) != len(values):
         raise InvalidValueError(
-            f"Column {column.name!r} has {counted(len(values), 'row')}, but it is compared with "
-            f"{counted(len(other), 'value')}. Compare it with one value, or with one value per row."
+            f"Column {column.name!r} has {pluralize(len(values), 'row')}, but it is compared with "
+            f"{pluralize(len(other), 'value')}. Compare it with one value, or with one value per "
+            "row."
         )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError, RowIndexError
 from deeplake_lite.htypes.tensors import array_of, is_tensor
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 
 if TYPE_CHECKING:
     from typing import SupportsIndex, TypeGuard
@@ -95,8 +95,8 @@ def resolve_positions(index: object, length: int) -> NDArray[np.int64]:
     if array.ndim == 1 and array.dtype == bool:
         if len(array) != length:
             raise RowIndexError(
-                f"A mask must have one element per row, but for {counted(length, 'row')} this mask "
-                f"has {counted(len(array), 'element')}."
+                f"A mask must have one element per row, but for {pluralize(length, 'row')} this "
+                f"mask has {pluralize(len(array), 'element')}."
             )
         return np.flatnonzero(np.ma.filled(array, fill_value=False))
     if array.ndim == 1 and len(array) == 0:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 
 MAX_LINES = 20
 """Maximum number of lines of damage that a report prints."""
@@ -48,8 +48,8 @@ class Report:
         return not self.damaged
 
     def __repr__(self) -> str:
-        read = f"version {self.version}: {counted(self.rows, 'row')}, "
-        read += counted(self.columns, "column")
+        read = f"version {self.version}: {pluralize(self.rows, 'row')}, "
+        read += pluralize(self.columns, "column")
         if not self.damaged:
             return f"{read}: all bytes are intact"
         lines = _lines(self.damaged)
@@ -58,7 +58,7 @@ class Report:
         versions = sum(d.version is not None for d in self.damaged)
         cells = len(self.damaged) - refs - versions
         parts = [(cells, "damaged cell"), (refs, "wrong ref"), (versions, "damaged version")]
-        counts = ", ".join(counted(n, noun) for n, noun in parts if n)
+        counts = ", ".join(pluralize(n, noun) for n, noun in parts if n)
         return f"{read}, {counts}:\n" + "\n".join(lines[:MAX_LINES]) + more
 
 

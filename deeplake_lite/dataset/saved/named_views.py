@@ -48,7 +48,7 @@ from deeplake_lite.errors import (
     NotFoundError,
     OptionError,
 )
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.storage.repo import Repository, run
 from deeplake_lite.storage.state import add_digest
 from deeplake_lite.storage.table import Table
@@ -185,7 +185,7 @@ class SavedViews(Mapping[str, "View"]):
 
     def __repr__(self) -> str:
         lines = (
-            f"{v.name}: {counted(v.rows, 'row')} of {v.version}, {v.origin or 'all'}"
+            f"{v.name}: {pluralize(v.rows, 'row')} of {v.version}, {v.origin or 'all'}"
             for v in map(self.info, self)
         )
         return "\n".join(lines) or "no saved views"

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from deeplake_lite.brief import brief
-from deeplake_lite.dataset.export.strings import plain
+from deeplake_lite.dataset.export.strings import to_json_value
 from deeplake_lite.errors import InvalidValueError, QueryTypeError
 from deeplake_lite.htypes.base import is_null
 from deeplake_lite.htypes.foreign import column_array, is_column
@@ -198,7 +198,7 @@ def _json_object(value: dict[object, object]) -> object:
 
 def _json_part(value: object) -> object:
     """Convert a NumPy value to a JSON value. Raises TypeError for times and unsupported types."""
-    converted = plain(value)
+    converted = to_json_value(value)
     is_time = getattr(getattr(value, "dtype", None), "kind", "") in ("m", "M")
     if converted is value or is_time:
         raise TypeError(f"{type(value).__name__} is not JSON")

@@ -12,7 +12,7 @@ import xxhash
 
 from deeplake_lite.dataset.read.virtual import VirtualTable
 from deeplake_lite.errors import DamagedError
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,7 +53,7 @@ def repeat_query(question: Question, count: int, slots: NDArray[np.int64], expec
     size = result.rows.table.slots
     if size != count:
         current = f"{size:,}" if size < count else "more"
-        change = f"returned {counted(count, 'row')} before, but now returns {current}"
+        change = f"returned {pluralize(count, 'row')} before, but now returns {current}"
     elif fingerprint(result, slots) != expected:
         change = "now returns different rows than before"
     else:

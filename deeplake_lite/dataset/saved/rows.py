@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 DEEPEST = 32
 """Maximum depth of nested queries in a document."""
 
-MOST_ROWS = 2**47
+MAX_ROWS = 2**47
 """Maximum number of rows of a view or a result."""
 
 ANY = r".*"
@@ -328,9 +328,9 @@ def _check_string(document: object, key: str, pattern: str) -> None:
 
 def _check_count(document: Mapping[str, Any]) -> None:
     value = document["rows"]
-    if type(value) is not int or not 0 <= value <= MOST_ROWS:
+    if type(value) is not int or not 0 <= value <= MAX_ROWS:
         raise ValueError(
-            f"'rows' must be a whole number up to {MOST_ROWS}, but it is {brief(value)}."
+            f"'rows' must be a whole number up to {MAX_ROWS}, but it is {brief(value)}."
         )
 
 

@@ -25,7 +25,7 @@ from deeplake_lite.dataset.splits.stratify import (
 from deeplake_lite.dataset.write.keys import canonical, digests_by_value
 from deeplake_lite.errors import OptionError
 from deeplake_lite.htypes.layouts import Nested, Ragged
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.storage.digests import digests_of
 
 if TYPE_CHECKING:
@@ -167,18 +167,18 @@ def _explain_empty(
     if group is not None:
         count = len(np.unique(_digests(view, group)))
         return (
-            f"{name} would be empty, because group={group!r} has {counted(count, 'group')} for "
+            f"{name} would be empty, because group={group!r} has {pluralize(count, 'group')} for "
             f"{parts} parts, and each group stays in one part. Ask for fewer parts, or leave "
             "group= out."
         )
     different = len(np.unique(view.row_ids))
     if different < min(len(view), int(parts)):
         return (
-            f"{name} would be empty, because the view has {counted(different, 'different row')} "
+            f"{name} would be empty, because the view has {pluralize(different, 'different row')} "
             f"for {parts} parts, and repeated rows stay in one part. Ask for fewer parts."
         )
     return (
-        f"{name} would be empty, because {shares[number]:.3g} of {counted(len(view), 'row')} is "
+        f"{name} would be empty, because {shares[number]:.3g} of {pluralize(len(view), 'row')} is "
         f"less than one row. Ask for a fraction of at least {1 / len(view):.3g}, ask for fewer "
         "parts, or add rows."
     )

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes import Htype
     from deeplake_lite.storage.table import Table
 
-MOST_LISTED = 10
+MAX_LISTED = 10
 """Maximum number of conflicts that an error message lists."""
 
-MOST_LETTERS = 60
+MAX_VALUE_CHARACTERS = 60
 """Maximum length of a value in an error message, in characters."""
 
 
@@ -137,8 +137,8 @@ def check_conflicts(
         return
     # Two columns with clashing names have a conflict each, but their messages may be equal.
     distinct = {(c.kind, c.name, c.row_id, c.reason): c for c in conflicts}
-    listed = "\n".join(f"  {_describe(c, sides)}" for c in islice(distinct.values(), MOST_LISTED))
-    rest = len(distinct) - MOST_LISTED
+    listed = "\n".join(f"  {_describe(c, sides)}" for c in islice(distinct.values(), MAX_LISTED))
+    rest = len(distinct) - MAX_LISTED
     more = f"\n  … and {rest:,} more" if rest > 0 else ""
     count = "1 conflict" if len(distinct) == 1 else f"{len(distinct):,} conflicts"
     raise ConflictError(
@@ -170,13 +170,13 @@ def _read_cell(table: Table, column: str, slots: Ids) -> tuple[object, Htype]:
 
 
 def brief(value: object) -> str:
-    """Return a value as a string of at most `MOST_LETTERS` characters.
+    """Return a value as a string of at most `MAX_VALUE_CHARACTERS` characters.
 
     >>> brief(None), brief("a" * 99)
     ('null', "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…")
     """
     text = _in_full(value)
-    return text if len(text) <= MOST_LETTERS else text[: MOST_LETTERS - 1] + "…"
+    return text if len(text) <= MAX_VALUE_CHARACTERS else text[: MAX_VALUE_CHARACTERS - 1] + "…"
 
 
 def brief_apart(ours: object, theirs: object) -> tuple[str, str]:
@@ -188,7 +188,7 @@ def brief_apart(ours: object, theirs: object) -> tuple[str, str]:
     texts = brief(ours), brief(theirs)
     if texts[0] != texts[1]:
         return texts
-    return cut_to_difference(_in_full(ours), _in_full(theirs), MOST_LETTERS)
+    return cut_to_difference(_in_full(ours), _in_full(theirs), MAX_VALUE_CHARACTERS)
 
 
 def _in_full(value: object) -> str:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 type Version = str | date | Commit
 """A branch, tag, commit id or ISO time as a string, a datetime, a date, or a commit from a log."""
 
-MOST_NAMES = 10
+MAX_NAMES = 10
 """Maximum number of branches and tags that an error message names."""
 
 NEAREST = 3
@@ -175,7 +175,7 @@ def _unknown_name(
     commits.
     """
     near = get_close_matches(str(name), [*branches, *tags], n=NEAREST)
-    left = MOST_NAMES - len(near)
+    left = MAX_NAMES - len(near)
     text = f"There is no {kind} {brief(name)}."
     text += f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
     for title, names in (("Branches", branches), ("Tags", tags)):

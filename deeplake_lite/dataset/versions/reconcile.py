@@ -9,7 +9,7 @@ from deeplake_lite.dataset.versions.changes import NONE, Changes
 from deeplake_lite.dataset.versions.conflicts import Conflict, Unresolved, brief, brief_apart
 from deeplake_lite.errors import ConflictError
 from deeplake_lite.htypes.json_values import same_json
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.schema import Schema
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ class Reconciler:
         if not is_changed and not added:
             return None
         dropped = self.names[1] if theirs is None else self.names[0]
-        verb = "changed it" if is_changed else f"added {counted(added, 'row')} with values in it"
+        verb = "changed it" if is_changed else f"added {pluralize(added, 'row')} with values in it"
         reason = f"{dropped} dropped it, but the other side {verb}"
         name = (base or survivor).name
         self.conflicts.append(Conflict("column", name, None, reason, ("column", survivor.id)))

@@ -14,7 +14,7 @@ from deeplake_lite.dataset.read.values import decode_block, with_none
 from deeplake_lite.dataset.repr import preview
 from deeplake_lite.dataset.repr.excerpts import cut_to_difference
 from deeplake_lite.dataset.repr.html import CellChange, DiffExample, DiffSummary, SchemaChange
-from deeplake_lite.dataset.repr.html.pages import MOST_COLUMNS
+from deeplake_lite.dataset.repr.html.pages import MAX_COLUMNS
 from deeplake_lite.dataset.versions.apply import slots_of
 from deeplake_lite.dataset.versions.changes import compare_metadata
 from deeplake_lite.htypes.base import Picture
@@ -86,27 +86,29 @@ def _metadata_changes(
 
 
 def plain_pair(before: object, after: object, htypes: tuple[Htype, Htype]) -> tuple[object, object]:
-    """Return two values like `plain`, with more detail if their short forms are equal.
+    """Return two values like `to_table_cell`, with more detail if their short forms are equal.
 
     >>> from deeplake_lite.htypes import Array
     >>> htype = Array("float64", (2,))
     >>> plain_pair(np.array([1700000123.25, 1]), np.array([1700000123.75, 1]), (htype, htype))
     ('[1700000123.25, 1.0]', '[1700000123.75, 1.0]')
     """
-    pair = plain(before, htypes[0]), plain(after, htypes[1])
+    pair = to_table_cell(before, htypes[0]), to_table_cell(after, htypes[1])
     if before is None or after is None or not isinstance(pair[0], str) or pair[0] != pair[1]:
         return pair
     words = htypes[0].to_words(before), htypes[1].to_words(after)
     return pair if None in words else cut_to_difference(str(words[0]), str(words[1]))
 
 
-def plain(value: object, htype: Htype | None = None) -> Any:
+def to_table_cell(value: object, htype: Htype | None = None) -> Any:
     """Return a value as a cell of a table: a scalar, a string, None, or a short description.
 
     >>> from deeplake_lite.htypes import ClassLabel, Sequence
-    >>> plain(np.int32(3)), plain(np.zeros(2)), plain(1, ClassLabel(["rose", "tulip"]))
-    (3, 'float64 (2,): 0, 0', 'tulip')
-    >>> plain([np.int32(1)], Sequence(ClassLabel(["rose", "tulip"])))
+    >>> to_table_cell(np.int32(3)), to_table_cell(np.zeros(2))
+    (3, 'float64 (2,): 0, 0')
+    >>> to_table_cell(1, ClassLabel(["rose", "tulip"]))
+    'tulip'
+    >>> to_table_cell([np.int32(1)], Sequence(ClassLabel(["rose", "tulip"])))
     '[tulip]'
     """
     if value is None or (isinstance(value, np.ma.MaskedArray) and np.ma.getmaskarray(value).all()):
@@ -203,7 +205,7 @@ class Side:
 def _changed_rows(diff: Diff, older: Side, newer: Side, ids: Ids) -> Iterator[DiffExample]:
     """Yield rows with the cells that changed, before and after."""
     cells: dict[int, list[CellChange]] = {row_id: [] for row_id in ids.tolist()}
-    for name, changed in list(diff.changed.items())[:MOST_COLUMNS]:
+    for name, changed in list(diff.changed.items())[:MAX_COLUMNS]:
         rows = ids[np.isin(ids, changed)]
         new = newer.table.schema[name]
         old = next(f for f in older.table.schema if f.id == new.id)

@@ -26,7 +26,7 @@ from deeplake_lite.errors import ColumnNotFoundError, InvalidValueError, SchemaE
 from deeplake_lite.htypes.cells import Cells, DenseCells, NestedCells, RaggedCells
 from deeplake_lite.htypes.reencoding import collect_notices, warn_once
 from deeplake_lite.htypes.tensors import array_of, is_tensor
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.storage import chunks
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ BLOCK_BYTES = 16 * 2**20
 FIRST_ROWS = 64
 """Number of rows in the first block, before the size of a row is known."""
 
-MOST_ROWS = 65_536
+MAX_ROWS = 65_536
 """Maximum number of rows in a block."""
 
 STREAMED_ROWS = 1_024
@@ -79,7 +79,7 @@ def as_columns(data: Data, schema: Schema) -> tuple[dict[str, object], int]:
     for (a, n), (b, m) in pairwise(lengths.items()):
         if n != m:
             raise InvalidValueError(
-                f"All columns must have the same length, but {a!r} has {counted(n, 'row')} and "
+                f"All columns must have the same length, but {a!r} has {pluralize(n, 'row')} and "
                 f"{b!r} has {m:,}. Pass one value per row for each column."
             )
     return columns, next(iter(lengths.values()), len(data) if isinstance(data, list) else 0)
@@ -149,7 +149,7 @@ def encode_blocks(
         block = {f.id: encode_column(f, columns.get(f.name), start, stop, check) for f in fields}
         yield block
         size = sum(map(cells_nbytes, block.values())) / (stop - start)
-        start, rows = stop, int(np.clip(BLOCK_BYTES / max(size, 1), 1, min(MOST_ROWS, 8 * rows)))
+        start, rows = stop, int(np.clip(BLOCK_BYTES / max(size, 1), 1, min(MAX_ROWS, 8 * rows)))
 
 
 def copy_blocks(

@@ -36,7 +36,7 @@ from deeplake_lite.dataset.write.updates import cells_for
 from deeplake_lite.dataset.write.upserts import column_blocks
 from deeplake_lite.errors import InvalidValueError, OptionError, SchemaError
 from deeplake_lite.htypes.names import check_names
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.schema import Schema
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ def _add_column(
     missing = values is None and compute is None
     if missing and len(table) and added.htype.default is None and not added.htype.nullable:
         raise InvalidValueError(
-            f"a new column needs values for {counted(len(table), 'existing row')}, but none are "
+            f"a new column needs values for {pluralize(len(table), 'existing row')}, but none are "
             "given. Pass values= or compute=, or a type with default= or nullable=True.",
             column=name,
         )
@@ -230,7 +230,7 @@ def _add_column(
     if values is not None and len(values) != len(table):
         raise InvalidValueError(
             "a new column needs one value per row, but for "
-            f"{counted(len(table), 'row')} it got {counted(len(values), 'value')}.",
+            f"{pluralize(len(table), 'row')} it got {pluralize(len(values), 'value')}.",
             column=name,
         )
     table.add_column(added, column_blocks(table, added, values))

@@ -13,7 +13,7 @@ import numpy as np
 from deeplake_lite.dataset.write.blocks import encode_column, is_sequence, sliceable
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.cells import Cells, take
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 
 if TYPE_CHECKING:
     from deeplake_lite.schema import Field
@@ -65,6 +65,6 @@ def _one_for_all(f: Field, value: object, rows: int) -> Cells:
 def _count_error(f: Field, values: Any, rows: int) -> InvalidValueError:
     return InvalidValueError(
         "an update needs one value per row, or one value for all rows, but for "
-        f"{counted(rows, 'row')} it got {counted(len(values), 'value')}.",
+        f"{pluralize(rows, 'row')} it got {pluralize(len(values), 'value')}.",
         column=f.name,
     )

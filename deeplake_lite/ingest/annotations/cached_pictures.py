@@ -9,10 +9,10 @@ if TYPE_CHECKING:
 
     from deeplake_lite.dataset.export.annotations.objects import Object, Picture
 
-MOST_OBJECTS = 100_000
+MAX_OBJECTS = 100_000
 """Maximum number of objects that are cached. Each takes one or two kilobytes."""
 
-MOST_BYTES = 64 * 2**20
+MAX_BYTES = 64 * 2**20
 """Maximum size in bytes of the masks and images that are cached."""
 
 
@@ -40,7 +40,7 @@ class CachedPictures:
             objects += 1 + len(picture.objects)
             size += sum(map(_mask_bytes, picture.objects))
             size += len(picture.image) if isinstance(picture.image, bytes) else 0
-            if objects > MOST_OBJECTS or size > MOST_BYTES:
+            if objects > MAX_OBJECTS or size > MAX_BYTES:
                 cached = None
             if cached is not None:
                 cached.append(picture)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.ingest.annotations.cvat import CvatReader
 
-MOST_FRAMES = 10_000_000
+MAX_FRAME = 10_000_000
 """Highest frame number that is allowed."""
 
 _FRAME = re.compile(r"(\d+)(?=\.[^.]*$)")
@@ -123,9 +123,9 @@ def shape_of(element: Element) -> dict[str, Any]:
 def _frame(shape: Mapping[str, Any]) -> int:
     """Return the frame of a shape. Raises ValueError."""
     text = str(shape.get("frame", ""))
-    if not (text.isascii() and text.isdigit() and len(text) < 10) or int(text) > MOST_FRAMES:
+    if not (text.isascii() and text.isdigit() and len(text) < 10) or int(text) > MAX_FRAME:
         raise ValueError(
-            f"the frame number of a shape must be an integer from 0 to {MOST_FRAMES:,}, but it is "
+            f"the frame number of a shape must be an integer from 0 to {MAX_FRAME:,}, but it is "
             f"{text[:40]!r}"
         )
     return int(text)

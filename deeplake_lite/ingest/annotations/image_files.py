@@ -16,7 +16,7 @@ from deeplake_lite.ingest.folders.layout import SUFFIXES
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-MOST_BYTES = 2**31
+MAX_BYTES = 2**31
 """Maximum size of an image in bytes, which is the maximum size of a cell."""
 
 
@@ -110,9 +110,9 @@ def open_zip(path: Path) -> zipfile.ZipFile:
 
 def read_member(file: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     """Return the content of a member of a ZIP file. Raises ValueError."""
-    if info.file_size > MOST_BYTES:
+    if info.file_size > MAX_BYTES:
         raise ValueError(
-            f"{info.filename} may be at most {MOST_BYTES:,} bytes, but it has {info.file_size:,}"
+            f"{info.filename} may be at most {MAX_BYTES:,} bytes, but it has {info.file_size:,}"
         )
     try:
         with file.open(info) as member:

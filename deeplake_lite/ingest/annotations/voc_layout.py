@@ -21,7 +21,7 @@ MASKS = {"segmentation_class": "SegmentationClass", "segmentation_object": "Segm
 MAINS = ("Main", "Segmentation", "Layout", "Action")
 """Folders of lists; the first one that exists determines the splits."""
 
-MOST_BYTES = 64 * 2**20
+MAX_BYTES = 64 * 2**20
 """Maximum size of an annotation or a list in bytes."""
 
 _ORDER = {"train": 0, "val": 1, "trainval": 2, "test": 3}
@@ -126,8 +126,8 @@ def read_bytes(path: Path) -> bytes:
     """Read a file of limited size. Raises ValueError."""
     try:
         size = path.stat().st_size
-        if size > MOST_BYTES:
-            raise ValueError(f"it may be at most {MOST_BYTES:,} bytes, but it has {size:,}")
+        if size > MAX_BYTES:
+            raise ValueError(f"it may be at most {MAX_BYTES:,} bytes, but it has {size:,}")
         return path.read_bytes()
     except OSError as error:
         raise ValueError(f"it cannot be read ({error.strerror or error})") from None

@@ -15,7 +15,7 @@ from xml.parsers import expat
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MOST_DEPTH = 64
+MAX_DEPTH = 64
 """Maximum nesting depth of elements."""
 
 PIECE = 1 << 16
@@ -142,9 +142,9 @@ class _Parser:
         return done
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        if self._level >= MOST_DEPTH:
+        if self._level >= MAX_DEPTH:
             raise ValueError(
-                f"elements may be nested at most {MOST_DEPTH} deep, but <{tag:.40}> is deeper"
+                f"elements may be nested at most {MAX_DEPTH} deep, but <{tag:.40}> is deeper"
             )
         if self._level < self.depth:
             self.done.append(Element(tag, attributes))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.checks import find_lone_surrogate
-from deeplake_lite.dataset.export.strings import plain
+from deeplake_lite.dataset.export.strings import to_json_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 DEEPEST = 32
 """Depth above which nested attributes become strings."""
 
-MOST_ITEMS = 100_000
+MAX_ITEMS = 100_000
 """Maximum number of items in an array; for larger arrays, only type and shape are recorded."""
 
 
@@ -36,7 +36,7 @@ def json_value(value: Any, depth: int = 0) -> object:
     >>> json_value([np.int8(1), {"a": 1j}])
     [1, {'a': '1j'}]
     """
-    if depth > DEEPEST or (isinstance(value, np.ndarray) and value.size > MOST_ITEMS):
+    if depth > DEEPEST or (isinstance(value, np.ndarray) and value.size > MAX_ITEMS):
         return _text(f"{type(value).__name__} {getattr(value, 'shape', '')}".strip())
     if isinstance(value, np.ndarray):
         if value.dtype.kind not in "mMV":
@@ -46,7 +46,7 @@ def json_value(value: Any, depth: int = 0) -> object:
         return {_text(str(key)): json_value(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [json_value(item, depth + 1) for item in value]
-    value = plain(value)
+    value = to_json_value(value)
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, float):

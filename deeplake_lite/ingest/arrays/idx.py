@@ -18,7 +18,7 @@ from deeplake_lite import checks
 from deeplake_lite.codecs.limits import DEFAULT_LIMITS
 from deeplake_lite.errors import InvalidValueError, LakeError, NotFoundError, OptionError
 from deeplake_lite.htypes import ClassLabel, Htype, Image
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.ingest.arrays.array_source import ArraySource, Constant, Part, array_htype
 from deeplake_lite.ingest.arrays.numpy_files import read_exactly, reading, reading_stream
 from deeplake_lite.ingest.files import find_files, fingerprint
@@ -201,7 +201,7 @@ def _parts(paths: Sequence[str], classes: tuple[str, ...] | None) -> list[Part]:
     if numbers > len(names):
         raise InvalidValueError(
             f"classes must have a name for each label from 0 to {numbers - 1}, but it has "
-            f"{counted(len(names), 'name')}. Add the missing names."
+            f"{pluralize(len(names), 'name')}. Add the missing names."
         )
     return [
         Part(split, {column: _column(column, own[column], names) for column in sorted(own)})

@@ -47,7 +47,7 @@ _UNREADABLE = (
 PIECE = 2**20
 """Number of bytes skipped at a time."""
 
-MOST_EMPTY = 2**24
+MAX_EMPTY_AXIS = 2**24
 """Maximum size of an axis of an empty array, because its header cannot be verified."""
 
 
@@ -326,7 +326,7 @@ def _header(stream: IO[bytes], title: str) -> tuple[np.dtype[Any], tuple[int, ..
             f"{title!r} must not contain Python objects, because reading them could run arbitrary "
             f"code, but its dtype is {dtype}. Save the array with another dtype."
         )
-    if min(shape, default=0) < 0 or (0 in shape and max(shape) > MOST_EMPTY):
+    if min(shape, default=0) < 0 or (0 in shape and max(shape) > MAX_EMPTY_AXIS):
         raise ValueError(f"its header has the impossible shape {shape}")
     return dtype, shape, fortran, stream.tell()
 

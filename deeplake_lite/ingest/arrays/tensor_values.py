@@ -12,7 +12,7 @@ from deeplake_lite import codecs
 from deeplake_lite.errors import InvalidValueError, SchemaError
 from deeplake_lite.htypes import Array, Bytes, Htype, Image, Scalar, Sequence, Text
 from deeplake_lite.htypes.tensors import with_numpys_dtype
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -68,7 +68,7 @@ def leaves(spec: Any, names: tuple[str, ...] | None) -> list[Leaf]:
         if len(fields) != len(spec):
             raise SchemaError(
                 "columns must have one name per item of an element, but it has "
-                f"{counted(len(fields), 'name')} for {counted(len(spec), 'item')}."
+                f"{pluralize(len(fields), 'name')} for {pluralize(len(spec), 'item')}."
             )
         tensors = [
             leaf

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.result import IngestedDataset
 
 
-MOST_BAD = 1_000
+MAX_CONSECUTIVE_ERRORS = 1_000
 """Maximum number of consecutive bad elements, after which reading the dataset fails."""
 
 
@@ -181,7 +181,10 @@ class Elements:
         for element in self._read_elements():
             if isinstance(element, Exception):
                 errors.append(element)
-                if type(element).__name__ == "DataLossError" or len(errors) > MOST_BAD:
+                if (
+                    type(element).__name__ == "DataLossError"
+                    or len(errors) > MAX_CONSECUTIVE_ERRORS
+                ):
                     raise self._unreadable(element, row)  # the error would be repeated forever
                 yield _bad(element)
             else:

@@ -19,7 +19,7 @@ from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError, LakeError, OptionError
 from deeplake_lite.htypes import ClassLabel, Image, Text
 from deeplake_lite.htypes.pillow import is_pillow, untouched_file
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.ingest.arrays.sample_source import (
     BadSample,
     Once,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.result import IngestedDataset
     from deeplake_lite.ingest.source import Source
 
-MOST_WORKERS = 1_024
+MAX_WORKERS = 1_024
 
 LABELS = ("label", "labels", "target", "class", "y")
 """Names of items that may be class numbers if the dataset has `classes`."""
@@ -119,8 +119,8 @@ def from_torch(
     [Array('float32', (3,)), Scalar('int64')]
     """
     workers = checks.integer("num_workers", num_workers, 0)
-    if workers > MOST_WORKERS:
-        raise OptionError(f"num_workers must be at most {MOST_WORKERS:,}, but it is {workers:,}.")
+    if workers > MAX_WORKERS:
+        raise OptionError(f"num_workers must be at most {MAX_WORKERS:,}, but it is {workers:,}.")
     return ingest(_source(dataset, on, columns, workers, options), url, **options)
 
 
@@ -348,7 +348,7 @@ class _Samples:
         if len(names) != len(items):
             raise OptionError(
                 "columns must have one name per item of a sample, but it has "
-                f"{counted(len(names), 'name')} for {counted(len(items), 'item')}."
+                f"{pluralize(len(names), 'name')} for {pluralize(len(items), 'item')}."
             )
         return dict(zip(names, items, strict=True))
 

@@ -19,7 +19,7 @@ from deeplake_lite.codecs.limits import DEFAULT_LIMITS
 from deeplake_lite.dataset.export.arrays.forms import NOTE
 from deeplake_lite.errors import InvalidValueError, NotFoundError, OptionError
 from deeplake_lite.htypes.tensors import array_of, is_tensor, without_tensors
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.ingest.arrays.array_source import ArrayColumn, ArraySource, Part
 from deeplake_lite.ingest.arrays.attributes import json_value
 from deeplake_lite.ingest.arrays.exported_columns import exported_columns, exported_metadata
@@ -155,7 +155,7 @@ def _values_by_name(file: Path, content: Any, columns: Sequence[str] | None) -> 
     if len(names) != len(items):
         raise OptionError(
             f"columns must have one name per tensor of {file.name!r}, but it has "
-            f"{counted(len(names), 'name')} for {counted(len(items), 'tensor')}."
+            f"{pluralize(len(names), 'name')} for {pluralize(len(items), 'tensor')}."
         )
     return dict(zip(names, items, strict=True))
 

@@ -23,7 +23,7 @@ from deeplake_lite.ingest.arrays.array_source import (
     has_nat,
 )
 from deeplake_lite.ingest.arrays.attributes import (
-    MOST_ITEMS,
+    MAX_ITEMS,
     attribute_dtypes,
     json_attributes,
     json_value,
@@ -195,7 +195,7 @@ def _metadata(data: Any, dim: str) -> Mapping[str, object]:
             item["coordinate"] = True
         if dim in variable.dims:
             columns[str(name)] = item
-        elif variable.size <= MOST_ITEMS and _foreign(variable) is None:
+        elif variable.size <= MAX_ITEMS and _foreign(variable) is None:
             values = json_value(variable.to_numpy())
             others[str(name)] = {**item, "dtype": _dtype_name(variable.dtype), "values": values}
     sizes = {str(d): int(n) for d, n in data.sizes.items() if d != dim}
@@ -225,10 +225,10 @@ def _left_out(data: Any, dim: str) -> tuple[Skipped, ...]:
     for name, variable in data.variables.items():
         if dim in variable.dims:
             continue
-        if variable.size > MOST_ITEMS:
+        if variable.size > MAX_ITEMS:
             reason = (
                 f"its {variable.size:,} values are too many for metadata, which may have at most "
-                f"{MOST_ITEMS:,}"
+                f"{MAX_ITEMS:,}"
             )
         elif (foreign := _foreign(variable)) is not None:
             reason = (

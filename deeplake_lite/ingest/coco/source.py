@@ -46,7 +46,7 @@ type Files = str | os.PathLike[str] | Mapping[str, str | os.PathLike[str]]
 
 BLOCK_ROWS = 1_024
 
-MOST_FOLDERS = 100
+MAX_FOLDERS = 100
 """Maximum number of folders near an annotation file that are searched for its images."""
 
 _ONE = "an image must have at most one panoptic annotation, but this one has several."
@@ -156,7 +156,7 @@ def _image_folder(document: Document, given: Path | None) -> Path:
     near = [here.parent / suffix, here.parent / "images" / suffix, here.parent / "images",
             here / suffix, here / "images", here / "data", here]  # fmt: skip
     roots = [here, here.parent] if here.name.lower() in ("annotations", "labels") else [here]
-    near += [*islice((folder for root in roots for folder in _folders_in(root)), MOST_FOLDERS)]
+    near += [*islice((folder for root in roots for folder in _folders_in(root)), MAX_FOLDERS)]
     names = [str(image.get("file_name")) for image in document.images[:100]]
     for folder in [given] if given is not None else near:
         if not names or any(os.path.isfile(folder / name) for name in names):

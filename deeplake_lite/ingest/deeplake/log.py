@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 FOLDER = "_deeplake_log"
 META = "_meta"
 _FILE = re.compile(r"((\d{10})([a-z])([0-9a-f]{8}))\.jsonl(\.lz4)?")
-MOST_ROWS = 2**32
+MAX_ROWS = 2**32
 """Limit on the number of rows in a block, an update or a deletion."""
 
 
@@ -268,7 +268,7 @@ def _drop(change: Change, content: Any) -> None:
 def _add_block(change: Change, content: Any) -> None:
     rows = sum(int(n) for n in content["d"]["n"])
     block = int(content["b"])
-    if not (0 <= rows < MOST_ROWS and 0 <= block < 2**32):
+    if not (0 <= rows < MAX_ROWS and 0 <= block < 2**32):
         raise ValueError
     blocks = change.blocks.setdefault(int(content["c"]), {})
     blocks[block] = blocks.get(block, 0) + rows
@@ -288,7 +288,7 @@ def _ids(runs: Any) -> NDArray[np.uint64]:
     for run in runs:
         first, count = run if isinstance(run, list) else (run, 1)
         total += int(count)
-        if not 0 < int(count) <= total < MOST_ROWS:
+        if not 0 < int(count) <= total < MAX_ROWS:
             raise ValueError
         parts.append(np.arange(int(count), dtype=np.uint64) + np.uint64(first))
     return np.concatenate(parts)

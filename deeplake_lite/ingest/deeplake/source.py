@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 FIRST_ROWS = 32
 """Number of rows in the first block, when the size of a row is still unknown."""
 
-MOST_ROWS = 4_096
+MAX_ROWS = 4_096
 """Maximum number of rows of a block."""
 
 BLOCK_BYTES = 32 * 2**20
@@ -226,7 +226,7 @@ class DeepLakeSource:
             columns, errors = self._columns(rows)
             yield Block(columns, row_names, errors=errors)
             most = BLOCK_BYTES // max(sum(map(_nbytes, columns.values())) // len(row_names), 1)
-            row, size = rows.stop, max(1, min(most, MOST_ROWS, 4 * size))
+            row, size = rows.stop, max(1, min(most, MAX_ROWS, 4 * size))
 
     def _columns(self, rows: slice) -> tuple[dict[str, Any], dict[int, BadValue]]:
         """Return the values of rows by column, and the reasons for rows that cannot be read."""

@@ -172,7 +172,7 @@ def _value(kind: Kind, value: Any) -> Any:
     if kind.dtype == "int128" and kind.shape == ():
         return str(int(value))
     if kind.dtype in ("str", "text", "object") and kind.shape != ():
-        return plain(value)
+        return to_builtins(value)
     return value
 
 
@@ -229,23 +229,23 @@ _CONVERTERS: dict[str, Callable[[Kind, Any], Any]] = {
     "class_label": _labels,
     "bbox": _boxes,
     "polygon": _polygons,
-    "dict": lambda _, value: plain(value),
-    "struct": lambda _, value: plain(value),
+    "dict": lambda _, value: to_builtins(value),
+    "struct": lambda _, value: to_builtins(value),
     "sequence": lambda kind, value: _items(kind.of, value) if kind.of is not None else value,
 }
 """Functions that convert a decoded value to one that the lake's type accepts."""
 
 
-def plain(value: Any) -> Any:
+def to_builtins(value: Any) -> Any:
     """Convert an object of Deep Lake to dicts, lists, strings and numbers."""
     if hasattr(value, "to_dict"):
-        return {key: plain(item) for key, item in value.to_dict().items()}
+        return {key: to_builtins(item) for key, item in value.to_dict().items()}
     if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
+        return {key: to_builtins(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
+        return [to_builtins(item) for item in value]
     if isinstance(value, np.ndarray):
-        return plain(value.tolist())
+        return to_builtins(value.tolist())
     return value.item() if isinstance(value, np.generic) else value
 
 

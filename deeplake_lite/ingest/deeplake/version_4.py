@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.errors import InvalidValueError
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.ingest.deeplake.columns import decode_metadata
 from deeplake_lite.ingest.deeplake.log import Change, Log, Merge
 from deeplake_lite.ingest.deeplake.snapshot import Snapshot
@@ -134,9 +134,9 @@ class Deeplake4Versions(Versions):
         agrees = len(snapshot) == len(state.rows) and names == set(state.columns.values())
         if state.known and not agrees:
             raise _unknown(
-                f"version {change.id!r} has {counted(len(snapshot), 'row')} and "
-                f"{counted(len(names), 'column')}, while the log lists "
-                f"{counted(len(state.rows), 'row')} and {counted(len(state.columns), 'column')}"
+                f"version {change.id!r} has {pluralize(len(snapshot), 'row')} and "
+                f"{pluralize(len(names), 'column')}, while the log lists "
+                f"{pluralize(len(state.rows), 'row')} and {pluralize(len(state.columns), 'column')}"
             )
         return snapshot
 

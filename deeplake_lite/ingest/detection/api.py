@@ -15,7 +15,7 @@ from deeplake_lite.brief import brief
 from deeplake_lite.dataset.opening import exists
 from deeplake_lite.errors import InvalidValueError, NotFoundError, OptionError
 from deeplake_lite.htypes.files import scheme_of
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.ingest.detection.formats import FORMATS, Format
 from deeplake_lite.ingest.detection.image_labels import coco_files, is_image, labels_in
 from deeplake_lite.ingest.detection.objects import call_for, format_of_object
@@ -28,7 +28,7 @@ from deeplake_lite.ingest.source import Skipped
 if TYPE_CHECKING:
     from deeplake_lite.ingest.options import Options
 
-MOST_GUESSES = 4
+MAX_GUESSES = 4
 
 
 @takes_options
@@ -162,8 +162,8 @@ def _describe(place: Place) -> str:
         return f"it begins with {brief(place.head[:16], 60)}" if place.head else "it is empty"
     if not place.files:
         return "the folder is empty"
-    most = place.suffixes.most_common(MOST_GUESSES)
-    kinds = [counted(n, f"{suffix or 'other'} file") for suffix, n in most]
+    most = place.suffixes.most_common(MAX_GUESSES)
+    kinds = [pluralize(n, f"{suffix or 'other'} file") for suffix, n in most]
     text = f"it has {', '.join(kinds)}"
     labels = labels_in(place) if any(map(is_image, place.files)) else None
     if labels is None:
@@ -175,7 +175,7 @@ def _advice(place: Place) -> str:
     """Suggest functions by the suffixes of the files."""
     suffixes = place.suffixes if place.is_folder else Counter([place.path.suffix.lower()])
     counts = {f: sum(suffixes[s] for s in f.suffixes if s in suffixes) for f in FORMATS}
-    nearest = sorted((f for f in FORMATS if counts[f]), key=lambda f: -counts[f])[:MOST_GUESSES]
+    nearest = sorted((f for f in FORMATS if counts[f]), key=lambda f: -counts[f])[:MAX_GUESSES]
     if not nearest:
         return "Convert it to Parquet or CSV, or pass its columns as a dict: dl.from_arrays."
     names = [f"dl.{f.function} for {f.name}" for f in nearest]

@@ -22,7 +22,7 @@ IMAGES = frozenset(SUFFIXES)
 NOTE = re.compile(r".*\.(md|txt|json|ya?ml|html?|lock|sha256|names|data|labels)|(.*/)?LICENSE")
 """Matches the names of files that may describe a dataset."""
 
-MOST_LOOKED_AT = 50
+MAX_OPENED_FILES = 50
 """Maximum number of files of one kind that are opened."""
 
 TEXT_BYTES = 65_536
@@ -44,7 +44,7 @@ def is_coco(place: Place) -> bool:
 
 def coco_files(place: Place) -> list[str]:
     """Return the COCO files of a folder and its direct subfolders."""
-    names = place.find(r"([^/]+/)?[^/]+\.json")[:MOST_LOOKED_AT]
+    names = place.find(r"([^/]+/)?[^/]+\.json")[:MAX_OPENED_FILES]
     return [name for name in names if is_coco(place.at(name))]
 
 
@@ -73,7 +73,7 @@ def has_yolo_labels(place: Place) -> bool:
 
     If all label files are empty, there must also be a file of class names.
     """
-    labels = _text_files(place)[:MOST_LOOKED_AT]
+    labels = _text_files(place)[:MAX_OPENED_FILES]
     has_lines = False
     for name in labels:
         try:
@@ -107,7 +107,7 @@ def labels_in(place: Place) -> str | None:
         if PurePosixPath(name).stem in stems:
             return name
     texts = [name for name in rest if not _ABOUT.fullmatch(PurePosixPath(name).name)]
-    for name in texts[:MOST_LOOKED_AT]:
+    for name in texts[:MAX_OPENED_FILES]:
         if _names_images(place.path / name, images, stems):
             return name
     return None

@@ -17,7 +17,7 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MOST_FILES = 20_000
+MAX_FILES = 20_000
 """Maximum number of files of a folder that are examined."""
 
 HEAD_BYTES = 4_096
@@ -59,7 +59,7 @@ class Place:
 
         Hidden files and folders are ignored.
         """
-        return sorted(islice(self._walk(), MOST_FILES))
+        return sorted(islice(self._walk(), MAX_FILES))
 
     def _walk(self) -> Iterator[str]:
         for root, folders, names in os.walk(self.path):

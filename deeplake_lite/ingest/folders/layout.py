@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from deeplake_lite.dataset.export.folder import COLUMNS
 from deeplake_lite.errors import InvalidValueError, NotFoundError
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.ingest.source import Skipped
 from deeplake_lite.schema import Schema
 
@@ -167,7 +167,9 @@ def own_columns(image: str, files: Sequence[File]) -> tuple[str, ...]:
 def no_images_error(folder: Path, others: list[File]) -> InvalidValueError:
     """Build the error for a folder without images."""
     kinds = sorted({Path(o.path).suffix or "no suffix" for o in others})
-    rest = f", only {counted(len(others), 'other file')} ({', '.join(kinds[:5])})" if others else ""
+    rest = (
+        f", only {pluralize(len(others), 'other file')} ({', '.join(kinds[:5])})" if others else ""
+    )
     return InvalidValueError(
         f"There are no images (JPEG, PNG, WebP, TIFF, BMP) below {str(folder)!r}{rest}. "
         "Check the folder."

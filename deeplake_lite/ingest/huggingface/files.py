@@ -44,7 +44,7 @@ KNOWN = {
 }  # fmt: skip
 """Words in the names of files and folders that ``datasets`` recognises as splits."""
 
-MOST_CARD = 10_000_000
+MAX_CARD_BYTES = 10_000_000
 """Maximum size in bytes of a dataset card; larger ones are not read."""
 
 FIRST = ("train", "validation", "test")
@@ -120,7 +120,7 @@ def _check_one_configuration(path: Path) -> None:
 
 def _configurations(card: Path) -> list[dict[str, Any]]:
     """Return the configurations in a dataset card; empty if its header cannot be read."""
-    if not card.is_file() or card.stat().st_size > MOST_CARD:
+    if not card.is_file() or card.stat().st_size > MAX_CARD_BYTES:
         return []
     _, _, rest = card.read_text("utf-8", errors="replace").partition("---\n")
     header, end, _ = rest.partition("\n---")

@@ -15,7 +15,7 @@ from deeplake_lite.ingest.options import takes_options, types_of
 from deeplake_lite.ingest.shards.example_source import Contents, ExampleSource
 from deeplake_lite.ingest.shards.record_files import (
     ARRAY_RECORD,
-    MOST_BYTES,
+    MAX_BYTES,
     Record,
     name_of,
     open_file,
@@ -184,11 +184,11 @@ def _records(reader: Any, path: str, name: str, first: int, stop: int) -> Iterat
 def _record(name: str, number: int, data: bytes) -> Record:
     """Return a record; one that is too large for a cell has an error."""
     place = f"{name}, record {number}"
-    if len(data) > MOST_BYTES:
+    if len(data) > MAX_BYTES:
         return Record(
             b"",
             place,
-            f"a record may have at most {MOST_BYTES:,} bytes, but this one has {len(data):,}.",
+            f"a record may have at most {MAX_BYTES:,} bytes, but this one has {len(data):,}.",
         )
     return Record(data, place)
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.ingest.shards.feature_columns import FeatureColumn
 
-MOST_BYTES = 64 * 2**20
+MAX_BYTES = 64 * 2**20
 """Maximum size of a file that describes features, in bytes."""
 
 
@@ -61,7 +61,7 @@ def described_features(files: Sequence[str], access: Mapping[str, Any]) -> Descr
     folders = {file.rpartition("/")[0]: file for file in files}
     texts = {
         folder: {
-            name: read_neighbour(file, name, access, MOST_BYTES) for name in (SIDECAR, FEATURES)
+            name: read_neighbour(file, name, access, MAX_BYTES) for name in (SIDECAR, FEATURES)
         }
         for folder, file in folders.items()
     }
@@ -83,12 +83,12 @@ def described_features(files: Sequence[str], access: Mapping[str, Any]) -> Descr
     def names_of(feature: str) -> list[str] | None:
         """Return the names of a feature's classes from TFDS's file, or None."""
         name = f"{feature.replace('/', '-')}.labels.txt"
-        text = read_neighbour(file, name, access, MOST_BYTES)
+        text = read_neighbour(file, name, access, MAX_BYTES)
         classes[name] = text
         return None if text is None else _lines(text, file, name)
 
     columns = tfds_columns(_json_object(data, file, FEATURES), names_of)
-    info = read_neighbour(file, INFO, access, MOST_BYTES)
+    info = read_neighbour(file, INFO, access, MAX_BYTES)
     content = {} if info is None else _json_object(info, file, INFO)
     used = [FEATURES, *([INFO] if info else []), *(n for n, text in classes.items() if text)]
     splits, lengths = split_names(files, content), shard_lengths(files, content)

@@ -12,7 +12,7 @@ from deeplake_lite.dataset.read.values import with_none
 from deeplake_lite.errors import InvalidValueError, SchemaError
 from deeplake_lite.htypes import ClassLabel, Htype, resolve
 from deeplake_lite.htypes.files import scheme_of
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.ingest.files import fingerprint
 from deeplake_lite.ingest.shards.declared_features import declared_columns
 from deeplake_lite.ingest.shards.described_features import Description, described_features
@@ -183,7 +183,7 @@ class ExampleSource:
             expected = self._described.lengths.get(file, row - first)
             if row - first != expected:
                 raise InvalidValueError(
-                    f"{name_of(file)} must have {counted(expected, 'record')} according to "
+                    f"{name_of(file)} must have {pluralize(expected, 'record')} according to "
                     f"dataset_info.json, but it has {row - first:,}. Fetch the file again."
                 )
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from deeplake_lite.brief import brief
 from deeplake_lite.dataset.export.shards.tf_example import numbers_in
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -244,7 +244,7 @@ def _array(values: Any, htype: Htype) -> Any:
     if not fits:
         raise ValueError(
             f"a feature must fill the shape {axes}, but this one has "
-            f"{counted(len(values), 'value')}. Declare another type"
+            f"{pluralize(len(values), 'value')}. Declare another type"
         )
     shape = [size if size is not None else (len(values) // known if known else 0) for size in axes]
     return values.reshape(shape)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.types as kinds
 
 from deeplake_lite.dataset.export.shards.flat_arrays import Place, flatten, sum_runs, unit_of
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     type Counts = NDArray[np.int64]
 
 
-MOST_EMPTY = 1_000_000
+MAX_EMPTY_AXIS = 1_000_000
 """Maximum number of empty arrays in a block, because a file of a few bytes can claim many."""
 
 
@@ -47,7 +47,7 @@ class FlatRows:
         if (own != counts).any():
             at = int(np.flatnonzero(own != counts)[0])
             raise ValueError(
-                f"feature {name!r} must have {counted(int(counts[at]), 'value')}, but it has "
+                f"feature {name!r} must have {pluralize(int(counts[at]), 'value')}, but it has "
                 f"{own[at]:,}"
             )
         parts = [row[name] for row in self.rows if len(row[name])]
@@ -141,9 +141,10 @@ class _Builder:
     def _whole(self, kind: pa.DataType, place: Place, counts: Counts) -> pa.Array:
         if kinds.is_fixed_size_list(kind):
             size, count = kind.list_size, int(counts.sum())
-            if not size and count > MOST_EMPTY:
+            if not size and count > MAX_EMPTY_AXIS:
                 raise ValueError(
-                    f"a block may have at most {MOST_EMPTY:,} empty arrays, but it has {count:,}"
+                    f"a block may have at most {MAX_EMPTY_AXIS:,} empty arrays, but it has "
+                    f"{count:,}"
                 )
             items = self.array(kind.value_type, place.in_fixed(), counts * size)
             return pa.FixedSizeListArray.from_arrays(items, size) if size else \

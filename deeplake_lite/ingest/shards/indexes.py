@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 INDEX = "index.json"
 
-MOST_INDEX_BYTES = 2**30
+MAX_INDEX_BYTES = 2**30
 
 
 def find_indexes(root: Path) -> list[Path]:
@@ -30,9 +30,9 @@ def find_indexes(root: Path) -> list[Path]:
 
 def read_index(path: Path) -> dict[str, Any]:
     """Return the content of an index. Raises InvalidValueError."""
-    if path.stat().st_size > MOST_INDEX_BYTES:
+    if path.stat().st_size > MAX_INDEX_BYTES:
         raise InvalidValueError(
-            f"{str(path)!r} may be at most {MOST_INDEX_BYTES:,} bytes, but it is larger. Check the "
+            f"{str(path)!r} may be at most {MAX_INDEX_BYTES:,} bytes, but it is larger. Check the "
             "file."
         )
     try:

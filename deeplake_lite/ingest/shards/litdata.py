@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.options import Options
     from deeplake_lite.ingest.result import IngestedDataset
 
-MOST_ROWS = 2**32
+MAX_ROWS = 2**32
 
 
 @takes_options
@@ -152,7 +152,7 @@ def _chunks(
     for entry in entries:
         file, is_packed = _file(index, entry, packs_files=packs_files)
         rows = entry.get("chunk_size")
-        if not isinstance(rows, int) or isinstance(rows, bool) or not 0 <= rows < MOST_ROWS:
+        if not isinstance(rows, int) or isinstance(rows, bool) or not 0 <= rows < MAX_ROWS:
             raise _bad(index, "chunk_size", rows)
         packs_samples = level == "sample"
         chunks.append(

@@ -26,7 +26,7 @@ import pyarrow as pa
 
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.ingest.shards.packed_files import decompress, open_shard
 from deeplake_lite.ingest.shards.samples import READ_BYTES
 
@@ -220,8 +220,8 @@ class LitDataChunk:
     def _damaged(self) -> InvalidValueError:
         return InvalidValueError(
             f"{str(self.file)!r} must be a complete LitData chunk with "
-            f"{counted(self.rows, 'sample')}, but it is damaged or is another file. Fetch the file "
-            "again."
+            f"{pluralize(self.rows, 'sample')}, but it is damaged or is another file. Fetch the "
+            "file again."
         )
 
 

@@ -18,7 +18,7 @@ from deeplake_lite.ingest.shards.unfit import UnfitError
 FIRST_TEXT = 0x20
 """If the first byte of a value is greater than this, the value is JSON text."""
 
-MOST_DEPTH = 100
+MAX_DEPTH = 100
 
 
 def load_nested(data: memoryview) -> Any:
@@ -44,7 +44,7 @@ class _Reader:
     def value(self, depth: int) -> Any:
         """Return the next value. Raises UnfitError."""
         tag = self.take(1)[0]
-        if tag == 5 and depth < MOST_DEPTH:
+        if tag == 5 and depth < MAX_DEPTH:
             return {self.text(): self.value(depth + 1) for _ in range(self.count())}
         read = _TAGS.get(tag)
         if read is None:

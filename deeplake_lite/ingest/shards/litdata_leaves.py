@@ -41,7 +41,7 @@ _TORCH = (
 PICKLED = ("pickle", "graph")
 """Serializers that could run arbitrary code when data is read."""
 
-MOST_AXES = 32
+MAX_AXES = 32
 
 _FILES = ("bytes", "file", "video", "audio", "mesh", "pdf", "nifti")
 
@@ -93,7 +93,7 @@ def _array(codes: tuple[str, ...], order: str, data: memoryview) -> NDArray[Any]
         raise UnfitError("an array")
     code, axes = np.frombuffer(data[:8], f"{order}u4").tolist()
     end = 8 + 4 * axes
-    if code >= len(codes) or axes > MOST_AXES or len(data) < end:
+    if code >= len(codes) or axes > MAX_AXES or len(data) < end:
         raise UnfitError("an array of numbers")
     shape = np.frombuffer(data[8:end], f"{order}u4").tolist()
     values = _numbers(codes[code], data[end:])

@@ -8,9 +8,9 @@ from typing import Any
 
 from deeplake_lite.errors import SchemaError
 
-MOST_DEPTH = 50
+MAX_DEPTH = 50
 
-MOST_LEAVES = 100_000
+MAX_LEAVES = 100_000
 
 _WITH_KEYS = ("builtins.dict", "collections.OrderedDict")
 
@@ -54,7 +54,7 @@ def leaf_names(spec: object) -> list[str]:
 
 def _add(names: list[str], node: Any, prefix: str, depth: int, spec: object) -> None:
     """Append the names of the leaves below a node."""
-    if not isinstance(node, dict) or depth > MOST_DEPTH or len(names) > MOST_LEAVES:
+    if not isinstance(node, dict) or depth > MAX_DEPTH or len(names) > MAX_LEAVES:
         raise _unknown(spec)
     children = node.get("children_spec")
     if not isinstance(children, list):

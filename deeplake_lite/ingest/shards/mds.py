@@ -16,7 +16,7 @@ from deeplake_lite import checks
 from deeplake_lite.dataset.export.shards.samples import NOTE
 from deeplake_lite.dataset.export.shards.splits import SPLIT
 from deeplake_lite.errors import InvalidValueError, NotFoundError
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.ingest.options import takes_options
 from deeplake_lite.ingest.shards.indexes import check_names, find_indexes, path_inside, read_index
 from deeplake_lite.ingest.shards.mds_encodings import encoding_of
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.result import IngestedDataset
     from deeplake_lite.ingest.shards.samples import Encoding
 
-MOST_BYTES = 2**32
+MAX_BYTES = 2**32
 """Maximum size of a shard in bytes, because offsets have 32 bits."""
 
 
@@ -220,8 +220,8 @@ class MdsShard:
 
     def _damaged(self) -> InvalidValueError:
         return InvalidValueError(
-            f"{str(self.file)!r} must be a complete MDS file with {counted(self.rows, 'sample')}, "
-            "but its header does not match. Fetch the file again."
+            f"{str(self.file)!r} must be a complete MDS file with {pluralize(self.rows, 'sample')}"
+            ", but its header does not match. Fetch the file again."
         )
 
 
@@ -282,7 +282,7 @@ def _shard(
 
 
 def _is_count(value: object) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MOST_BYTES
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MAX_BYTES
 
 
 @dataclass(frozen=True)

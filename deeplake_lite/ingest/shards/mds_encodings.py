@@ -34,7 +34,7 @@ _DTYPES = {
 
 _NUMBERS = tuple(_DTYPES.values())
 
-MOST_NUMBERS = 2**32
+MAX_ARRAY_ITEMS = 2**32
 """Maximum number of values in an array, which is the maximum number of bytes in a shard."""
 
 PICKLED = ("pkl",)

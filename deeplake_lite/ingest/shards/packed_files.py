@@ -24,10 +24,10 @@ PIECE = 2**20
 
 CODECS = ("zstd", "gz", "bz2", "br", "snappy")
 
-MOST_BYTES = 2**32
+MAX_BYTES = 2**32
 """Maximum size of an uncompressed shard in bytes."""
 
-MOST_RATIO = 64
+MAX_RATIO = 64
 """Maximum compression ratio of Snappy that is accepted."""
 
 _ERRORS = (pa.ArrowException, OSError, EOFError, zlib.error, ValueError)
@@ -92,7 +92,7 @@ def _decompress_file(path: Path, file: BinaryIO, codec: str, size: int | None, w
             f"The compression of {str(path)!r} must be one of {', '.join(CODECS)}, but it is "
             f"{codec!r:.80}. Decompress the files first."
         )
-    count, most = 0, MOST_BYTES if size is None else size
+    count, most = 0, MAX_BYTES if size is None else size
     try:
         for piece in _pieces(file, codec, most):
             count += len(piece)
@@ -130,7 +130,7 @@ def decompress(data: memoryview, codec: str, most: int) -> bytes:
 def _pieces(file: BinaryIO, codec: str, size: int) -> Iterator[bytes]:
     if codec == "snappy":
         data = file.read()
-        if size > MOST_RATIO * len(data):
+        if size > MAX_RATIO * len(data):
             raise ValueError("it is shorter than expected")
         yield pa.Codec("snappy").decompress(data, size, asbytes=True)
         return

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.ingest.shards.tar_samples import Location
 
-MOST_BYTES = 2**31
+MAX_BYTES = 2**31
 """Maximum size of a record in bytes, which is the maximum size of a cell."""
 
 FORBIDDEN = 403

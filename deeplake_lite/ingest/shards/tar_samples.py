@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     type Location = str | os.PathLike[str]
 
-MOST_FILES = 1_000_000
+MAX_FILES = 1_000_000
 """Maximum number of tar files to which braces may expand."""
 
 READ_BYTES = 2**20
@@ -115,9 +115,9 @@ def expand(path: str) -> list[str]:
     count = 1
     for part in parts:
         count *= len(part)
-    if count > MOST_FILES:
+    if count > MAX_FILES:
         raise InvalidValueError(
-            f"Braces may expand to at most {MOST_FILES:,} files, but {path!r} expands to "
+            f"Braces may expand to at most {MAX_FILES:,} files, but {path!r} expands to "
             f"{count:,}. Use a smaller range."
         )
     template = _BRACES.sub("\0", path).split("\0")
@@ -132,9 +132,9 @@ def _choices(text: str) -> Sequence[str]:
     if (ends := _RANGE.fullmatch(text)) is None:
         return text.split(",") if "," in text else ["{" + text + "}"]
     first, last = int(ends[1]), int(ends[2])
-    if last - first > MOST_FILES:
+    if last - first > MAX_FILES:
         raise InvalidValueError(
-            f"Braces may expand to at most {MOST_FILES:,} files, but '{{{text}}}' expands to "
+            f"Braces may expand to at most {MAX_FILES:,} files, but '{{{text}}}' expands to "
             f"{last - first + 1:,}. Use a smaller range."
         )
     width = len(ends[1])

@@ -30,9 +30,9 @@ from deeplake_lite.htypes import (
     Sequence,
     Text,
 )
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.ingest.shards.feature_columns import PlainColumn, raw_values, value_of
-from deeplake_lite.ingest.shards.record_files import MOST_BYTES, name_of
+from deeplake_lite.ingest.shards.record_files import MAX_BYTES, name_of
 
 if TYPE_CHECKING:
     import collections.abc as abc
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 FEATURES = "features.json"
 INFO = "dataset_info.json"
 
-MOST_DEPTH = 32
+MAX_DEPTH = 32
 """Maximum depth of nested features."""
 
 _FLAT, _LENGTHS = "ragged_flat_values", "ragged_row_lengths_"
@@ -144,8 +144,8 @@ def _columns(
     name: str, feature: Mapping[str, Any], lists: tuple[int | None, ...], names: Names
 ) -> Iterator[FeatureColumn]:
     """Yield the columns for a feature; `lists` are the lengths of the lists around it."""
-    if name.count("/") + len(lists) > MOST_DEPTH:
-        raise ValueError(f"it is nested more than {MOST_DEPTH} levels deep")
+    if name.count("/") + len(lists) > MAX_DEPTH:
+        raise ValueError(f"it is nested more than {MAX_DEPTH} levels deep")
     if "featuresDict" in feature:
         for key, part in feature["featuresDict"].get("features", {}).items():
             yield from _columns(f"{name}/{key}" if name else key, part, lists, names)
@@ -198,7 +198,7 @@ class _Tensor:
         if self.encoding == "zlib":
             decoder = zlib.decompressobj()
             try:
-                data = decoder.decompress(data, MOST_BYTES)
+                data = decoder.decompress(data, MAX_BYTES)
             except zlib.error as error:
                 raise ValueError(
                     f"a value must be zlib data, but it cannot be decompressed: {error}"
@@ -213,7 +213,7 @@ class _Tensor:
                 _product(shape) != len(values):  # fmt: skip
             raise ValueError(
                 f"a feature must fill the shape {shape}, but this one has "
-                f"{counted(len(values), 'value')}"
+                f"{pluralize(len(values), 'value')}"
             )
         return values.reshape(shape)
 
@@ -286,7 +286,7 @@ def _one(values: Any) -> bytes:
     if len(values) != 1 or not isinstance(values[0], bytes):
         noun = "byte string" if isinstance(values, list) else "number"
         raise ValueError(
-            f"a feature must have one byte string, but this one has {counted(len(values), noun)}"
+            f"a feature must have one byte string, but this one has {pluralize(len(values), noun)}"
         )
     return values[0]
 

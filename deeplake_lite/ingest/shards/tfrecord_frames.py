@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, override
 
 from deeplake_lite.dataset.export.shards.record_frames import HEAD, TAIL, masked_crc
 from deeplake_lite.errors import InvalidValueError
-from deeplake_lite.ingest.shards.record_files import MOST_BYTES, Record, name_of, open_file
+from deeplake_lite.ingest.shards.record_files import MAX_BYTES, Record, name_of, open_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -63,9 +63,9 @@ def _length(head: bytes, place: str) -> int:
             f"The length of a record must match its checksum, but that of {place} does not. The "
             "file is not a TFRecord file, or it is damaged from this point on. Fetch it again."
         )
-    if size > MOST_BYTES:
+    if size > MAX_BYTES:
         raise InvalidValueError(
-            f"A record may have at most {MOST_BYTES:,} bytes, but {place} has {size:,}. Leave the "
+            f"A record may have at most {MAX_BYTES:,} bytes, but {place} has {size:,}. Leave the "
             "file out."
         )
     return int(size)

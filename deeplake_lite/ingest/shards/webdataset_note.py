@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.htypes import Htype
 
-MOST_BYTES = 64 * 2**20
+MAX_BYTES = 64 * 2**20
 """Maximum size of a note, in bytes."""
 
 
@@ -41,7 +41,7 @@ class TarNote:
             return cls()
         path = folders.pop() / SIDECAR
         try:
-            if path.stat().st_size > MOST_BYTES:
+            if path.stat().st_size > MAX_BYTES:
                 return cls()
             content = json.loads(path.read_text("utf-8"))
         except (OSError, ValueError, RecursionError):

@@ -18,7 +18,7 @@ import pyarrow.types as kinds
 
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.ingest.source import Skipped
 from deeplake_lite.ingest.tables.quotes import check_quotes
 from deeplake_lite.ingest.tables.tabular import reading, select_columns
@@ -32,7 +32,7 @@ AT_ONCE = 256 * 2**20
 BLOCK_BYTES = 16 * 2**20
 """Size of a block of a larger file in bytes."""
 
-MOST_LISTED = 5
+MAX_LISTED = 5
 """Maximum number of column names that a message lists."""
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -186,7 +186,7 @@ class CsvFile:
         """Record that a row has too few or too many values, and tell Arrow to skip it."""
         columns, values = row.expected_columns, row.actual_columns
         reason = (
-            f"a record must have {counted(columns, 'value')}, one for each column, but this one "
+            f"a record must have {pluralize(columns, 'value')}, one for each column, but this one "
             f"has {values}"
         )
         place = f"{self.title}, record {row.number} (the header is record 1)"
@@ -440,7 +440,7 @@ def _check_names(names: list[str]) -> None:
     if len(named) == len(names):
         return
     position = next(i for i, name in enumerate(names) if not name.strip())
-    others = f"{named}" if len(named) <= MOST_LISTED else f"[{named[0]!r}, …]"
+    others = f"{named}" if len(named) <= MAX_LISTED else f"[{named[0]!r}, …]"
     raise InvalidValueError(
         "The first line of a CSV file must have the names of its columns, but column "
         f"{position} has no name. Add a name, or select the other columns: columns={others}. To "

@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 
 YAML = (".yaml", ".yml")
 
-MOST_YAML = 2_000_000
+MAX_YAML_BYTES = 2_000_000
 """Maximum size of a data.yaml in bytes."""
 
-MOST_DEPTH = 100
+MAX_DEPTH = 100
 """Maximum nesting depth of a data.yaml, because the parser is recursive."""
 
-MOST_VALUES = 1_000_000
+MAX_VALUES = 1_000_000
 """Maximum number of values in a data.yaml, because nested aliases can expand to any number."""
 
 NAMES = ("obj.names", "_darknet.labels", "classes.txt")
 """Files with one class name per line, as written by Darknet, Roboflow and labelImg."""
 
-MOST_NAMES = 10_000_000
+MAX_NAMES = 10_000_000
 """Maximum size of a file of class names in bytes."""
 
 _DARKNET_SPLIT = re.compile(r"obj_(\w+)_data")
@@ -245,9 +245,9 @@ def _names_in(folders: Sequence[Path]) -> list[str]:
 
 def _read_names(path: Path) -> list[str]:
     """Return the lines of a file of class names. Raises InvalidValueError."""
-    if path.stat().st_size > MOST_NAMES:
+    if path.stat().st_size > MAX_NAMES:
         raise InvalidValueError(
-            f"A file of class names may be at most {MOST_NAMES:,} bytes, but {str(path)!r} has "
+            f"A file of class names may be at most {MAX_NAMES:,} bytes, but {str(path)!r} has "
             f"{path.stat().st_size:,}. Check the file."
         )
     try:
@@ -330,9 +330,9 @@ def _split_of(path: str) -> str:
 
 def _read_yaml(path: Path) -> dict[str, Any]:
     """Return the content of a YAML file. Raises InvalidValueError."""
-    if path.stat().st_size > MOST_YAML:
+    if path.stat().st_size > MAX_YAML_BYTES:
         raise InvalidValueError(
-            f"A data.yaml may be at most {MOST_YAML:,} bytes, but {str(path)!r} has "
+            f"A data.yaml may be at most {MAX_YAML_BYTES:,} bytes, but {str(path)!r} has "
             f"{path.stat().st_size:,}. Pass the data.yaml of the dataset."
         )
     try:
@@ -362,17 +362,17 @@ def _check_size(text: str) -> None:
         anchor, size = getattr(event, "anchor", None) or "", 1
         if isinstance(event, yaml.CollectionStartEvent):
             stack.append((anchor, 1))
-            if len(stack) > MOST_DEPTH:
-                raise ValueError(f"it has more than {MOST_DEPTH} levels")
+            if len(stack) > MAX_DEPTH:
+                raise ValueError(f"it has more than {MAX_DEPTH} levels")
             continue
         if isinstance(event, yaml.CollectionEndEvent):
             anchor, size = stack.pop()
         elif isinstance(event, yaml.AliasEvent):
-            size = sizes.get(anchor, MOST_VALUES)  # an unknown anchor contains itself
+            size = sizes.get(anchor, MAX_VALUES)  # an unknown anchor contains itself
         sizes[anchor] = size
         stack[-1] = (stack[-1][0], stack[-1][1] + size)
-        if stack[-1][1] > MOST_VALUES:
-            raise ValueError(f"its aliases expand to more than {MOST_VALUES:,} values")
+        if stack[-1][1] > MAX_VALUES:
+            raise ValueError(f"its aliases expand to more than {MAX_VALUES:,} values")
 
 
 def _name(value: object) -> str:

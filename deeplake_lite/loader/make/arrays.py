@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.errors import OptionError, RowIndexError
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.loader.memory import allocate_aligned
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ class RaggedBatch:
         """
         if not -len(self) <= row < len(self):
             raise RowIndexError(
-                f"A batch of {counted(len(self), 'row')} has no row {row}. Rows are numbered from "
-                "0; negative numbers count from the end."
+                f"A batch of {pluralize(len(self), 'row')} has no row {row}. Rows are numbered "
+                "from 0; negative numbers count from the end."
             )
         start, end = self._ends[row % len(self) : row % len(self) + 2].tolist()
         return self.values[start:end]

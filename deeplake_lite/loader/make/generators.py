@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import torch
     from numpy.typing import NDArray
 
-MOST_OBJECTS = 10_000
+MAX_OBJECTS = 10_000
 """Maximum number of objects that are searched for generators, per function."""
 
 
@@ -206,7 +206,7 @@ def _reachable(function: object) -> Iterator[object]:
     """Yield a function and the objects that it refers to, in breadth-first order."""
     queue, seen = [function], set[int]()
     for value in queue:
-        if id(value) in seen or len(seen) > MOST_OBJECTS:
+        if id(value) in seen or len(seen) > MAX_OBJECTS:
             continue
         seen.add(id(value))
         yield value

@@ -14,7 +14,7 @@ import numpy as np
 from deeplake_lite.errors import OptionError
 from deeplake_lite.htypes.image import CHANNELS
 from deeplake_lite.htypes.pixels import convert_pixels
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -134,8 +134,8 @@ def follow(htype: Htype, value: Any, shapes: Shapes, size: tuple[int, int]) -> o
         if len(value) != len(shapes):
             raise OptionError(
                 "With size=, each item of a sequence must belong to the image with the same "
-                f"index, but there are {counted(len(value), 'item')} and "
-                f"{counted(len(shapes), 'image')}. Choose columns= with one image column and the "
+                f"index, but there are {pluralize(len(value), 'item')} and "
+                f"{pluralize(len(shapes), 'image')}. Choose columns= with one image column and the "
                 "columns that belong to it, or resize in a transform."
             )
         return [follow(htype.item, v, s, size) for v, s in zip(value, shapes, strict=True)]

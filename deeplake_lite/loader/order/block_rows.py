@@ -7,7 +7,7 @@ import math
 BLOCK_BYTES = 4 * 2**20
 """Approximate stored size of a block."""
 
-MOST_ROWS = 65_536
+MAX_ROWS = 65_536
 """Maximum number of rows in a block."""
 
 
@@ -17,5 +17,5 @@ def rows_of_block(row_bytes: float) -> int:
     >>> rows_of_block(20_000), rows_of_block(1)
     (128, 65536)
     """
-    rows = max(1.0, min(MOST_ROWS, BLOCK_BYTES / row_bytes))
+    rows = max(1.0, min(MAX_ROWS, BLOCK_BYTES / row_bytes))
     return 1 << int(math.log2(rows))

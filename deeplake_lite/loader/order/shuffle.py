@@ -17,7 +17,7 @@ EXACT_BYTES = 8 * 2**30
 WINDOW_BYTES = 256 * 2**20
 """Stored size of a window, within which a block shuffle mixes the rows."""
 
-LEAST_WINDOW = 8
+MIN_WINDOW = 8
 """Minimum number of blocks in a window."""
 
 
@@ -106,7 +106,7 @@ class Shuffle:
         if requested is True and total <= EXACT_BYTES:
             return cls("exact", why=f"{size} is not more than {EXACT_BYTES // 2**30} GiB")
         block = rows_of_block(samples.row_bytes)
-        window = max(LEAST_WINDOW, int(WINDOW_BYTES / (block * samples.row_bytes)))
+        window = max(MIN_WINDOW, int(WINDOW_BYTES / (block * samples.row_bytes)))
         why = (
             "as requested"
             if requested == "block"

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deeplake_lite.htypes.layouts import Dense
-from deeplake_lite.loader.order.block_rows import MOST_ROWS, rows_of_block
+from deeplake_lite.loader.order.block_rows import MAX_ROWS, rows_of_block
 
 if TYPE_CHECKING:
     from deeplake_lite.loader.read.samples import Samples
@@ -81,7 +81,7 @@ class BlockPolicy:
             else "rows"
         )  # fmt: skip
         if mode == "whole" and _quickly_read(samples):
-            rows = max(rows, min(TOGETHER * rows, MOST_ROWS))
+            rows = max(rows, min(TOGETHER * rows, MAX_ROWS))
             count = -(-len(samples) // rows)
         cached = int(limit * count / total) if mode == "rows" else count
         return cls(mode, rows, count, cached, max(1, int(limit // (each * rows))))

@@ -36,7 +36,7 @@ EARLY_SHARE = 4
 FEW_BYTES = 16 * 2**20
 """A batch that needs at most this many bytes of new blocks waits for them, at little cost."""
 
-MOST_MAPPED = 4_096
+MAX_MAPPED_BLOCKS = 4_096
 """Maximum number of memory-mapped blocks. Operating systems limit the number of mappings."""
 
 
@@ -278,7 +278,7 @@ class Blocks:
 
     def _make_room(self, order: Order, done: int, coming: Order) -> None:
         """Drop blocks if there are too many: mapped files, or the blocks that are needed last."""
-        if self.mode == "disk" and len(self._futures) >= MOST_MAPPED:
+        if self.mode == "disk" and len(self._futures) >= MAX_MAPPED_BLOCKS:
             self._drop(next(iter(self._futures)))
         if self.mode != "window":
             return

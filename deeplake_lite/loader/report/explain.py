@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from deeplake_lite.dataset.repr.html import words
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.loader.options import cores
 from deeplake_lite.loader.report.stats import STAGES, Stats
 from deeplake_lite.loader.report.stats_html import page_of
@@ -26,7 +26,7 @@ MAX_STALL = 0.1
 MAX_REREADS = 0.1
 """The memory budget is too small if more than this share of the rows is read again."""
 
-LEAST_SECONDS = 1.0
+MIN_SECONDS = 1.0
 """If the current epoch is shorter than this, the previous one may be explained instead."""
 
 
@@ -119,7 +119,7 @@ def _explain_no_rows(situation: Situation) -> str:
         return "There is nothing to load: the view has no rows."
     if situation.batches == 0:
         return (
-            f"There is nothing to load: {counted(situation.rows, 'row')} cannot fill a batch of "
+            f"There is nothing to load: {pluralize(situation.rows, 'row')} cannot fill a batch of "
             f"batch_size={situation.options.batch_size}, and last='drop' leaves them out."
         )
     return "Nothing has been loaded yet. Iterate over some batches, and call explain() again."
@@ -127,7 +127,7 @@ def _explain_no_rows(situation: Situation) -> str:
 
 def _epoch_to_explain(epochs: tuple[Stats, ...]) -> Stats | None:
     """Return the last epoch, or the previous one if the last has just begun."""
-    if len(epochs) > 1 and epochs[-1].wall < LEAST_SECONDS:
+    if len(epochs) > 1 and epochs[-1].wall < MIN_SECONDS:
         has_just_begun = epochs[-1].batches < epochs[-2].batches / 2
         return epochs[-2] if has_just_begun else epochs[-1]
     return epochs[-1] if epochs else None

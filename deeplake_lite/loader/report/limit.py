@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.make.recipe import Recipe
     from deeplake_lite.loader.read.samples import Samples
 
-MOST_BYTES = 256 * 2**20
+MAX_BYTES = 256 * 2**20
 """Maximum stored size of the decoded rows in bytes."""
 
 
@@ -88,7 +88,7 @@ def decode_limit(
 
 def _batches(samples: Samples, recipe: Recipe, size: int) -> list[dict[str, Cells]]:
     """Read the first rows, and return them in batches."""
-    rows = int(min(len(samples), max(size, MOST_BYTES / samples.row_bytes)))
+    rows = int(min(len(samples), max(size, MAX_BYTES / samples.row_bytes)))
     cells = samples.read(np.arange(rows))
     parts = [np.arange(i, min(i + size, rows)) for i in range(0, rows, size)]
     return [{name: take(cells[name], part) for name in recipe.columns} for part in parts]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 OWN = STAGES[:4]
 """Stages that tasks measure themselves."""
 
-MOST_EPOCHS = 100
+MAX_EPOCHS = 100
 """Number of recent epochs whose statistics are kept separately."""
 
 
@@ -194,7 +194,7 @@ class Meters:
         meter.stop()
         self._running.remove(meter)
         self._past.append(meter.stats())
-        if len(self._past) > MOST_EPOCHS:
+        if len(self._past) > MAX_EPOCHS:
             self._before = Stats.total([self._before, self._past.popleft()])
 
     def stats(self) -> Stats:

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.order.order import Order, Positions
     from deeplake_lite.loader.read.samples import Samples
 
-MOST_ROWS = 1_000_000
+MAX_ROWS = 1_000_000
 """Maximum number of rows to measure in an epoch."""
 
-LEAST_BLOCKS = 64
+MIN_BLOCKS = 64
 """Minimum number of blocks, unless there are fewer rows."""
 
 
@@ -56,8 +56,8 @@ class ShuffleQuality:
     ) -> ShuffleQuality:
         """Measure the quality of an order. Raises ColumnNotFoundError."""
         name = _label(samples, label)
-        positions = order.at(0, min(order.n, MOST_ROWS))
-        block = min(rows_of_block(samples.row_bytes), max(1, len(samples) // LEAST_BLOCKS))
+        positions = order.at(0, min(order.n, MAX_ROWS))
+        block = min(rows_of_block(samples.row_bytes), max(1, len(samples) // MIN_BLOCKS))
         runs = by_chance = None
         if name is not None:
             values = _labels(samples, name, positions)

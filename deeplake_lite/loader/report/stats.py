@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.dataset.repr.html import words
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.loader.report.stats_html import Line, page_of
 
 if TYPE_CHECKING:
@@ -164,10 +164,10 @@ class Stats:
 
     @property
     def _title(self) -> str:
-        epochs = counted(len(self.epochs), "epoch") if self.epochs else "nothing loaded yet"
+        epochs = pluralize(len(self.epochs), "epoch") if self.epochs else "nothing loaded yet"
         scope = epochs if self.epoch is None else f"epoch {self.epoch}"
         batches = "1 batch" if self.batches == 1 else f"{self.batches:,} batches"
-        total = f"{counted(self.samples, 'sample')} in {batches} · {self.wall:.2f} s"
+        total = f"{pluralize(self.samples, 'sample')} in {batches} · {self.wall:.2f} s"
         return f"Stats {scope} · {total} · {self.samples_per_second:,.0f} samples/s"
 
     @property

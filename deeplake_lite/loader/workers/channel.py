@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 INLINE_BYTES = 32 * 1024
 """Messages of up to this size are sent through the socket. Arrays of up to this size are copied."""
 
-MOST_MAPS = 128
+MAX_MAPS = 128
 """Maximum number of mapped messages, each of which takes a file descriptor. Others are copied."""
 
 POLL = 1.0
@@ -283,7 +283,7 @@ def _anonymous_memory() -> int | None:
 
 def _map_memory(memory: int, size: int) -> memoryview:
     """Map the memory of a message, or copy it if many messages are mapped already."""
-    if len(_maps) < MOST_MAPS:
+    if len(_maps) < MAX_MAPS:
         with suppress(OSError):
             mapping = mmap.mmap(memory, size)
             _maps.add(mapping)

@@ -23,7 +23,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from deeplake_lite.errors import LoaderError
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.loader.read.readers import CLOSED
 from deeplake_lite.loader.workers.channel import Channel
 from deeplake_lite.loader.workers.worker import Assignment
@@ -127,7 +127,7 @@ class WorkerPool:
         rows = sum(job.rows for job in jobs)
         return (
             f"A worker process {worker.how_it_ended()} while it made a batch of "
-            f"{counted(rows, 'row')}. If it ran out of memory, set a smaller num_workers or "
+            f"{pluralize(rows, 'row')}. If it ran out of memory, set a smaller num_workers or "
             "batch_size. If a transform, or a library that it calls, ends the process, set "
             "num_workers=0 to make batches in this process."
         )

@@ -42,7 +42,7 @@ READ_AHEAD_BYTES = 128 * 2**20
 SHORT_TASK = 0.001
 """If making a batch takes fewer seconds than this, several batches are made in one task."""
 
-MOST_BATCHES = 64
+MAX_BATCHES = 64
 """Maximum number of batches in one task."""
 
 GROWTH = 32
@@ -257,7 +257,7 @@ class Run:
         results, convert_error = self._convert(results)
         spent = (clock.now() - started) / task.count
         if spent < SHORT_TASK:
-            self._group = min(MOST_BATCHES, self._group * 2)
+            self._group = min(MAX_BATCHES, self._group * 2)
         elif spent > 2 * SHORT_TASK:
             self._group = max(1, self._group // 2)
         self._limit_tasks(results)

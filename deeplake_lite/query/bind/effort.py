@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.query.run.sources import Source
 
-MOST_NODES = 200_000
+MAX_NODES = 200_000
 """Maximum number of SQL nodes for a short query, which take a few seconds to process."""
 
 PER_CHARACTER = 2_000
@@ -60,7 +60,7 @@ class Effort:
 
     def __init__(self, text: str) -> None:
         in_lists = max(len(text) - LONG, 0)
-        self._left = MOST_NODES + PER_CHARACTER * (len(text) - in_lists)
+        self._left = MAX_NODES + PER_CHARACTER * (len(text) - in_lists)
         self._left += PER_CHARACTER_OF_LISTS * in_lists
 
         self._sources: set[int] = set()
@@ -86,7 +86,7 @@ class Effort:
         self._left -= nodes
         if self._left < 0:
             raise QueryError(
-                f"The SQL for DuckDB may have at most {MOST_NODES:,} parts, or more if the query "
+                f"The SQL for DuckDB may have at most {MAX_NODES:,} parts, or more if the query "
                 "is long. This query exceeds the limit, because some functions repeat their "
                 "arguments, or because aliases of long expressions are used many times. Compute "
                 "the inner expressions in FROM: SELECT f(part) FROM (SELECT g(x) AS part FROM "

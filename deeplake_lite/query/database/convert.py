@@ -16,7 +16,7 @@ from deeplake_lite.dataset.arrow.cells import numbers_in, numbers_of
 from deeplake_lite.dataset.arrow.decimals import as_floats
 from deeplake_lite.dataset.arrow.times import common_times
 from deeplake_lite.dataset.arrow.types import is_bytes, is_list, is_text
-from deeplake_lite.dataset.export.strings import plain
+from deeplake_lite.dataset.export.strings import to_json_value
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.database.times import check_result, check_times, durations_of
 
@@ -231,7 +231,7 @@ def json_document(value: object) -> str:
 
 def _json_part(value: Any) -> Any:
     """Convert a NumPy value to a JSON value. Raises QueryTypeError for other types."""
-    converted = plain(value)
+    converted = to_json_value(value)
     if converted is value:
         raise QueryTypeError(
             "A list of values of several types is treated as JSON, which supports strings, "

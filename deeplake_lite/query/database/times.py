@@ -18,7 +18,7 @@ from sqlglot import exp
 from deeplake_lite.brief import brief
 from deeplake_lite.dataset.arrow.types import is_list
 from deeplake_lite.errors import QueryTypeError
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.query.database.calculator import calculator
 from deeplake_lite.query.parse.duckdb_nodes import build_error, func
 
@@ -373,7 +373,7 @@ def durations_of(array: pa.Array) -> pa.Array:
 
 def _microseconds(interval: Any) -> int:
     if interval.months:
-        raise QueryTypeError(f"{_MONTHS}{counted(interval.months, 'month')}{_WAY_OUT}")
+        raise QueryTypeError(f"{_MONTHS}{pluralize(interval.months, 'month')}{_WAY_OUT}")
     return int(interval.days * 86_400_000_000 + interval.nanoseconds // _PER_MICROSECOND)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 HAVE_ROOM = "lake_have_room"
 """Name of the function, which takes the size of each value in bytes."""
 
-MOST_BYTES = 1 << 30
+MAX_BYTES = 1 << 30
 """Maximum total size of the values in one vector, in bytes."""
 
 
@@ -28,7 +28,7 @@ def have_room(sizes: pa.Array) -> pa.Array:
     ([True, True], <pyarrow.BooleanScalar: False>)
     """
     total = np.nansum(sizes.to_numpy(zero_copy_only=False))  # null is NaN
-    return pa.array(np.full(len(sizes), total <= MOST_BYTES))
+    return pa.array(np.full(len(sizes), total <= MAX_BYTES))
 
 
 def create_have_room(connection: duckdb.DuckDBPyConnection) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError, QueryTypeError
-from deeplake_lite.htypes.array import MOST_ANY_AXES
+from deeplake_lite.htypes.array import MAX_ANY_AXES
 from deeplake_lite.htypes.class_label import ClassLabel
 from deeplake_lite.query.functions.room import STACK_BYTES, check_room
 from deeplake_lite.query.functions.truths import way_around_nulls
@@ -29,7 +29,7 @@ type Axis = int | tuple[int, ...] | list[int] | None
 _IMAGES: tuple[Shape, ...] = ((None, None, None), (None, None))
 """Possible shapes of images with an unknown number of axes: colour and greyscale."""
 
-_ARRAYS: tuple[Shape, ...] = tuple((None,) * ndim for ndim in range(MOST_ANY_AXES + 1))
+_ARRAYS: tuple[Shape, ...] = tuple((None,) * ndim for ndim in range(MAX_ANY_AXES + 1))
 """Possible shapes of arrays with an unknown number of axes."""
 
 

@@ -14,7 +14,7 @@ from deeplake_lite.brief import brief
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-MOST_BYTES = 1 << 31
+MAX_BYTES = 1 << 31
 """Maximum size of one row in bytes, which is also the limit for a cell."""
 
 STACK_BYTES = 1 << 29
@@ -49,7 +49,7 @@ def check_room(shape: Sequence[int], itemsize: int, *, lead: int) -> None:
     nbytes, row = math.prod(shape) * itemsize, tuple(shape[lead:])
     if nbytes > STACK_BYTES and lead and shape[0] > 1:
         raise TooMany
-    if nbytes > MOST_BYTES:
+    if nbytes > MAX_BYTES:
         raise ValueError(
             f"a value must take at most 2 GiB, but one of shape {brief(row, 80)} takes "
             f"{nbytes / 2**30:.1f} GiB"

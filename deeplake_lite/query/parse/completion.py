@@ -9,7 +9,7 @@ from deeplake_lite.query.bind.calls.function_names import AGGREGATES
 from deeplake_lite.query.bind.calls.special import SPECIAL
 from deeplake_lite.query.functions import REGISTRY
 from deeplake_lite.query.functions.user import OWN
-from deeplake_lite.query.parse.names import KEYWORDS, literal, quoted
+from deeplake_lite.query.parse.names import KEYWORDS, literal, quote_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -68,7 +68,7 @@ def complete(text: str, cursor: int, view: View) -> list[tuple[str, CompletionKi
         return _matching(source["word"], [("dataset", "source")])
     word = _WORD.search(before)
     assert word is not None
-    columns: list[tuple[str, CompletionKind]] = [(quoted(n), "column") for n in view.columns]
+    columns: list[tuple[str, CompletionKind]] = [(quote_column(n), "column") for n in view.columns]
     if word[0] != word["word"]:  # after the name of a source
         return _matching(word["word"], columns)
     functions = sorted({n for n in (*REGISTRY, *OWN, *AGGREGATES, *SPECIAL) if n.isidentifier()})

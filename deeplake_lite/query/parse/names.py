@@ -25,11 +25,13 @@ _WORDS = {word for keyword in KEYWORDS for word in keyword.split()} | {"DATASET"
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def quoted(column: str) -> str:
+def quote_column(column: str) -> str:
     """Return the name of a column for use in a query, quoted unless it is a plain word.
 
-    >>> quoted("label"), quoted("a/b"), quoted("order"), quoted("current_date")
-    ('label', '"a/b"', '"order"', '"current_date"')
+    >>> quote_column("label"), quote_column("a/b"), quote_column("order")
+    ('label', '"a/b"', '"order"')
+    >>> quote_column("current_date")
+    '"current_date"'
     """
     if _PLAIN.fullmatch(column) and column.upper() not in _WORDS and _is_always_column(column):
         return column

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-MOST_DRAWN = 100_000_000
+MAX_SAMPLED_ROWS = 100_000_000
 """Maximum number of rows that SAMPLE BY … REPLACE draws."""
 
 type Rows = NDArray[np.int64]
@@ -96,9 +96,9 @@ def sample(
         )
     likely, rng = np.flatnonzero(weights), np.random.default_rng(seed)
     wanted = len(weights) if limit is None else limit * len(weights) / 100 if percent else limit
-    if replace and wanted > MOST_DRAWN:
+    if replace and wanted > MAX_SAMPLED_ROWS:
         raise QueryError(
-            f"SAMPLE BY … REPLACE must draw at most {MOST_DRAWN:,} rows, but it would draw "
+            f"SAMPLE BY … REPLACE must draw at most {MAX_SAMPLED_ROWS:,} rows, but it would draw "
             f"{round(wanted):,}. Lower its LIMIT."
         )
     draw = _draw_with_replacement if replace else _draw_without_replacement

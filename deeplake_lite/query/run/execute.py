@@ -62,10 +62,10 @@ def _physical_memory() -> int:
 MEMORY = _physical_memory() // 2
 """DuckDB's memory limit in bytes."""
 
-MOST_BYTES = MEMORY // 4
+MAX_BYTES = MEMORY // 4
 """Maximum size in bytes of a result that may be larger than its sources."""
 
-MOST_PAIRS = 1 << 18
+MAX_PAIRS = 1 << 18
 """Maximum number of rows in a cross join of sources that is run to find the cause of an error."""
 
 BATCH_ROWS = 1 << 13
@@ -276,7 +276,7 @@ class _Query:
                 for batch in reader:
                     batches.append(batch)
                     nbytes, rows = nbytes + batch.nbytes, rows + batch.num_rows
-                    if nbytes > MOST_BYTES:
+                    if nbytes > MAX_BYTES:
                         raise _too_large()
                     if self._most_rows is not None and rows > self._most_rows:
                         break
@@ -303,7 +303,7 @@ class _Query:
             outer = sorted({column.table for column in columns} - inner)
             if {*outer} - tables - self._plan.relations.keys():
                 continue
-            limit = None if len(outer) < 2 else max(1, int(MOST_PAIRS ** (1 / len(outer))))
+            limit = None if len(outer) < 2 else max(1, int(MAX_PAIRS ** (1 / len(outer))))
             sources = [self._probe_source(name, limit, staged) for name in outer]
             probe = exp.select(exp.alias_(node.copy(), "x"))
             if sources:
@@ -390,7 +390,7 @@ _MULTIPLIES = ("RANGE", "GENERATE_SERIES", "UNNEST", "REPEAT", "LPAD", "RPAD", "
 
 def _too_large() -> QueryError:
     return QueryError(
-        f"A result must take at most {MOST_BYTES >> 20:,} MiB, but this one takes more. Add a "
+        f"A result must take at most {MAX_BYTES >> 20:,} MiB, but this one takes more. Add a "
         "LIMIT, a condition or an aggregate."
     )
 

@@ -36,7 +36,7 @@ STAGED_ROWS = 4096
 """Number of rows in the first part, if a query needs only some rows. Each part is twice as large
 as the one before."""
 
-MOST_ROWS = 2**18
+MAX_ROWS = 2**18
 """Maximum number of rows in such a part."""
 
 LEFT = "lake_rows"
@@ -156,7 +156,7 @@ def _parts(table: pa.Table, rows_needed: int | None) -> Iterator[pa.Table]:
     size, start = len(table) if rows_needed is None else STAGED_ROWS, 0
     yield table.slice(0, size)
     while (start := start + size) < len(table):
-        size = min(size * 2, MOST_ROWS)
+        size = min(size * 2, MAX_ROWS)
         yield table.slice(start, size)
 
 

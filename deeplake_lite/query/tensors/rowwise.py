@@ -10,7 +10,7 @@ import numpy as np
 
 from deeplake_lite.dataset.read.values import decode_pool
 from deeplake_lite.errors import LakeError, QueryError
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.query.database import interrupt
 from deeplake_lite.query.functions.guard import list_to_array
 from deeplake_lite.query.run.metadata import metadata
@@ -223,7 +223,7 @@ def _as_array(tree: Tree, value: object, *, typed: bool = True) -> object:
     if nulls := sum(item is None for item in value):
         raise QueryError(
             f"A list can be used as an array only if no item is null, but {nulls:,} of "
-            f"{counted(len(value), 'item')} {'is' if nulls == 1 else 'are'} null. Exclude the "
+            f"{pluralize(len(value), 'item')} {'is' if nulls == 1 else 'are'} null. Exclude the "
             "nulls: LIST(x) FILTER (WHERE x IS NOT NULL)."
         )
     array = as_array(value)

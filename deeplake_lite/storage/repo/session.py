@@ -65,10 +65,10 @@ READERS = 4
 ONE_THREAD_BYTES = 2**20
 """Up to this many bytes are read from chunk files in the event loop's own thread."""
 
-MOST_BYTES = 2**31 + 2**10
+MAX_BYTES = 2**31 + 2**10
 """Maximum size of a chunk in bytes, which is enough for the largest cell."""
 
-MOST_EXTENT, MOST_CHUNKS = 2**53, 2**28
+MAX_EXTENT, MAX_CHUNKS = 2**53, 2**28
 """Maximum number of entries along an axis, and of chunks in an array. When metadata is written, the
 engine iterates over all chunks of the array, and aborts the process if memory runs out."""
 
@@ -138,7 +138,7 @@ class Session:
         """The snapshot that this session reads or builds on."""
         return str(self._session.snapshot_id)
 
-    async def get(self, key: str, most: int = MOST_BYTES) -> memoryview | None:
+    async def get(self, key: str, most: int = MAX_BYTES) -> memoryview | None:
         """Return the bytes under `key`, or None if there are none.
 
         Raises
@@ -188,7 +188,7 @@ class Session:
         numbers: Sequence[int],
         rest: str,
         take: Callable[[int, memoryview], None],
-        most: int = MOST_BYTES,
+        most: int = MAX_BYTES,
     ) -> list[int]:
         """Pass the stored bytes of each chunk to `take`, which is called in several threads.
 
@@ -593,17 +593,15 @@ def _shape(metadata: Mapping[str, Any]) -> list[int]:
     chunk = list(map(_extent, metadata["chunk_grid"]["configuration"]["chunk_shape"]))
     if len(chunk) != len(shape) or not shape or min(chunk) < 1:
         raise ValueError(f"its chunks have the shape {brief(chunk)}.")
-    if prod(-(-n // size) for n, size in zip(shape, chunk, strict=True)) > MOST_CHUNKS:
+    if prod(-(-n // size) for n, size in zip(shape, chunk, strict=True)) > MAX_CHUNKS:
         raise ValueError(f"its shape {brief(shape)} needs too many chunks.")
     return shape
 
 
 def _extent(value: object) -> int:
     """Check the length of an axis of an array or chunk. Raises ValueError."""
-    if type(value) is not int or not 0 <= value <= MOST_EXTENT:
-        raise ValueError(
-            f"an axis must have 0 to {MOST_EXTENT} entries, but it has {brief(value)}."
-        )
+    if type(value) is not int or not 0 <= value <= MAX_EXTENT:
+        raise ValueError(f"an axis must have 0 to {MAX_EXTENT} entries, but it has {brief(value)}.")
     return value
 
 

@@ -24,7 +24,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from deeplake_lite.errors import DamagedError, LakeError, StorageError, VersionNotFoundError
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.storage.garbage import count_files, files_of, missing_files
 from deeplake_lite.storage.repo.engine import package
 from deeplake_lite.storage.repo.failures import MissingError, translate_errors
@@ -158,7 +158,7 @@ def _check_whole(repository: Repository, snapshot_id: str) -> None:
     if lost:
         raise VersionNotFoundError(
             f"Version {snapshot_id!r} is no longer complete, because a vacuum has deleted "
-            f"{counted(len(lost), 'file')} of it, such as {lost[0]!r}. Choose a version that a "
+            f"{pluralize(len(lost), 'file')} of it, such as {lost[0]!r}. Choose a version that a "
             "branch or tag leads to; see ds.log()."
         )
 

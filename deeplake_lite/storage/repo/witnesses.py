@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 SUFFIX = ".ref"
 
-MOST_BYTES = 4_096
+MAX_BYTES = 4_096
 """Maximum size of a note's file in bytes."""
 
 
@@ -120,7 +120,7 @@ def _sealed(ref: str, note: Note) -> dict[str, str]:
 def _read(path: Path) -> tuple[str, Note] | None:
     """Return a ref and the note on it, or None if the file is missing or invalid."""
     try:
-        document = json.loads(read_file(str(path), MOST_BYTES))
+        document = json.loads(read_file(str(path), MAX_BYTES))
         ref, note = document["ref"], Note(document["version"], document["identity"])
         if all(isinstance(text, str) for text in (ref, *note)) and document == _sealed(ref, note):
             return ref, note

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from deeplake_lite.errors import InvalidValueError
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.schema import Field
 from deeplake_lite.widget.edits import inputs
 from deeplake_lite.widget.images.classes import class_column
-from deeplake_lite.widget.images.kinds import MOST_CLASSES, names_of
+from deeplake_lite.widget.images.kinds import MAX_CLASSES, names_of
 from deeplake_lite.widget.images.overlays import MOST
 from deeplake_lite.widget.images.values import values_of
 from deeplake_lite.widget.stored import by_id, rows_with, stored_field
@@ -84,8 +84,8 @@ class BoxClasses:
         numbers = [*(sent or []), *now[MOST:]]
         if len(numbers) != drawn:
             raise InvalidValueError(
-                f"Each box must have one class, but the row would have {counted(drawn, 'box')} and "
-                f"{counted(len(numbers), 'class')}. Draw the box again.",
+                f"Each box must have one class, but the row would have {pluralize(drawn, 'box')} "
+                f"and {pluralize(len(numbers), 'class')}. Draw the box again.",
                 column=self.field.name,
             )
         return inputs.to_cell(self.field, numbers)
@@ -102,7 +102,9 @@ class BoxClasses:
         elif self.value is None:
             reason = "the boxes have no classes"
         else:
-            reason = f"the row has {counted(boxes, 'box')} but {counted(len(self.value), 'class')}"
+            reason = (
+                f"the row has {pluralize(boxes, 'box')} but {pluralize(len(self.value), 'class')}"
+            )
         return (
             f"To add, remove or label boxes, each box must have one class, but {reason}. Set both "
             "columns in Python first, with ds.update(rows, {…})."
@@ -146,6 +148,6 @@ def about_classes(
     numbers, names = classes.numbers(boxes), names_of(classes.field.htype)
     return {
         "column": classes.field.name,
-        "names": list(names[:MOST_CLASSES]),
+        "names": list(names[:MAX_CLASSES]),
         "c": None if numbers is None else numbers[:MOST],
     }

@@ -8,7 +8,7 @@ import numpy as np
 
 from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import InvalidValueError
-from deeplake_lite.htypes.words import counted, plural
+from deeplake_lite.htypes.words import inflect, pluralize
 from deeplake_lite.widget.edits.inputs import to_cells
 from deeplake_lite.widget.edits.staged import Staged
 from deeplake_lite.widget.images.classes import pairs_of
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field, Schema
     from deeplake_lite.widget.edits.staged import Edit, Ids
 
-MOST_COMPARED = 4096
+MAX_COMPARED = 4096
 """Maximum number of rows whose marks and classes are counted at a time."""
 
 
@@ -84,8 +84,8 @@ def _blocks(ds: Dataset, edited: list[Ids]) -> Iterator[Ids]:
     """Yield the ids of existing edited rows, in blocks."""
     ids = np.unique(np.concatenate([np.empty(0, np.int64), *edited]))
     ids = ids[ds.handle.table.find(ids) >= 0]
-    for start in range(0, len(ids), MOST_COMPARED):
-        yield ids[start : start + MOST_COMPARED]
+    for start in range(0, len(ids), MAX_COMPARED):
+        yield ids[start : start + MAX_COMPARED]
 
 
 def _check(
@@ -117,4 +117,4 @@ def _counts(staged: Staged, f: Field, ids: Ids, stored: list[object]) -> list[in
 
 
 def _count_text(count: int | None, noun: str) -> str:
-    return f"null for the {plural(2, noun)}" if count is None else counted(count, noun)
+    return f"null for the {inflect(2, noun)}" if count is None else pluralize(count, noun)

@@ -15,7 +15,7 @@ from deeplake_lite.errors import (
     LakeError,
     UncommittedError,
 )
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.lazy import LazyModule
 from deeplake_lite.widget import fields
 from deeplake_lite.widget.browser_state import branch_of
@@ -317,7 +317,7 @@ class Editing:
     def _report_lost(self, lost: Sequence[writing.Collision]) -> None:
         counts = Counter(c.column for c in lost)
         listed = ", ".join(
-            f"{column!r} of {counted(count, 'row')}"
+            f"{column!r} of {pluralize(count, 'row')}"
             for column, count in counts.most_common(LISTED_DEPENDENTS)
         )
         more = ", …" if len(counts) > LISTED_DEPENDENTS else ""

@@ -38,7 +38,7 @@ TAGS: Final = Sequence(Text(), default=[])
 NEW: Final = "c00000000"
 """Provisional id of the column for the first tag, until it is added."""
 
-MOST_LETTERS = 100_000
+MAX_VALUE_CHARACTERS = 100_000
 """Maximum length of a string that can be edited in the page, in characters."""
 
 EXACT: Final = 2**53
@@ -224,7 +224,7 @@ def to_page(htype: Htype, value: Any) -> object:
 
 def is_long(value: object) -> bool:
     """Return whether a value is a string that is too long for an input on the page."""
-    return isinstance(value, str) and len(value) > MOST_LETTERS
+    return isinstance(value, str) and len(value) > MAX_VALUE_CHARACTERS
 
 
 def check_compatible(f: Field, source: Field) -> None:

@@ -44,10 +44,10 @@ else:
 
 FORMAT = 1
 
-MOST_BYTES = 64 * 2**20
+MAX_BYTES = 64 * 2**20
 """Maximum size of a file, in bytes. Edits beyond it are not recorded."""
 
-MOST_DRAFTS = 20
+MAX_DRAFTS = 20
 """Maximum number of files to read for a lake, starting with the newest."""
 
 _MISREAD = (
@@ -84,7 +84,7 @@ class Journal:
         self.release = release
         self._process = os.getpid()
         self._lock = filelock.FileLock(self.path.with_suffix(".lock"), thread_local=False)
-        self._left = MOST_BYTES
+        self._left = MAX_BYTES
         self._header = _header(url, branch)
 
     def write(self, line: dict[str, object]) -> bool:
@@ -200,7 +200,7 @@ def folder_of(url: str) -> Path | None:
 def drafts_in(folder: Path, branch: str, own: Journal | None) -> Iterator[Draft]:
     """Yield the drafts for a branch, the newest first, except the file of `own`."""
     files = sorted(folder.glob("*.jsonl"), key=_modified, reverse=True)
-    for path in files[:MOST_DRAFTS]:
+    for path in files[:MAX_DRAFTS]:
         if (own is None or path != own.path) and not _is_written_elsewhere(path):
             draft = _read(path)
             if draft is not None and draft.branch == branch and draft.edits:
@@ -309,7 +309,7 @@ def _pack(numbers: NDArray[Any]) -> str:
 
 def _unpack(text: str, dtype: str) -> NDArray[Any]:
     decompressor = zlib.decompressobj()
-    data = decompressor.decompress(base64.b64decode(text), MOST_BYTES)
+    data = decompressor.decompress(base64.b64decode(text), MAX_BYTES)
     if not decompressor.eof:
         raise ValueError("an edit has more rows than fit into a file")
     return np.frombuffer(data, dtype)

@@ -16,7 +16,7 @@ import numpy as np
 from deeplake_lite.dataset.opening import at_branch
 from deeplake_lite.dataset.read.reading import read_values
 from deeplake_lite.dataset.read.values import decode_block, with_none
-from deeplake_lite.dataset.versions.conflicts import MOST_LISTED, Conflict, brief, brief_apart
+from deeplake_lite.dataset.versions.conflicts import MAX_LISTED, Conflict, brief, brief_apart
 from deeplake_lite.dataset.versions.merge_plan import check_resolution
 from deeplake_lite.errors import ConflictError, UncommittedError
 from deeplake_lite.schema import free_name
@@ -47,7 +47,7 @@ WAY_OUT = (
     "columns still exist, and on_conflict='theirs' leaves such cells unchanged."
 )
 
-MOST_WRITTEN = 4096
+MAX_BLOCK_ROWS = 4096
 """Maximum number of rows in a block when cells are computed one by one."""
 
 
@@ -92,8 +92,8 @@ class CollisionError(ConflictError):
     """
 
     def __init__(self, collisions: Sequence[Collision]) -> None:
-        listed = "\n".join(f"  {c.conflict}" for c in collisions[:MOST_LISTED])
-        rest = len(collisions) - MOST_LISTED
+        listed = "\n".join(f"  {c.conflict}" for c in collisions[:MAX_LISTED])
+        rest = len(collisions) - MAX_LISTED
         more = f"\n  … and {rest:,} more" if rest > 0 else ""
         count = "1 conflict" if len(collisions) == 1 else f"{len(collisions):,} conflicts"
         super().__init__(
@@ -234,8 +234,8 @@ def _collided_rows(tip: Table, staged: Staged, f: Field, field_id: str) -> Ids:
     seen, matters = staged.seen(field_id, ids)
     changed = np.flatnonzero(matters & (tip.digests(f.id, slots) != seen))
     collided = [np.empty(0, np.int64)]
-    for start in range(0, len(changed), MOST_WRITTEN):
-        rows = changed[start : start + MOST_WRITTEN]
+    for start in range(0, len(changed), MAX_BLOCK_ROWS):
+        rows = changed[start : start + MAX_BLOCK_ROWS]
         ours = staged.after(field_id, ids[rows], _read_tip(tip, f, slots[rows]))
         collided.append(ids[rows][_digests(f.htype, ours) != tip.digests(f.id, slots[rows])])
     return np.concatenate(collided)
@@ -245,8 +245,8 @@ def _cell_collisions(
     tip: Table, staged: Staged, f: Field, ids: Ids, field_id: str
 ) -> Iterator[Collision]:
     """Yield collisions for the given rows, with descriptions of both values."""
-    for start in range(0, len(ids), MOST_WRITTEN):
-        block = ids[start : start + MOST_WRITTEN]
+    for start in range(0, len(ids), MAX_BLOCK_ROWS):
+        block = ids[start : start + MAX_BLOCK_ROWS]
         theirs = _read_tip(tip, f, tip.find(block))
         ours = staged.after(field_id, block, theirs)
         for row_id, mine, other in zip(block.tolist(), ours, theirs, strict=True):
@@ -354,8 +354,8 @@ def _other_rows(staged: Staged, field_id: str, ids: Ids) -> Iterator[Ids]:
     last = staged.last_edits(field_id, ids)
     other = [i for i, e in enumerate(staged.of(field_id)) if e.op != "set"]
     rows = np.flatnonzero(np.isin(last, other))
-    for start in range(0, len(rows), MOST_WRITTEN):
-        yield rows[start : start + MOST_WRITTEN]
+    for start in range(0, len(rows), MAX_BLOCK_ROWS):
+        yield rows[start : start + MAX_BLOCK_ROWS]
 
 
 def positions_of(table: Table, slots: Ids) -> Ids:

@@ -31,7 +31,7 @@ _HUGE, _LEAST = 1e308, 1e-300
 are at least `_LEAST`."""
 
 _DAYS = 86_400 * 10**6
-_MOST_MICROSECONDS = 2**63 - 1
+_MAX_MICROSECONDS = 2**63 - 1
 
 
 type Edge = float | str
@@ -86,7 +86,7 @@ def edges_of_times(low: np.datetime64, high: np.datetime64) -> list[str]:
     unit = _STEPS.get(np.datetime_data(low)[0], _DAYS)
     width = max(unit, round(_round_time((last - first) / 1e6) * 1e6))
     edges = _multiples(first, last, -(-width // unit) * unit)
-    return [_iso(us) for us in edges if abs(us) <= _MOST_MICROSECONDS]
+    return [_iso(us) for us in edges if abs(us) <= _MAX_MICROSECONDS]
 
 
 def _microseconds(time: np.datetime64) -> int:

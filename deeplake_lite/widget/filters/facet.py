@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deeplake_lite.query.parse.names import quoted
+from deeplake_lite.query.parse.names import quote_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +45,7 @@ def facets_of(f: Field) -> Iterator[Facet]:
     [('SHAPE(image)[1]', 'numbers'), ('SHAPE(image)[0]', 'numbers'), ('label', 'classes'),
      ('"my note"', 'classes'), ('LEN("my note")', 'numbers')]
     """
-    name, e = f.name, quoted(f.name)
+    name, e = f.name, quote_column(f.name)
     match f.htype.browser.kind:
         case "class":
             yield Facet(name, e, "classes", name)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.messages import Pack
     from deeplake_lite.widget.parts import Handler, Host, Request
 
-MOST_VALUES = 50
+MAX_VALUES = 50
 """Maximum number of values that a facet lists, starting with the most frequent."""
 
 FEW_VALUES = 200
@@ -201,10 +201,10 @@ class Facets:
         order = sorted(values, key=lambda v: (-in_all.get(v, 0), _tie_key(v)))
         lines = [
             [_plain(v, f), str(name_of(v, f)), in_all.get(v, 0), in_part.get(v, 0)]
-            for v in order[:MOST_VALUES]
+            for v in order[:MAX_VALUES]
         ]
         nulls = [in_all.get(None, 0), in_part.get(None, 0)]
-        return {"values": lines, "nulls": nulls, "more": max(0, len(order) - MOST_VALUES)}
+        return {"values": lines, "nulls": nulls, "more": max(0, len(order) - MAX_VALUES)}
 
     def _histogram(self, facet: Facet, whole: View, part: View) -> Histogram:
         """Return the bins, their counts, and the value if it is the same in all rows."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.messages import Pack
     from deeplake_lite.widget.parts import Handler, Host, Request
 
-MOST_ROWS = 1000
+MAX_ROWS = 1000
 """Maximum number of rows in a message."""
 
 SIDES = (16, 2048)
@@ -91,9 +91,9 @@ def positions_in(request: Request, rows: int) -> NDArray[np.int64]:
     else:
         start, stop = fields.whole(request, "start"), fields.whole(request, "stop")
         positions = np.arange(max(0, start), min(rows, stop))
-    if len(positions) > MOST_ROWS:
+    if len(positions) > MAX_ROWS:
         raise LakeError(
-            f"A request may have up to {MOST_ROWS:,} rows, but this one has {len(positions):,}. "
+            f"A request may have up to {MAX_ROWS:,} rows, but this one has {len(positions):,}. "
             "Request them in several messages."
         )
     return positions[(positions >= 0) & (positions < rows)]

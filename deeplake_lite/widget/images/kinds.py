@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes import Htype
     from deeplake_lite.schema import Field
 
-MOST_CLASSES = 1000
+MAX_CLASSES = 1000
 """Maximum number of class names in the description of a column."""
 
 OVERLAYS = frozenset({"boxes", "mask", "polygons", "keypoints"})
@@ -97,7 +97,7 @@ def about_columns(view: View) -> list[dict[str, object]]:
     for column, f in zip(columns, view.schema, strict=True):
         if is_marks(f.htype) and (known := class_column(view.schema, f)):
             names = names_of(known.htype)
-            column |= {"classes": list(names[:MOST_CLASSES]), "class_count": len(names)}
+            column |= {"classes": list(names[:MAX_CLASSES]), "class_count": len(names)}
     return columns
 
 
@@ -113,7 +113,7 @@ def about_column(f: Field) -> dict[str, object]:
         "nullable": htype.nullable,
         "role": role_of(htype),
         "colours": colouring(htype) is not None,
-        "classes": list(names[:MOST_CLASSES]),
+        "classes": list(names[:MAX_CLASSES]),
         "class_count": len(names),
     }
     if htype.coordinates is not None and htype.coordinates.marks == "keypoints":

@@ -3,7 +3,7 @@
 import { classColour, css } from "./colours.js";
 import { circle, cut, drawMarks, fill, fillRect, rounded, stroke, trace, wrap, write } from "./drawing.js";
 import { clamp, fit } from "./geometry.js";
-import { LEAST_FOR_NAMES, LINE } from "./layout.js";
+import { MIN_SIDE_FOR_NAMES, LINE } from "./layout.js";
 import { overlay, overlayColumns } from "./overlays.js";
 import { visible } from "./text.js";
 /** @import { DecodedCell } from "./cells.js" */
@@ -125,7 +125,7 @@ export function drawCaption(context, palette, core, cell, columns, at) {
 			fill(context, css(classColour(value.c)));
 			x += 13;
 		}
-		if (columns.length > 1 && at.w >= LEAST_FOR_NAMES) {
+		if (columns.length > 1 && at.w >= MIN_SIDE_FOR_NAMES) {
 			context.font = `12px ${palette.font}`;
 			const label = cut(context, visible(name), at.w * 0.6);
 			write(context, label, palette.muted, x, y);

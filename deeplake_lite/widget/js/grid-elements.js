@@ -1,7 +1,7 @@
 // Elements over the visible cards, for screen readers.
 
 import { attribute, h } from "./elements.js";
-import { LEAST_FOR_NAMES, MARGIN } from "./layout.js";
+import { MIN_SIDE_FOR_NAMES, MARGIN } from "./layout.js";
 import { grouped, visible } from "./text.js";
 
 /** @import { Grid } from "./grid.js" */
@@ -55,7 +55,7 @@ export class GridElements {
 			}
 			attribute(cell, "aria-label", this.labelOf(position));
 			const words = this.words(position);
-			const whole = words.length <= layout.lines && (words.length < 2 || layout.card >= LEAST_FOR_NAMES);
+			const whole = words.length <= layout.lines && (words.length < 2 || layout.card >= MIN_SIDE_FOR_NAMES);
 			attribute(cell, "title", whole ? undefined : words.join("\n"));
 			attribute(cell, "aria-selected", core.selection.has(position));
 			if (cell.id !== `${this.uid}-${position}`) {

@@ -5,8 +5,8 @@ import { bounds, inPolygon } from "./geometry.js";
 
 export const MARGIN = 8;
 export const LINE = 17;
-const LEAST_FOR_CAPTION = 88;
-export const LEAST_FOR_NAMES = 128;
+const MIN_SIDE_FOR_CAPTION = 88;
+export const MIN_SIDE_FOR_NAMES = 128;
 
 /**
  * Computes the layout, with as many columns as fit, and cards as wide as possible in whole pixels. A caption has at least
@@ -14,11 +14,11 @@ export const LEAST_FOR_NAMES = 128;
  * @param {{width: number, height: number, size: number, rows: number, lines: number, aspect?: number}} of
  */
 export function gridLayout({ width, height, size, rows, lines, aspect = 1 }) {
-	const gap = size < LEAST_FOR_CAPTION ? 3 : 8;
+	const gap = size < MIN_SIDE_FOR_CAPTION ? 3 : 8;
 	const inner = Math.max(32, width - 2 * MARGIN);
 	const columns = Math.max(1, Math.floor((inner + gap) / (size * aspect + gap)));
 	const card = Math.floor((inner - gap * (columns - 1)) / columns);
-	const fits = size >= LEAST_FOR_CAPTION ? Math.min(lines, Math.max(1, Math.floor(size / 2 / LINE))) : 0;
+	const fits = size >= MIN_SIDE_FOR_CAPTION ? Math.min(lines, Math.max(1, Math.floor(size / 2 / LINE))) : 0;
 	const caption = fits ? fits * LINE + 7 : 0;
 	const square = Math.round(card / aspect);
 	const picture = columns === 1 ? Math.max(64, Math.min(square, height - caption - 2 * MARGIN)) : square;

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.messages import Pack
     from deeplake_lite.widget.parts import Handler, Host, Request
 
-MOST_COMPLETIONS = 200
+MAX_COMPLETIONS = 200
 """Maximum number of completions to offer at a time."""
 
 
@@ -56,7 +56,7 @@ class Querying:
         requested = fields.whole(request, "cursor")
         # A delayed message may contain the cursor position in an earlier text.
         cursor = min(max(requested, 0), len(text))
-        completions = complete(text, cursor, self._host.shown.base)[:MOST_COMPLETIONS]
+        completions = complete(text, cursor, self._host.shown.base)[:MAX_COMPLETIONS]
         return {"items": [list(item) for item in completions], "word": word_start(text, cursor)}
 
     def refresh(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002

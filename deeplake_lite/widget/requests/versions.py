@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.messages import Pack
     from deeplake_lite.widget.parts import Handler, Host, Request
 
-MOST_COMMITS = 500
+MAX_COMMITS = 500
 """Maximum number of listed commits."""
 
 
@@ -46,9 +46,9 @@ class Versions:
         commits = {
             c.id: c
             for tip in dict.fromkeys(tips)
-            for c in history.history(repository, tip, MOST_COMMITS)
+            for c in history.history(repository, tip, MAX_COMMITS)
         }
-        newest = sorted(commits.values(), key=lambda c: c.time, reverse=True)[:MOST_COMMITS]
+        newest = sorted(commits.values(), key=lambda c: c.time, reverse=True)[:MAX_COMMITS]
         return {
             "branches": sorted(branches),
             "tags": sorted(tags),

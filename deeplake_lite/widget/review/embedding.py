@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 type Positions = NDArray[np.int64]
 type Points = NDArray[np.float32]
 
-MOST_POINTS = 200_000
+MAX_POINTS = 200_000
 """Maximum number of rows on a map. If there are more, the map shows a sample."""
 
 FITTED_ROWS = 20_000

@@ -19,7 +19,7 @@ from deeplake_lite.widget import fields
 from deeplake_lite.widget.images.kinds import colouring
 from deeplake_lite.widget.review.embedding import (
     FITTED_ROWS,
-    MOST_POINTS,
+    MAX_POINTS,
     Axes,
     Frame,
     read_vectors,
@@ -45,7 +45,7 @@ type Positions = NDArray[np.int64]
 type Points = NDArray[np.float32]
 type Layout = PcaLayout | UmapLayout
 
-MOST_NAMES = 1000
+MAX_NAMES = 1000
 """Maximum number of coloured classes."""
 
 BINARY = "application/octet-stream"
@@ -113,7 +113,7 @@ class PcaLayout:
     def place(self, shown: BrowserState, f: Field) -> tuple[Positions, Points]:
         """Return the positions and points of the shown rows that have a vector."""
         view = shown.view
-        positions = sample(len(view), MOST_POINTS)
+        positions = sample(len(view), MAX_POINTS)
         ids = shown.ids(positions)
         if ids is None:
             points = self._read(view, f, positions)
@@ -217,8 +217,8 @@ def colours(
         case "classes":
             labels = Labels.of(view[positions], f.name)
             names = _names(f.htype, labels)
-            codes = np.where(labels.codes < MOST_NAMES, labels.codes, -1)
-            return {"kind": "classes", "names": names[:MOST_NAMES]}, codes.astype("<i4")
+            codes = np.where(labels.codes < MAX_NAMES, labels.codes, -1)
+            return {"kind": "classes", "names": names[:MAX_NAMES]}, codes.astype("<i4")
         case "numbers":
             return _numbers(read_values(view, [f], positions)[f.name])
     raise SchemaError(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 type Ids = NDArray[np.int64]
 type Points = NDArray[np.float32]
 
-MOST_PLACED = 1_000_000
+MAX_CACHED_ROWS = 1_000_000
 """Maximum number of rows in the cache, at 16 bytes each. When it is full, it is cleared."""
 
 
@@ -53,7 +53,7 @@ class PointCache:
         return points
 
     def _add(self, ids: Ids, points: Points) -> None:
-        if len(self._ids) + len(ids) > MOST_PLACED:
+        if len(self._ids) + len(ids) > MAX_CACHED_ROWS:
             self._ids, self._points = self._ids[:0], self._points[:0]
         all_ids = np.concatenate([self._ids, ids])
         all_points = np.concatenate([self._points, points])

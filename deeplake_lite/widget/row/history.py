@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.messages import Pack
     from deeplake_lite.widget.parts import Handler, Host, Request
 
-MOST_VERSIONS = 200
+MAX_VERSIONS = 200
 """Maximum number of versions to compare."""
 
 SECONDS = 2.0
@@ -106,7 +106,7 @@ def row_history(view: View, row_id: int) -> RowHistory:
     deadline = time.monotonic() + SECONDS
     repository = view.rows.lake.repository
     # Read one more version than is listed, so that the oldest listed version can be compared too.
-    commits = history.history(repository, view.version, MOST_VERSIONS + 1)
+    commits = history.history(repository, view.version, MAX_VERSIONS + 1)
     versions: list[Line] = []
     last = commits[0]
     for newer, older in pairwise(_tables(view, commits, row_id)):
@@ -118,7 +118,7 @@ def row_history(view: View, row_id: int) -> RowHistory:
         last = older[0]
         if older[2] < 0 or time.monotonic() > deadline:
             return {"versions": versions, "complete": older[2] < 0}
-    return {"versions": versions, "complete": last.parent is None or len(commits) <= MOST_VERSIONS}
+    return {"versions": versions, "complete": last.parent is None or len(commits) <= MAX_VERSIONS}
 
 
 def _tables(view: View, commits: list[Commit], row_id: int) -> Iterator[tuple[Commit, Table, int]]:

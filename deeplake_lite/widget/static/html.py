@@ -26,7 +26,7 @@ from deeplake_lite.widget.edits.inputs import to_cells
 from deeplake_lite.widget.filters.bins import EXACT
 from deeplake_lite.widget.filters.counting import bin_expression
 from deeplake_lite.widget.filters.facets import Facets
-from deeplake_lite.widget.images.cells import MOST_ROWS, Cells
+from deeplake_lite.widget.images.cells import MAX_ROWS, Cells
 from deeplake_lite.widget.images.kinds import OVERLAYS, colouring
 from deeplake_lite.widget.messages import Pack
 from deeplake_lite.widget.review.mapping import Map
@@ -131,9 +131,9 @@ def content(
     rows = range(len(browser.view))
     cells = [
         cell
-        for start in range(0, len(rows), MOST_ROWS)
+        for start in range(0, len(rows), MAX_ROWS)
         for cell in browser.part(Cells).cells(
-            {**request, "start": start, "stop": start + MOST_ROWS}, pack
+            {**request, "start": start, "stop": start + MAX_ROWS}, pack
         )["cells"]
     ]
     # The page counts and filters by these values, because it cannot run queries.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from deeplake_lite.widget.images.cells import MOST_ROWS
+from deeplake_lite.widget.images.cells import MAX_ROWS
 from deeplake_lite.widget.images.kinds import OVERLAYS
 from deeplake_lite.widget.pairs import TABS, Pairs
 
@@ -44,8 +44,8 @@ def content(
     for tab in TABS:
         pairs = Pairs.of(diff, tab, None)
         first, count = len(cells), min(rows, len(pairs))
-        for start in range(0, count, MOST_ROWS):
-            span = {"start": start, "stop": min(start + MOST_ROWS, count)}
+        for start in range(0, count, MAX_ROWS):
+            span = {"start": start, "stop": min(start + MAX_ROWS, count)}
             block = pairs.cells({**request, **span}, thumbnails, pack)
             cells += [{**pair, "p": first + pair["p"], "tab": tab} for pair in block]
         for side in pairs.sides:

@@ -14,7 +14,7 @@ import numpy as np
 
 from deeplake_lite.dataset.repr.html.words import clip, visible
 from deeplake_lite.dataset.show import title_of
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.widget.images.cells import GridRows
 from deeplake_lite.widget.images.kinds import image_column, role_of
 from deeplake_lite.widget.messages import Pack
@@ -30,7 +30,7 @@ ROWS = 8
 SIDE = 96
 """Longer side of the strip's images, in pixels."""
 
-MOST_BYTES = 60_000
+MAX_BYTES = 60_000
 """Maximum size of the strip's HTML, in bytes."""
 
 FROZEN, FROZEN_SIDE, FROZEN_BYTES = 60, 2 * SIDE, 3_000_000
@@ -60,7 +60,7 @@ def strip(
     picture: str | None = None,
     rows: int = ROWS,
     side: int = SIDE,
-    most_bytes: int = MOST_BYTES,
+    most_bytes: int = MAX_BYTES,
 ) -> str:
     """Return the first shown rows as HTML, or the error as HTML. Never raises."""
     try:
@@ -91,13 +91,13 @@ def _strip(
             break
         boxes.append(f'<span style="{_BOX.format(max(side, 160) + 16)}">{body}</span>')
     rest = len(view) - len(boxes)
-    more = f"<p>… {escape(counted(rest, 'more row'))}</p>" if rest > 0 else ""
+    more = f"<p>… {escape(pluralize(rest, 'more row'))}</p>" if rest > 0 else ""
     return f"<div><p><b>{escape(_title(shown))}</b></p><div>{' '.join(boxes)}</div>{more}</div>"
 
 
 def _title(shown: BrowserState) -> str:
     version = shown.name or shown.base.version
-    parts = [title_of(shown.base.url), counted(len(shown.view), "row"), version]
+    parts = [title_of(shown.base.url), pluralize(len(shown.view), "row"), version]
     return visible(" · ".join(filter(None, [*parts, clip(shown.text, 200)])))
 
 

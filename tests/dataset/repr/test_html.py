@@ -30,7 +30,7 @@ from deeplake_lite.dataset.repr.html import (
     text_diff,
 )
 from deeplake_lite.dataset.repr.html.style import SHEET
-from deeplake_lite.dataset.repr.html.tags import MOST_BYTES, MOST_THUMBNAILS
+from deeplake_lite.dataset.repr.html.tags import MAX_BYTES, MAX_THUMBNAILS
 from deeplake_lite.htypes.base import Picture
 
 HOSTILE = "<script>alert(1)</script></style></pre>\"'&\u202e\x00\x1b[31m\n\u200b\ud800"
@@ -68,8 +68,8 @@ def check_page(page):
     checker.feed(page)
     checker.close()
     assert checker.stack == []
-    assert len(page.encode()) <= MOST_BYTES
-    assert len(checker.images) <= MOST_THUMBNAILS
+    assert len(page.encode()) <= MAX_BYTES
+    assert len(checker.images) <= MAX_THUMBNAILS
     allowed = {"class", "style", "src", "alt", "width", "height", "dir", "open"}
     allowed |= {"scope", "align", "cellpadding"}
     for tag, attributes in checker.tags:
@@ -261,13 +261,13 @@ def test_pages_stay_small_whatever_the_strings(render, text, summary, char):
     page = render(with_strings(summary, char * 5000))
     check_page(page)
     assert "<details" in page
-    assert len(text(with_strings(summary, char * 5000))) < MOST_BYTES
+    assert len(text(with_strings(summary, char * 5000))) < MAX_BYTES
 
 
 def test_at_most_eight_thumbnails_and_twelve_columns_are_drawn():
     columns = tuple(ColumnSummary(f"c{i}", "Array") for i in range(43))
     page = render_dataset(DatasetSummary("x", 30, columns=columns, previews=preview(30)))
-    assert len(check_page(page).images) == MOST_THUMBNAILS
+    assert len(check_page(page).images) == MAX_THUMBNAILS
     assert "… 31 more columns" in page
     assert "c11<" in page
     assert "c12<" not in page

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import deeplake_lite as dl
 from deeplake_lite.dataset.repr import preview
-from deeplake_lite.dataset.repr.html.tags import MOST_BYTES, MOST_THUMBNAILS
-from deeplake_lite.dataset.versions.summary import plain
+from deeplake_lite.dataset.repr.html.tags import MAX_BYTES, MAX_THUMBNAILS
+from deeplake_lite.dataset.versions.summary import to_table_cell
 from deeplake_lite.storage.repo import Repository
 from deeplake_lite.storage.table import Table
 
@@ -42,11 +42,11 @@ def text_of(shown):
     """Return the text of a page, after checking that it is fit for display."""
     page = shown._repr_html_()
     parsed = Page(page)
-    assert len(page.encode()) <= MOST_BYTES
+    assert len(page.encode()) <= MAX_BYTES
     names = [name for name, _ in parsed.tags]
     assert "script" not in names
     assert not any(key.startswith("on") for _, attrs in parsed.tags for key in attrs)
-    assert names.count("img") <= MOST_THUMBNAILS
+    assert names.count("img") <= MAX_THUMBNAILS
     assert names[0] == "div", page[:200]
     return " ".join(" ".join(part for part in parsed.text if not part.startswith(".dl")).split())
 
@@ -206,7 +206,7 @@ def test_pages_of_large_images_stay_small():
     noise = [rng.integers(0, 255, (300, 300, 3), np.uint8) for _ in range(9)]
     ds = lake({"a": dl.Image("png"), "b": dl.Image("jpeg")}, {"a": noise, "b": noise})
     text_of(ds)
-    assert len(pictures_in(ds)) == MOST_THUMBNAILS
+    assert len(pictures_in(ds)) == MAX_THUMBNAILS
 
 
 def test_class_counts_include_nulls_and_are_limited(full, monkeypatch):
@@ -413,13 +413,13 @@ def test_to_pandas_names_classes_and_shortens_other_values(corrected):
     ],
 )
 def test_plain_values_are_built_in_types(value, shown):
-    assert plain(value) == shown
+    assert to_table_cell(value) == shown
 
 
 def test_plain_classes_are_names():
     label = dl.ClassLabel(["a", "b"], multiple=True)
-    assert plain(np.array([1, 0]), label) == "b, a"
-    assert plain(np.ma.masked, label) is None
+    assert to_table_cell(np.array([1, 0]), label) == "b, a"
+    assert to_table_cell(np.ma.masked, label) is None
 
 
 def test_page_with_jpegs_imports_no_other_codec():

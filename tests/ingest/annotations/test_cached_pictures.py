@@ -32,8 +32,8 @@ def pictures(objects=0, mask=None, image=None):
     ids=["none", "few", "many", "mask", "masks", "image", "large image", "empty"],
 )
 def test_pictures_are_kept_up_to_a_limit(given, reads, monkeypatch):
-    monkeypatch.setattr(cached_pictures, "MOST_OBJECTS", 9)
-    monkeypatch.setattr(cached_pictures, "MOST_BYTES", 300)
+    monkeypatch.setattr(cached_pictures, "MAX_OBJECTS", 9)
+    monkeypatch.setattr(cached_pictures, "MAX_BYTES", 300)
     calls = []
 
     def read():

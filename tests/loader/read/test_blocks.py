@@ -163,7 +163,7 @@ def test_blocks_are_read_together_if_all_are_cached(view, readers):
     whole, some = Blocks(samples, readers, 2 * total), Blocks(samples, readers, total // 2)
     assert whole.rows == 16 * some.rows
     assert whole.count == -(-len(samples) // whole.rows)
-    with mock.patch.object(block_policy, "MOST_ROWS", 2 * some.rows):
+    with mock.patch.object(block_policy, "MAX_ROWS", 2 * some.rows):
         assert Blocks(samples, readers, 2 * total).rows == 2 * some.rows
 
 

@@ -106,7 +106,7 @@ def test_arrays_are_aligned_and_owned_by_the_user_until_released(ds):
     assert small.tolist() == list(range(20, 40))
 
 
-@pytest.mark.parametrize(("name", "value"), [("MOST_MAPS", 1), ("_anonymous_memory", lambda: None)])
+@pytest.mark.parametrize(("name", "value"), [("MAX_MAPS", 1), ("_anonymous_memory", lambda: None)])
 def test_batches_arrive_even_if_descriptors_or_memory_run_out(ds, monkeypatch, name, value):
     options = {"columns": ["x", "image"]}
     expected = batches_of(ds, "threads", 0, **options)

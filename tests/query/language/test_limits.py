@@ -103,7 +103,7 @@ SPLIT = [
 
 @pytest.mark.parametrize("text", SPLIT)
 def test_string_is_not_split_into_too_many_items(ds, text, monkeypatch):
-    monkeypatch.setattr(growth, "MOST_ITEMS", 50_000)
+    monkeypatch.setattr(growth, "MAX_ITEMS", 50_000)
     query = "SELECT LEN({}) AS x LIMIT 1".format(text.replace("%", "repeat('a,', 60000 + id)"))
     with pytest.raises(QueryError, match="must not exceed 50,000 characters or items"):
         ds.query(query)
@@ -180,7 +180,7 @@ def test_short_values_are_unaffected(ds, text):
     ],
 )
 def test_result_is_bounded(ds, text, monkeypatch):
-    monkeypatch.setattr(execute, "MOST_BYTES", 1 << 22)
+    monkeypatch.setattr(execute, "MAX_BYTES", 1 << 22)
     with pytest.raises(QueryError, match=r"A result must take at most 4 MiB.*Add a LIMIT"):
         ds.query(text)
     assert len(ds.query(f"{text} LIMIT 3")) == 3

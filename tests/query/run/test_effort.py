@@ -79,7 +79,7 @@ def test_columns_of_nested_queries_are_looked_up_once(ds, calls):
 
 def lower_limit(monkeypatch):
     """Lower the limit of a query, which takes ten seconds to reach."""
-    monkeypatch.setattr(effort, "MOST_NODES", 2_000)
+    monkeypatch.setattr(effort, "MAX_NODES", 2_000)
     monkeypatch.setattr(effort, "PER_CHARACTER", 1)
 
 

@@ -12,7 +12,7 @@ import deeplake_lite as dl
 from deeplake_lite.query.functions import binding, room
 from deeplake_lite.query.tensors import by_shape
 
-MOST_BYTES = 1 << 22
+MAX_BYTES = 1 << 22
 """The memory limit for stacked rows in these tests."""
 
 ROWS, LENGTH = 60, 600
@@ -66,7 +66,7 @@ WIDE = {
 def small_room(monkeypatch):
     """Limit the memory of stacked rows."""
     for module in (room, by_shape, binding):
-        monkeypatch.setattr(module, "STACK_BYTES", MOST_BYTES)
+        monkeypatch.setattr(module, "STACK_BYTES", MAX_BYTES)
 
 
 @contextmanager
@@ -76,7 +76,7 @@ def bounded():
     yield
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 8 * MOST_BYTES
+    assert peak < 8 * MAX_BYTES
 
 
 @pytest.mark.parametrize("column", ["v", "r", "n"])

@@ -324,7 +324,7 @@ OFFERED = "import sys, deeplake_lite as dl; print(dl.open(sys.argv[1]).browse().
 
 
 def test_draft_has_a_size_limit_and_reports_when_it_is_reached(url, page, monkeypatch):
-    monkeypatch.setattr(journal, "MOST_BYTES", 2000)
+    monkeypatch.setattr(journal, "MAX_BYTES", 2000)
     p = page(dl.open(url))
     for i in range(20):
         edit(p, [i % 4], "note", f"new {i}")

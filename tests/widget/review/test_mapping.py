@@ -135,7 +135,7 @@ def test_map_stays_put_while_queries_filter(lake, page):
 
 
 def test_many_rows_are_sampled(lake, page, monkeypatch):
-    monkeypatch.setattr(mapping, "MOST_POINTS", 50)
+    monkeypatch.setattr(mapping, "MAX_POINTS", 50)
     monkeypatch.setattr(mapping, "FITTED_ROWS", 80)
     reply, _, positions, _ = points(page(lake))
     assert reply["of"] == 300
@@ -274,7 +274,7 @@ def test_column_with_the_same_name_and_other_values_has_its_own_map(lake, page):
 
 
 def test_number_of_cached_points_is_bounded(monkeypatch):
-    monkeypatch.setattr(point_cache, "MOST_PLACED", 5)
+    monkeypatch.setattr(point_cache, "MAX_CACHED_ROWS", 5)
     asked = []
 
     def place(new):

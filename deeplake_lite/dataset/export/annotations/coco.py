@@ -46,7 +46,7 @@ from deeplake_lite.dataset.export.portable import (
 )
 from deeplake_lite.errors import ExportWarning, InvalidValueError, SchemaError
 from deeplake_lite.htypes.boxes import convert_boxes
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -156,7 +156,7 @@ class _Export:
             )
         if n := self._count_mismatches():
             sentences.append(
-                f"values that have no column, such as scores, of {counted(n, 'image')} where "
+                f"values that have no column, such as scores, of {pluralize(n, 'image')} where "
                 "annotations were added or removed without updating 'annotation_ids'"
             )
         texts = [f"leaves out {'; and '.join(sentences)}"] if sentences else []

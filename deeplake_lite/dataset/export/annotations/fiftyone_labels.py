@@ -48,7 +48,7 @@ _UNREADABLE = (ValueError, EOFError, SyntaxError, TypeError, KeyError, OSError, 
                OverflowError)  # fmt: skip
 """Errors that NumPy raises for damaged files."""
 
-MOST_BYTES = 2**30
+MAX_BYTES = 2**30
 """Maximum size of an array, in bytes."""
 
 
@@ -183,11 +183,11 @@ def array_of(value: Any) -> NDArray[Any]:
     try:
         data = base64.b64decode(text, validate=True)
         unpacker = zlib.decompressobj()
-        content = unpacker.decompress(data, MOST_BYTES)
+        content = unpacker.decompress(data, MAX_BYTES)
     except (binascii.Error, ValueError, zlib.error) as error:
         raise ValueError(f"a mask is not valid zlib data: {error}") from None
     if not unpacker.eof:
-        raise ValueError(f"a mask must be complete, and have at most {MOST_BYTES:,} bytes")
+        raise ValueError(f"a mask must be complete, and have at most {MAX_BYTES:,} bytes")
     try:
         array = _read_npy(content)
     except _UNREADABLE as error:

@@ -290,7 +290,7 @@ def number_of(value: object) -> float:
 
 # ---- masks
 
-MOST_PIXELS = 2**28
+MAX_PIXELS = 2**28
 """Maximum number of pixels of a mask. All masks of an image together may have 8 times as many.
 
 A file may claim any size, so it is checked before memory is allocated.
@@ -299,9 +299,9 @@ A file may claim any size, so it is checked before memory is allocated.
 
 def check_mask_size(width: int, height: int) -> None:
     """Check the size of a mask before it is decoded. Raises ValueError."""
-    if width < 1 or height < 1 or width * height > MOST_PIXELS:
+    if width < 1 or height < 1 or width * height > MAX_PIXELS:
         raise ValueError(
-            f"a mask must have 1 to {MOST_PIXELS:,} pixels, but it has {width:,} x {height:,}"
+            f"a mask must have 1 to {MAX_PIXELS:,} pixels, but it has {width:,} x {height:,}"
         )
 
 
@@ -313,8 +313,8 @@ def check_masks(objects: Sequence[Object]) -> None:
             f"all masks of an image must have the same size, but they have {sorted(shapes)}"
         )
     for height, width in shapes:
-        if height * width * len(objects) > 8 * MOST_PIXELS:
+        if height * width * len(objects) > 8 * MAX_PIXELS:
             raise ValueError(
-                f"the masks of an image may have {8 * MOST_PIXELS:,} pixels in total, but "
+                f"the masks of an image may have {8 * MAX_PIXELS:,} pixels in total, but "
                 f"{len(objects):,} masks of {width:,} x {height:,} have more"
             )

@@ -34,7 +34,7 @@ from deeplake_lite.dataset.export.portable import (
 )
 from deeplake_lite.errors import ExportWarning, InvalidValueError, SchemaError
 from deeplake_lite.htypes.boxes import convert_boxes
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -303,8 +303,8 @@ class _Export:
         if len(objects) != len(labels):
             raise InvalidValueError(
                 f"Row {row:,} must have a label for each object, but it has "
-                f"{counted(len(labels), 'label')} and {counted(len(objects), 'object')}. Correct "
-                "the row.",
+                f"{pluralize(len(labels), 'label')} and {pluralize(len(objects), 'object')}. "
+                "Correct the row.",
                 row=row,
             )
         lines = []
@@ -370,8 +370,8 @@ class _Export:
             if len(points) != len(boxes):
                 raise InvalidValueError(
                     f"Row {row:,} must have keypoints for each box, but the number of boxes is "
-                    f"{len(boxes)}, and keypoints are given for {counted(len(points), 'object')}. "
-                    "Correct the row.",
+                    f"{len(boxes)}, and keypoints are given for "
+                    f"{pluralize(len(points), 'object')}. Correct the row.",
                     row=row,
                 )
             return [np.concatenate([b, p.ravel()]) for b, p in zip(boxes, points, strict=True)]

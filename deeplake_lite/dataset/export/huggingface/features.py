@@ -36,7 +36,7 @@ FILE_ROWS = 256
 ROWS = 4_096
 """Rows per batch otherwise."""
 
-MOST_SECONDS = 2**63 // 1000
+MAX_SECONDS = 2**63 // 1000
 """Largest time in seconds that Parquet can store, because it stores milliseconds."""
 
 _EXTENSION = "datasets.features.features.{}ExtensionType"
@@ -164,7 +164,7 @@ def _check_seconds(name: str, array: pa.Array) -> None:
         return
     limits = pc.min_max(array.view(pa.int64())).as_py()
     for value in limits.values():
-        if value is not None and abs(value) > MOST_SECONDS:
+        if value is not None and abs(value) > MAX_SECONDS:
             raise InvalidValueError(
                 "Times in seconds must be between the years -292,275,055 and 292,278,994, but one "
                 f"is {value:,} seconds from 1970. Leave the column out: view.select(…).",

@@ -10,7 +10,7 @@ import numpy as np
 
 from deeplake_lite import codecs
 from deeplake_lite.dataset.export.portable import is_file, read_blocks, values_of
-from deeplake_lite.dataset.export.strings import plain
+from deeplake_lite.dataset.export.strings import to_json_value
 from deeplake_lite.errors import InvalidValueError
 
 if TYPE_CHECKING:
@@ -246,4 +246,4 @@ def _pairs(value: Any) -> Any:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(plain(value), ensure_ascii=False)
+    return json.dumps(to_json_value(value), ensure_ascii=False)

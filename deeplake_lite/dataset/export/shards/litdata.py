@@ -42,7 +42,7 @@ ARRAYS = (
 )  # fmt: skip
 """Array dtypes. The code of a dtype is its index."""
 
-MOST_BYTES = 2**32 - 1
+MAX_BYTES = 2**32 - 1
 """Largest offset in a chunk."""
 
 _LEAF: dict[str, Any] = {"type": None, "context": None, "children_spec": []}
@@ -58,7 +58,7 @@ def write_litdata(
     """Write the rows of a view; see `View.to_litdata`."""
     root = Path(checks.location("path", path)).expanduser()
     most, workers = checks.memory("chunk_bytes", chunk_bytes), workers_of(num_workers)
-    if not 0 < most <= MOST_BYTES:
+    if not 0 < most <= MAX_BYTES:
         raise OptionError(
             "chunk_bytes must be positive and less than 4 GiB, because offsets in a chunk have 32 "
             f"bits, but it is {most:,}."
@@ -233,7 +233,7 @@ class _Chunk:
         totals = sizes.sum(axis=1) + 4 * len(values)
         for i, (head, parts) in enumerate(zip(sizes, zip(*values, strict=True), strict=True)):
             self.end += int(totals[i])
-            if self.end > MOST_BYTES:
+            if self.end > MAX_BYTES:
                 raise InvalidValueError(
                     "A chunk must be smaller than 4 GiB, because its offsets have 32 bits, but row "
                     f"{first + i:,} makes it larger. Set a smaller chunk_bytes, or leave out "

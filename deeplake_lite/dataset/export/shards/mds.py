@@ -48,7 +48,7 @@ _DTYPE_CODES = {
     "float32": 34, "uint64": 64, "int64": 65, "float64": 66,
 }  # fmt: skip
 
-MOST_BYTES = 2**32 - 1
+MAX_BYTES = 2**32 - 1
 """Largest offset in a shard."""
 
 HASH = "xxh64"
@@ -65,7 +65,7 @@ def write_mds(
     """Write the rows of a view; see `View.to_mds`."""
     root = Path(checks.location("path", path)).expanduser()
     most, workers = checks.memory("shard_bytes", shard_bytes), workers_of(num_workers)
-    if not 0 < most <= MOST_BYTES:
+    if not 0 < most <= MAX_BYTES:
         raise OptionError(
             f"shard_bytes must be positive and less than 4 GiB, because offsets in a shard have 32 "
             f"bits, but it is {most:,}."
@@ -275,7 +275,7 @@ class _Mds:
         for i, (head, parts) in enumerate(zip(heads, zip(*values, strict=True), strict=True)):
             size = 4 * len(head) + sum(map(len, parts))
             self.end += size
-            if self.end > MOST_BYTES:
+            if self.end > MAX_BYTES:
                 raise InvalidValueError(
                     f"A shard must be smaller than 4 GiB, because its offsets have 32 bits, but "
                     f"row {first + i:,} makes it larger. Set smaller shard_bytes, or leave out the "

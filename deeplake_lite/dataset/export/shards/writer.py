@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.export.shards.plan import Part, Shard
     from deeplake_lite.pool import Job
 
-MOST_WORKERS = 8
+MAX_WORKERS = 8
 """Maximum default number of workers."""
 
 LARGE_BYTES = 128 * 2**20
@@ -56,8 +56,8 @@ def workers_of(num_workers: object) -> int:
     if num_workers is not None:
         return checks.integer("num_workers", num_workers, 1)
     if hasattr(os, "sched_getaffinity"):
-        return min(MOST_WORKERS, len(os.sched_getaffinity(0)))
-    return min(MOST_WORKERS, os.cpu_count() or 1)
+        return min(MAX_WORKERS, len(os.sched_getaffinity(0)))
+    return min(MAX_WORKERS, os.cpu_count() or 1)
 
 
 def write_shards(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from deeplake_lite.dataset.repr.html.style import SHEET
 from deeplake_lite.dataset.repr.html.tags import (
-    MOST_THUMBNAILS,
+    MAX_THUMBNAILS,
     Html,
     escaped,
     join,
@@ -22,9 +22,9 @@ from deeplake_lite.dataset.repr.html.tags import (
     user,
 )
 from deeplake_lite.dataset.repr.html.text import (
-    MOST_CLASSES,
-    MOST_ROWS,
-    MOST_VERSIONS,
+    MAX_CLASSES,
+    MAX_ROWS,
+    MAX_VERSIONS,
     SIGNS,
     column_facts,
     column_line,
@@ -38,7 +38,7 @@ from deeplake_lite.dataset.repr.html.text import (
 )
 from deeplake_lite.dataset.repr.html.words import bar, clip, fit_widths, more, share
 from deeplake_lite.htypes.base import Picture
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -57,8 +57,8 @@ if TYPE_CHECKING:
         VersionLine,
     )
 
-MOST_COLUMNS = 12
-_MOST_TALLIES = 4
+MAX_COLUMNS = 12
+_MAX_TALLIES = 4
 _COLUMN_FIELDS = ("column", "type", "dtype", "shape", "size", "")
 _SIDE_BY_SIDE = 5  # if there are more bars, they are drawn in two columns
 _LINE = 84  # characters of a row in a table that fits into 700 pixels
@@ -111,8 +111,8 @@ def _dataset(summary: DatasetSummary) -> Html:
         _sub(summary.origin),
         _columns(summary.columns),
         _previews(summary.previews, summary.rows, len(summary.columns)),
-        *map(_tally, summary.tallies[:_MOST_TALLIES]),
-        _note(more(len(summary.tallies), _MOST_TALLIES, "class column")),
+        *map(_tally, summary.tallies[:_MAX_TALLIES]),
+        _note(more(len(summary.tallies), _MAX_TALLIES, "class column")),
         _versions(summary.versions),
     )
 
@@ -124,7 +124,7 @@ def _column(column: ColumnPage) -> Html:
     return _root(
         _head("Column", name, map(_fact, column_facts(column)), of=column.title),
         tag("div", escaped(kind, 160), look="quiet"),
-        tag("div", join(facts[:MOST_COLUMNS], " · ")) if facts else Html(""),
+        tag("div", join(facts[:MAX_COLUMNS], " · ")) if facts else Html(""),
         _previews(column.previews, column.rows, 1),
         _tally(column.tally) if column.tally else Html(""),
     )
@@ -174,11 +174,11 @@ def _table(head: Sequence[str], rows: Iterable[Html], *, look: str = "wide") -> 
 def _columns(columns: Sequence[ColumnSummary]) -> Html:
     if not columns:
         return Html("")
-    lines = [column_line(column) for column in columns[:MOST_COLUMNS]]
+    lines = [column_line(column) for column in columns[:MAX_COLUMNS]]
     used = [any(field) for field in zip(*lines, strict=True)]
     head = compress(_COLUMN_FIELDS, used)
     rows = [tag("tr", *compress(_column_row(*line), used)) for line in lines]
-    rest = more(len(columns), MOST_COLUMNS, "column")
+    rest = more(len(columns), MAX_COLUMNS, "column")
     return section("Columns", f"{len(columns):,}", _table([*head], rows), _note(rest))
 
 
@@ -202,9 +202,9 @@ def _previews(rows: Sequence[PreviewRow], total: int, columns: int) -> Html:
     total, columns : int
         Total numbers of rows and columns; the previews may show fewer.
     """
-    rows = rows[:MOST_ROWS]
+    rows = rows[:MAX_ROWS]
     with_images = [row for row in rows if any(isinstance(c.content, Picture) for c in row.cells)]
-    aside = f"{counted(len(rows), 'row')} of {total:,}"
+    aside = f"{pluralize(len(rows), 'row')} of {total:,}"
     return section("Preview", aside, _strip(with_images), _strings(rows, columns))
 
 
@@ -214,8 +214,8 @@ def _strip(rows: Sequence[PreviewRow]) -> Html:
     widest = max((len(images) for _, images in drawn), default=1)
     # A few rows with all their images are better than many rows with placeholders.
     cells = [
-        tag("td", *images[:MOST_THUMBNAILS], _caption(row))
-        for row, images in drawn[: max(MOST_THUMBNAILS // widest, 1)]
+        tag("td", *images[:MAX_THUMBNAILS], _caption(row))
+        for row, images in drawn[: max(MAX_THUMBNAILS // widest, 1)]
     ]
     return _table((), [tag("tr", *cells)], look="strip") if cells else Html("")
 
@@ -239,7 +239,7 @@ def _strings(rows: Sequence[PreviewRow], columns: int) -> Html:
     cells = [cell for row in rows for cell in row.cells]
     with_images = {cell.column for cell in cells if isinstance(cell.content, Picture)}
     names = dict.fromkeys(cell.column for cell in cells if cell.column not in with_images)
-    shown = list(names)[:MOST_ROWS]
+    shown = list(names)[:MAX_ROWS]
     if not shown:
         return Html("")
     lines = [{cell.column: cell.content for cell in row.cells} for row in rows]
@@ -267,14 +267,14 @@ def _string_cell(content: Content, most: int) -> Html:
 
 
 def _tally(tally: Tally) -> Html:
-    shown = tally.leading(MOST_CLASSES)
+    shown = tally.leading(MAX_CLASSES)
     largest = max((number for _, number in shown), default=0)
     rows = [_bar_row(name, number, largest) for name, number in shown]
     rest = more(len(tally.counts), len(shown), tally.noun)
     in_two = len(rows) > _SIDE_BY_SIDE and tally.noun == "class"
     table = _table((), rows, look="bars two" if in_two else "bars") if rows else Html("")
     return section(
-        clip(tally.column, 40), counted(len(tally.counts), tally.noun), table, _note(rest)
+        clip(tally.column, 40), pluralize(len(tally.counts), tally.noun), table, _note(rest)
     )
 
 
@@ -289,8 +289,8 @@ def _bar_row(name: str, number: int, largest: int) -> Html:
 
 
 def _versions(versions: Sequence[VersionLine]) -> Html:
-    rest = more(len(versions), MOST_VERSIONS, "version")
-    rows = [_version_row(version) for version in versions[:MOST_VERSIONS]]
+    rest = more(len(versions), MAX_VERSIONS, "version")
+    rows = [_version_row(version) for version in versions[:MAX_VERSIONS]]
     table = _table((), rows) if rows else Html("")
     return section("Versions", f"{len(versions):,}", table, _note(rest), shut=True)
 
@@ -314,31 +314,31 @@ def _schema(changes: Sequence[SchemaChange]) -> Html:
             user(c.column, 40, name="th", scope="row", align="left"),
             user(c.detail, 80, name="td", look="wrap"),
         )
-        for c in changes[:MOST_COLUMNS]
+        for c in changes[:MAX_COLUMNS]
     ]
-    rest = _note(more(len(changes), MOST_COLUMNS, "change"))
+    rest = _note(more(len(changes), MAX_COLUMNS, "change"))
     table = _table((), rows) if rows else Html("")
-    return section("Schema", counted(len(changes), "change"), table, rest)
+    return section("Schema", pluralize(len(changes), "change"), table, rest)
 
 
 def _cells(columns: Sequence[tuple[str, int]]) -> Html:
     largest = max((number for _, number in columns), default=0)
-    rows = [_bar_row(name, number, largest) for name, number in columns[:MOST_COLUMNS]]
+    rows = [_bar_row(name, number, largest) for name, number in columns[:MAX_COLUMNS]]
     table = _table((), rows, look="bars") if rows else Html("")
-    rest = _note(more(len(columns), MOST_COLUMNS, "column"))
-    return section("Changed cells", counted(len(columns), "column"), table, rest)
+    rest = _note(more(len(columns), MAX_COLUMNS, "column"))
+    return section("Changed cells", pluralize(len(columns), "column"), table, rest)
 
 
 def _examples(examples: Sequence[DiffExample]) -> Html:
-    rows = [_example(example) for example in examples[:MOST_ROWS]]
+    rows = [_example(example) for example in examples[:MAX_ROWS]]
     table = _table((), rows, look="wide examples") if rows else Html("")
-    return section("Examples", counted(len(rows), "row"), table)
+    return section("Examples", pluralize(len(rows), "row"), table)
 
 
 def _example(example: DiffExample) -> Html:
     picture = example.picture
     alt = f"row {example.row:,}"
-    cells = [tag("div", _change(example, cell)) for cell in example.cells[:MOST_ROWS]]
+    cells = [tag("div", _change(example, cell)) for cell in example.cells[:MAX_ROWS]]
     return tag(
         "tr",
         tag("td", escaped(f"{SIGNS[example.kind]} row {example.row:,}"), look=example.kind),

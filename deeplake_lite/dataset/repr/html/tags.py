@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 Html = NewType("Html", str)
 
-MOST_BYTES = 60_000
+MAX_BYTES = 60_000
 """Maximum size of a page in UTF-8, in bytes."""
 
-MOST_THUMBNAILS = 8
+MAX_THUMBNAILS = 8
 """Maximum number of images on a page."""
 
 SIDE = 76
@@ -34,7 +34,7 @@ _TAG_BYTES = 160  # size of an <img> element without its data, minus the size of
 
 
 def page[S](summary: S, draw: Callable[[S], Html], text: Callable[[S], str]) -> str:
-    """Draw a page of at most `MOST_BYTES`; if that fails, return the text in a ``<pre>`` element.
+    """Draw a page of at most `MAX_BYTES`; if that fails, return the text in a ``<pre>`` element.
 
     Parameters
     ----------
@@ -47,12 +47,12 @@ def page[S](summary: S, draw: Callable[[S], Html], text: Callable[[S], str]) -> 
     """
     try:
         bare = draw(with_pictures(summary, room=0))
-        full = draw(with_pictures(summary, room=MOST_BYTES - nbytes(bare)))
+        full = draw(with_pictures(summary, room=MAX_BYTES - nbytes(bare)))
         # If even the page without images is too large, `next` raises.
-        drawn = next(html for html in (full, bare) if nbytes(html) <= MOST_BYTES)
+        drawn = next(html for html in (full, bare) if nbytes(html) <= MAX_BYTES)
     except Exception:
         drawn = tag(
-            "pre", Html(escape(text(summary)[: MOST_BYTES // 8])), style="white-space:pre-wrap"
+            "pre", Html(escape(text(summary)[: MAX_BYTES // 8])), style="white-space:pre-wrap"
         )
     return drawn
 
@@ -77,7 +77,7 @@ def with_pictures[S](summary: S, *, room: int) -> S:
     def keep_if_it_fits(picture: Picture) -> Picture:
         nonlocal left, count
         cost = 4 * -(-len(picture.data) // 3) + _TAG_BYTES  # base64 writes 3 bytes as 4
-        if count == MOST_THUMBNAILS or cost > left or picture.mime not in _MIMES:
+        if count == MAX_THUMBNAILS or cost > left or picture.mime not in _MIMES:
             return replace(picture, data=b"")
         left, count = left - cost, count + 1
         return picture

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from deeplake_lite.dataset.repr.html.words import clip, more, shape, size, timestamp
 from deeplake_lite.htypes.base import Picture
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
         VersionLine,
     )
 
-MOST_COLUMNS = 100
-MOST_ROWS = 8
-MOST_CLASSES = 12
-MOST_VERSIONS = 8
+MAX_COLUMNS = 100
+MAX_ROWS = 8
+MAX_CLASSES = 12
+MAX_VERSIONS = 8
 SIGNS = {"added": "+", "removed": "−", "changed": "~"}
 
 
@@ -83,19 +83,19 @@ def dataset_facts(summary: DatasetSummary) -> list[str]:
     """Return the facts after the name of a dataset: rows, version, uncommitted edits, size."""
     state = f"● {clip(summary.dirty, 60)}" if summary.dirty else "clean"
     version = clip(summary.version, 60)
-    return [*filter(None, (counted(summary.rows, "row"), version, state, size(summary.nbytes)))]
+    return [*filter(None, (pluralize(summary.rows, "row"), version, state, size(summary.nbytes)))]
 
 
 def column_facts(page: ColumnPage) -> list[str]:
     """Return the facts after the name of a column: rows, version, size."""
-    facts = (counted(page.rows, "row"), clip(page.version, 60), size(page.column.nbytes))
+    facts = (pluralize(page.rows, "row"), clip(page.version, 60), size(page.column.nbytes))
     return [*filter(None, facts)]
 
 
 def diff_facts(diff: DiffSummary) -> list[tuple[str, str]]:
     """Return the facts of a diff: for each kind of change, the kind and the number of rows."""
     rows = (("added", diff.added), ("removed", diff.removed), ("changed", diff.changed))
-    facts = [(kind, f"{counted(number, 'row')} {kind}") for kind, number in rows if number]
+    facts = [(kind, f"{pluralize(number, 'row')} {kind}") for kind, number in rows if number]
     return facts or [("same", "no differences" if diff.empty else "the same rows")]
 
 
@@ -131,8 +131,8 @@ def _dataset(summary: DatasetSummary) -> Iterator[str]:
     name = f"{clip(summary.kind, 20)} {clip(summary.title, 60)}"
     yield " · ".join([name, *dataset_facts(summary)])
     yield from (f"  {clip(line, 200)}" for line in (summary.url, summary.origin) if line)
-    yield from _align([column_line(column) for column in summary.columns[:MOST_COLUMNS]])
-    yield from _rest(len(summary.columns), MOST_COLUMNS, "column")
+    yield from _align([column_line(column) for column in summary.columns[:MAX_COLUMNS]])
+    yield from _rest(len(summary.columns), MAX_COLUMNS, "column")
     yield from _previews(summary.previews)
     for tally in summary.tallies:
         yield from _tally(tally)
@@ -154,12 +154,12 @@ def _column(page: ColumnPage) -> Iterator[str]:
 def _diff(diff: DiffSummary) -> Iterator[str]:
     head = f"Diff {clip(diff.a, 60)} → {clip(diff.b, 60)}"
     yield " · ".join([head, *(fact for _, fact in diff_facts(diff))])
-    yield from map(_schema_change, diff.schema[:MOST_COLUMNS])
-    yield from _rest(len(diff.schema), MOST_COLUMNS, "schema change")
-    cells = [(clip(name, 40), counted(number, "cell")) for name, number in diff.columns]
-    yield from _align(cells[:MOST_COLUMNS])
-    yield from _rest(len(cells), MOST_COLUMNS, "column")
-    yield from map(_example, diff.examples[:MOST_ROWS])
+    yield from map(_schema_change, diff.schema[:MAX_COLUMNS])
+    yield from _rest(len(diff.schema), MAX_COLUMNS, "schema change")
+    cells = [(clip(name, 40), pluralize(number, "cell")) for name, number in diff.columns]
+    yield from _align(cells[:MAX_COLUMNS])
+    yield from _rest(len(cells), MAX_COLUMNS, "column")
+    yield from map(_example, diff.examples[:MAX_ROWS])
 
 
 def _schema_change(change: SchemaChange) -> str:
@@ -169,7 +169,7 @@ def _schema_change(change: SchemaChange) -> str:
 def _example(example: DiffExample) -> str:
     cells = (
         f"{clip(cell.column, 40)}: {change_text(example.kind, cell.before, cell.after)}"
-        for cell in example.cells[:MOST_ROWS]
+        for cell in example.cells[:MAX_ROWS]
     )
     return f"  {SIGNS[example.kind]} row {example.row:,}  " + "; ".join(cells)
 
@@ -181,25 +181,25 @@ def change_text(kind: str, before: Content, after: Content) -> str:
 
 
 def _previews(rows: Sequence[PreviewRow]) -> Iterator[str]:
-    for row in rows[:MOST_ROWS]:
+    for row in rows[:MAX_ROWS]:
         strings = [cell for cell in row.cells if not isinstance(cell.content, Picture)]
         caption = row.caption if row.caption not in (cell.content for cell in strings) else ""
         cells = [f"{clip(cell.column, 40)}: {content_text(cell.content)}" for cell in strings]
-        line = " · ".join(filter(None, (clip(caption, 40), *cells[:MOST_ROWS])))
+        line = " · ".join(filter(None, (clip(caption, 40), *cells[:MAX_ROWS])))
         yield clip(f"  row {row.row:,}  {line or '(images)'}", 160)
 
 
 def _tally(tally: Tally) -> Iterator[str]:
-    shown = tally.leading(MOST_CLASSES)
+    shown = tally.leading(MAX_CLASSES)
     parts = [f"{clip(name, 30)} {number:,}" for name, number in shown]
     rest = more(len(tally.counts), len(shown), tally.noun)
-    total = counted(len(tally.counts), tally.noun)
+    total = pluralize(len(tally.counts), tally.noun)
     yield f"  {clip(tally.column, 40)}, {total}: " + " · ".join([*parts, *filter(None, (rest,))])
 
 
 def _versions(versions: Sequence[VersionLine]) -> Iterator[str]:
-    yield from _align([version_line(version) for version in versions[:MOST_VERSIONS]])
-    yield from _rest(len(versions), MOST_VERSIONS, "version")
+    yield from _align([version_line(version) for version in versions[:MAX_VERSIONS]])
+    yield from _rest(len(versions), MAX_VERSIONS, "version")
 
 
 def version_line(version: VersionLine) -> tuple[str, str, str, str]:

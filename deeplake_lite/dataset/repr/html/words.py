@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING
 
-from deeplake_lite.htypes.words import plural
+from deeplake_lite.htypes.words import inflect
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -130,4 +130,4 @@ def more(total: int, shown: int, noun: str) -> str:
     ('… 31 more columns', '')
     """
     rest = total - shown
-    return f"… {rest:,} more {plural(rest, noun)}" if rest > 0 else ""
+    return f"… {rest:,} more {inflect(rest, noun)}" if rest > 0 else ""

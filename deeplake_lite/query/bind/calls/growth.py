@@ -15,7 +15,7 @@ from sqlglot import exp
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.calls.function_names import EXTENDS_LISTS
 from deeplake_lite.query.bind.scalars.kinds import kind_of
-from deeplake_lite.query.database.vector_room import HAVE_ROOM, MOST_BYTES
+from deeplake_lite.query.database.vector_room import HAVE_ROOM, MAX_BYTES
 from deeplake_lite.query.parse.dialect import text_of
 from deeplake_lite.query.parse.duckdb_nodes import build_error, func
 from deeplake_lite.query.values import Constant, Sql, Value
@@ -23,13 +23,13 @@ from deeplake_lite.query.values import Constant, Sql, Value
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-MOST_CHARACTERS = 1 << 26
+MAX_CHARACTERS = 1 << 26
 """Maximum length of a string that a query may produce, in characters."""
 
-MOST_ITEMS = 10_000_000
+MAX_ITEMS = 10_000_000
 """Maximum number of items in a list that a query may produce."""
 
-MOST_TIMES = 1_000_000
+MAX_LENGTH_FACTOR = 1_000_000
 """Maximum factor by which nested replacements may multiply the length of a string."""
 
 _ITEM_BYTES = 16
@@ -77,12 +77,12 @@ def check_growth(
     match name:
         case "REPEAT" if len(args) == 2:
             size = exp.Mul(this=_length(args[0], nodes[0], e), expression=_big(nodes[1]))
-            return [nodes[0], _with_check(nodes[1], size, MOST_CHARACTERS, args, e, lengths)]
+            return [nodes[0], _with_check(nodes[1], size, MAX_CHARACTERS, args, e, lengths)]
         case "LPAD" | "RPAD" if len(args) > 1:
-            checked = _with_check(nodes[1], _big(nodes[1]), MOST_CHARACTERS, [args[1]], e, lengths)
+            checked = _with_check(nodes[1], _big(nodes[1]), MAX_CHARACTERS, [args[1]], e, lengths)
             return [nodes[0], checked, *nodes[2:]]
         case "LIST_RESIZE" | "ARRAY_RESIZE" if len(args) > 1:
-            checked = _with_check(nodes[1], _big(nodes[1]), MOST_ITEMS, [args[1]], e, lengths)
+            checked = _with_check(nodes[1], _big(nodes[1]), MAX_ITEMS, [args[1]], e, lengths)
             return [nodes[0], checked, *nodes[2:]]
         case "RANGE" | "GENERATE_SERIES" if 0 < len(args) < 4:
             return _check_series(args, nodes, e, lengths)
@@ -118,7 +118,7 @@ def check_joined(
     size: exp.Expr = exp.Literal.number(0)
     for node in columns:
         size = exp.Add(this=size, expression=func("coalesce", _characters(node), exp.convert(0)))
-    last = _with_check(exp.cast(nodes[-1], "TEXT"), size, MOST_CHARACTERS, [], e, lengths)
+    last = _with_check(exp.cast(nodes[-1], "TEXT"), size, MAX_CHARACTERS, [], e, lengths)
     return [*nodes[:-1], last]
 
 
@@ -132,7 +132,7 @@ def _check_joined_in_lambda(
             raise _too_long_to_check(e)
         length = func("coalesce", _characters(node), exp.convert(0))
         size = exp.Add(this=size, expression=length)
-    last = _with_check(exp.cast(nodes[-1], "TEXT"), size, MOST_CHARACTERS, [], e, lengths)
+    last = _with_check(exp.cast(nodes[-1], "TEXT"), size, MAX_CHARACTERS, [], e, lengths)
     return [*nodes[:-1], last]
 
 
@@ -144,7 +144,7 @@ def check_extended(
     for value, node in zip(args, nodes, strict=True):
         if kind_of(value).name == "list":
             size = exp.Add(this=size, expression=func("coalesce", _length(value, node, e), size))
-    return [_with_check(nodes[0], size, MOST_ITEMS, [], e, lengths), *nodes[1:]]
+    return [_with_check(nodes[0], size, MAX_ITEMS, [], e, lengths), *nodes[1:]]
 
 
 def _check_replacement(
@@ -163,11 +163,11 @@ def _check_replacement(
         by = inner.expressions[2] if len(inner.expressions) > 2 else None
         times *= max(1, len(by.name)) if isinstance(by, exp.Literal) else 1
         inner = inner.expressions[0].unnest() if inner.expressions else None
-    if times > MOST_TIMES:
+    if times > MAX_LENGTH_FACTOR:
         raise _too_long(
             e,
             f"{times:,} times as long as its input",
-            f"{MOST_TIMES:,} times the length of the input",
+            f"{MAX_LENGTH_FACTOR:,} times the length of the input",
         )
     by_value = args[2]
     replacement = by_value.value if isinstance(by_value, Constant) else None
@@ -180,7 +180,7 @@ def _check_replacement(
         ),
         expression=length,
     )
-    checked = _with_check(nodes[2], size, MOST_CHARACTERS, [args[0], by_value], e, lengths)
+    checked = _with_check(nodes[2], size, MAX_CHARACTERS, [args[0], by_value], e, lengths)
     return [*nodes[:2], checked, *nodes[3:]]
 
 
@@ -201,7 +201,7 @@ def _check_split(
             raise _too_long_to_check(e)
     is_fixed = all(isinstance(a, Constant) for a in args)
     whole = args[0].value if isinstance(args[0], Constant) else None
-    most = MOST_ITEMS if is_fixed else _FEW_ITEMS
+    most = MAX_ITEMS if is_fixed else _FEW_ITEMS
     if isinstance(whole, str) and len(whole) < most and not lengths:
         return nodes
     if name == "PARSE_PATH":
@@ -230,7 +230,7 @@ def _with_split_check(
     if not lengths:
         is_short = exp.LT(this=_characters(node), expression=exp.convert(_FEW_ITEMS))
         size = exp.Case(ifs=[exp.If(this=is_short, true=exp.convert(0))], default=size)
-    return _with_check(node, size, MOST_ITEMS, [], e, lengths)
+    return _with_check(node, size, MAX_ITEMS, [], e, lengths)
 
 
 def _count_separators(nodes: Sequence[exp.Expr]) -> exp.Expr:
@@ -271,7 +271,7 @@ def _check_series(
     step = _big(nodes[2]) if len(args) == 3 else exp.Literal.number(1)
     span = func("abs", exp.paren(exp.Sub(this=stop, expression=start)))
     size = exp.IntDiv(this=span, expression=func("greatest", func("abs", step), exp.convert(1)))
-    return [_with_check(nodes[0], size, MOST_ITEMS, args, e, lengths), *nodes[1:]]
+    return [_with_check(nodes[0], size, MAX_ITEMS, args, e, lengths), *nodes[1:]]
 
 
 def _check_widths(pattern: Value, e: exp.Expr) -> None:
@@ -349,7 +349,7 @@ def _with_check(
     is_longer = exp.GT(this=exp.paren(size), expression=limit)
     ifs = [exp.If(this=is_longer, true=build_error(str(_too_long(e, of, bound))))]
     if not lengths:  # DuckDB's lambdas cannot call Python functions
-        item = _ITEM_BYTES if most == MOST_ITEMS else 1
+        item = _ITEM_BYTES if most == MAX_ITEMS else 1
         taken = exp.Mul(
             this=exp.cast(exp.paren(size.copy()), "DOUBLE"), expression=exp.convert(item)
         )
@@ -384,7 +384,7 @@ def _is_small(value: object) -> bool:
     """Return whether a constant is too small to produce a long value."""
     if isinstance(value, str | list):
         return len(value) <= _SHORT
-    return isinstance(value, int | float) and abs(value) <= MOST_ITEMS // _SHORT
+    return isinstance(value, int | float) and abs(value) <= MAX_ITEMS // _SHORT
 
 
 def _too_long_to_check(e: exp.Expr) -> QueryTypeError:
@@ -397,7 +397,7 @@ def _too_long_to_check(e: exp.Expr) -> QueryTypeError:
 def _too_large_vector(e: exp.Expr) -> QueryTypeError:
     return QueryTypeError(
         "A query computes 2,048 rows at once, and their values may take at most "
-        f"{MOST_BYTES >> 30} GiB, but the values of {text_of(e)} would take more. Make the values "
+        f"{MAX_BYTES >> 30} GiB, but the values of {text_of(e)} would take more. Make the values "
         "shorter, or compute them in Python."
     )
 

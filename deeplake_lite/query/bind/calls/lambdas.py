@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _POSITION = Kind("number", htype=Scalar("int64"))
 """Kind of an item's position, which a lambda may take as its last parameter."""
 
-_MOST_KINDS = 3
+_MAX_KINDS = 3
 """Maximum number of times that LIST_REDUCE may widen the kind of its intermediate result."""
 
 
@@ -100,7 +100,7 @@ def reduce_list(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
     if len(e.expressions) > 2:
         start = as_part(scalar_to_sql(low.value(e.expressions[2], scope), low, scope))
     kind = item if start is None or is_null_constant(start) else kind_of(start)
-    for _ in range(_MOST_KINDS):
+    for _ in range(_MAX_KINDS):
         names, inside = _add_parameters(body, [kind, item, _POSITION], low, scope, least=2)
         result = as_part(scalar_to_sql(low.value(body.this, inside), low, inside))
         inner = low.as_sql(result, inside)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from deeplake_lite.query.bind.scope import Scope
 
 
-MOST_ROWS = 1 << 62
+MAX_ROWS = 1 << 62
 """Exclusive limit for LIMIT and OFFSET, so that their sum fits in DuckDB's 64 bits."""
 
 
@@ -114,7 +114,7 @@ def _number_of_rows(
     value = binder.low.value(e, scope)
     number: Any = value.value if isinstance(value, Constant) else None
     is_number = isinstance(number, int | float) and not isinstance(number, bool)
-    if is_number and 0 <= number < MOST_ROWS and (percent or number == int(number)):
+    if is_number and 0 <= number < MAX_ROWS and (percent or number == int(number)):
         return cast("int | float", number)
     text = text_of(e)
     if isinstance(value, Constant) and isinstance(e, exp.Placeholder | exp.Parameter):

@@ -161,15 +161,15 @@ _SHORT = 15
 def _float_constant(value: float, e: exp.Literal, number: decimal.Decimal) -> Constant:
     """Convert a literal with a decimal point or an exponent; an exponent makes it a float."""
     has_exponent = "e" in e.this.lower()
-    if has_exponent and np.isfinite(value) and abs(value) >= _LEAST_ROUNDED:
+    if has_exponent and np.isfinite(value) and abs(value) >= _MAX_EXACT_INTEGER:
         number = decimal.Decimal(value)
-    is_long = len(number.as_tuple().digits) > _SHORT and value < _LEAST_ROUNDED
+    is_long = len(number.as_tuple().digits) > _SHORT and value < _MAX_EXACT_INTEGER
     is_decimal = is_long and not has_exponent
     node = exp.Literal.number(f"{e.this}e0") if is_decimal else e
     return Constant(value, node, number, literal=e.this)
 
 
-_LEAST_ROUNDED = 2**53
+_MAX_EXACT_INTEGER = 2**53
 """Largest integer up to which doubles represent every integer exactly."""
 
 

@@ -45,7 +45,7 @@ _MANY = 200
 _udf_numbers = count()
 """Numbers for function names, since all queries in the process share one database."""
 
-_MOST_TRACES = 200
+_MAX_TRACES = 200
 """Maximum number of expressions in a query whose positions are recorded."""
 
 
@@ -250,7 +250,7 @@ class Lowering:
 
     def _trace(self, e: exp.Expr, value: Value) -> None:
         """Record where in the text a value comes from, for errors that DuckDB or NumPy raise."""
-        if isinstance(value, Tensor) and len(self.starts) < _MOST_TRACES:
+        if isinstance(value, Tensor) and len(self.starts) < _MAX_TRACES:
             begins = start_of(e)
             if begins is not None:
                 self.starts.setdefault(value.text, begins)
@@ -260,7 +260,7 @@ class Lowering:
                 nodes = [value.node] if len(value.value) <= _MANY else []
         if isinstance(value, Tensor) and isinstance(e, exp.Window | exp.Anonymous | exp.Filter):
             nodes = list(value.env.values())
-        start = start_of(e) if nodes and len(self.traces) < _MOST_TRACES else None
+        start = start_of(e) if nodes and len(self.traces) < _MAX_TRACES else None
         if start is not None:
             computed = (n for n in nodes if not isinstance(n, exp.Column | exp.Literal))
             self.traces += ((start, node) for node in computed)

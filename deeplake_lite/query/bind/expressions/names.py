@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from deeplake_lite.query.bind.scope import Scope
 
 
-MOST_UNFOLDED = 2_000
+MAX_ALIAS_EXPANSIONS = 2_000
 """Maximum number of times that aliases may be replaced with their expressions in a query.
 
 Each replacement may double the size of the query.
@@ -64,13 +64,13 @@ def _alias_comes_first(e: exp.Column, scope: Scope) -> bool:
 
 
 def _unfold(low: Lowering, name: str, alias: exp.Expr, scope: Scope) -> Value:
-    """Lower the expression of an alias. Raises QueryError beyond `MOST_UNFOLDED` aliases."""
+    """Lower the expression of an alias. Raises QueryError beyond `MAX_ALIAS_EXPANSIONS` aliases."""
     low.unfolded += 1
-    if low.unfolded > MOST_UNFOLDED:
+    if low.unfolded > MAX_ALIAS_EXPANSIONS:
         raise QueryError(
             "A query may use aliases of its select list in other expressions at most "
-            f"{MOST_UNFOLDED:,} times, but {name!r} exceeds this limit. Compute it in a subquery: "
-            f"FROM (SELECT … AS {name})."
+            f"{MAX_ALIAS_EXPANSIONS:,} times, but {name!r} exceeds this limit. Compute it in a "
+            f"subquery: FROM (SELECT … AS {name})."
         )
     value = low.value(alias, scope.within_alias(name))
     if isinstance(value, Sql):

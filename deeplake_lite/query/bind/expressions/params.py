@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import QueryError, QueryTypeError
-from deeplake_lite.htypes.words import counted
+from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.query.bind.expressions.constants import constant
 from deeplake_lite.query.parse.added_nodes import AT
 
@@ -82,8 +82,8 @@ class Params:
         count = len(self._positions)
         if not isinstance(self._values, Mapping) and count < len(self._values):
             raise QueryError(
-                f"The query has {counted(count, 'placeholder')} (?), but it was given "
-                f"{counted(len(self._values), 'value')}. Leave out the extra values."
+                f"The query has {pluralize(count, 'placeholder')} (?), but it was given "
+                f"{pluralize(len(self._values), 'value')}. Leave out the extra values."
             )
 
 

@@ -29,7 +29,7 @@ _STRICT: dict[type[exp.Expr], type[exp.Binary]] = {exp.LTE: exp.LT, exp.GTE: exp
 _EXACT = 2**53
 """Largest integer up to which doubles represent every integer exactly."""
 
-_LEAST_ROUNDED = 2**24
+_MAX_EXACT_INTEGER = 2**24
 """Largest integer up to which 32-bit floats represent every integer exactly."""
 
 _SMALL = {"int8", "int16", "uint8", "uint16"}
@@ -192,7 +192,7 @@ def _is_fraction(value: Value) -> bool:
 def _convert_to_float(value: Value, kind: Kind, *, wide: bool) -> Value:
     if isinstance(value, Constant):
         number = value.value
-        if type(number) is not int or abs(number) <= _LEAST_ROUNDED or abs(number) > MOST:
+        if type(number) is not int or abs(number) <= _MAX_EXACT_INTEGER or abs(number) > MOST:
             return value
         if float(number) != number:
             raise QueryTypeError(_ROUNDED.format(number))
