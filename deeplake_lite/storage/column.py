@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Place:
-    """The location of a column's arrays in the lake."""
+    """Where a column's arrays are in the lake, and the session and cache to read them with."""
 
     session: Session
     """The session that committed cells are read from."""
@@ -45,9 +45,10 @@ class Place:
     slots: int | None = None
     """Number of committed slots, if known."""
     lengths: Mapping[str, int] = field(default_factory=dict)
-    """Committed lengths of arrays that do not have one entry per slot, by path (FORMAT.md, §2)."""
+    """Committed lengths of arrays that do not have one entry per slot (FORMAT.md, §2). The keys are
+    paths within the generation."""
     heaps: Mapping[str, int] = field(default_factory=dict)
-    """Number of the first unused chunk of each array ``values``, by path."""
+    """Number of the first unused chunk of each array ``values``. The keys are the arrays' paths."""
     checksums: Checksums | None = None
     """Checksums of the stored chunks of the arrays."""
     checked: bool = False
@@ -68,12 +69,12 @@ class Place:
         )
 
     def below(self, name: str) -> Place:
-        """Return the place of a column nested in this one."""
+        """Return the place of the column of items in the group `name` of this column."""
         path = f"{self.path}/{name}"
         return replace(self, path=path, slots=self.length(path))
 
     def length(self, path: str) -> int | None:
-        """Return the committed length that the document records for a path, or None."""
+        """Return the length that the root document records for the array at `path`, or None."""
         return self.lengths.get(path.partition("/")[2])
 
 
@@ -88,11 +89,11 @@ class Damage:
 
 
 type Staged = dict[str, NDArray[Any]]
-"""New entries of the slot arrays of a column, by the name of the array."""
+"""A dict that maps the names of a column's slot arrays to new entries of these arrays."""
 
 
 class Column(ABC):
-    """Cells of one column, by slot."""
+    """The interface of columns of all layouts. Cells are addressed by slot."""
 
     def __init__(self, htype: Htype, place: Place, arrays: dict[str, SlotArray]) -> None:
         self.htype, self.place, self.arrays = htype, place, arrays
@@ -104,7 +105,7 @@ class Column(ABC):
         return fork
 
     def checked(self, cache: ChunkCache) -> Self:
-        """Return a copy for reading that verifies checksums and hashes at every read.
+        """Return a copy whose reads verify checksums and hashes.
 
         Parameters
         ----------
@@ -121,11 +122,11 @@ class Column(ABC):
 
     @abstractmethod
     async def stage(self, cells: Cells, claims: Claims) -> Staged:
-        """Store the cells' bytes or items; return the entries for the slot arrays."""
+        """Add the cells' bytes or items to the column; return the entries for its slot arrays."""
 
     @abstractmethod
     async def digests(self, slots: Slots) -> NDArray[np.uint64]:
-        """Return digests, (n,) uint64. Equal cells have equal digests, and so do nulls."""
+        """Return the digests of the cells in `slots`, (n,) uint64. All nulls have one digest."""
 
     def digest(self, cells: Cells) -> NDArray[np.uint64]:
         """Return the digests of `cells`, which need not be stored."""
@@ -133,7 +134,7 @@ class Column(ABC):
 
     @abstractmethod
     async def verify(self, slots: Slots) -> list[Damage]:
-        """Read the cells of `slots` and compare them with their checksums and hashes."""
+        """Verify the checksums and hashes of the cells in `slots`, and return the damage."""
 
     @abstractmethod
     async def sizes(self, slots: Slots) -> NDArray[np.int64]:
@@ -146,16 +147,16 @@ class Column(ABC):
 
     @property
     def spillable(self) -> list[SlotArray]:
-        """The slot arrays whose pending values are final, and can be written early."""
+        """The slot arrays whose pending values are final and may be written before the commit."""
         return list(self.arrays.values())
 
     async def append(self, cells: Cells, claims: Claims) -> None:
-        """Append pending cells."""
+        """Append cells, which stay pending until the commit."""
         for name, values in (await self.stage(cells, claims)).items():
             self.arrays[name].append(values)
 
     async def put(self, slots: Slots, staged: Staged) -> None:
-        """Set cells to staged values. Their old bytes stay in the lake until it is optimized."""
+        """Set the cells in `slots` to staged values. Old bytes in heaps stay until `optimize`."""
         for name, values in staged.items():
             await self.arrays[name].set(slots, values)
 
@@ -167,7 +168,7 @@ class Column(ABC):
         return None if valid.all() else valid
 
     async def make_nullable(self, htype: Htype) -> None:
-        """Accept nulls from now on; no existing cell is null."""
+        """Accept nulls from now on, by adding the array ``valid``, which is True for all cells."""
         self.htype = htype
         array = replace(self.place, new=True).array("valid", ArraySpec("bool"))
         array.append(np.ones(await self.length(), bool))
@@ -205,15 +206,15 @@ class Column(ABC):
         return list(self.arrays.values())
 
     async def lengths(self) -> dict[str, int]:
-        """Return the lengths to record in the document, by path, once everything is written."""
+        """Return a dict from array path to length, for the root document. Call `write` first."""
         return {}
 
     def new_checksums(self) -> dict[tuple[str, int], int]:
-        """Return the checksums of the chunks that were written, by path and number."""
+        """Return a dict from (array path, chunk number) to the checksum of each written chunk."""
         return {k: v for array in self.stored_arrays for k, v in array.new_checksums().items()}
 
     def claimed(self) -> dict[str, range]:
-        """Return the heap chunks that the open transaction has written, by path of the array."""
+        """Return a dict from array path to the heap chunks that the transaction has written."""
         return {}
 
     async def write(self, session: Session) -> None:

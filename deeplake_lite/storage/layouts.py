@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def make_column(htype: Htype, place: Place) -> Column:
-    """Return a column of the class that stores the layout of an htype."""
+    """Return a column object for an htype, of the class that stores the htype's layout."""
     match htype.layout:
         case Dense():
             return DenseColumn(htype, place)
@@ -25,6 +25,6 @@ def make_column(htype: Htype, place: Place) -> Column:
         case Nested():
             return NestedColumn(htype, place, make_column)
     raise FormatError(
-        f"{htype!r} has a layout that this release does not know. "
+        f"{htype!r} has a layout that this release of deeplake-lite does not know. "
         "Upgrade: pip install -U deeplake-lite."
     )

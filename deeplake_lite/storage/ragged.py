@@ -1,6 +1,6 @@
 """Columns whose cells differ in size or are encoded.
 
-The bytes of the cells are in a heap. Arrays with one entry per slot describe the cells:
+The bytes of the cells are in a `Heap`. Arrays with one entry per slot describe the cells:
 
 ======================  =====  ==================================================================
 ``extents`` (slots, 2)  int64  start and length of the bytes in the heap
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class RaggedColumn(Column):
-    """A column whose cells have any length."""
+    """A column whose cells may differ in length."""
 
     def __init__(self, htype: Htype, place: Place) -> None:
         layout = cast("Ragged", htype.layout)
@@ -70,7 +70,7 @@ class RaggedColumn(Column):
         return fork
 
     def checked(self, cache: ChunkCache) -> Self:
-        """Return a copy for reading that verifies checksums and hashes at every read."""
+        """Return a copy whose reads verify checksums and hashes."""
         checked = super().checked(cache)
         checked._checked = True
         return checked
@@ -105,17 +105,17 @@ class RaggedColumn(Column):
         return FlatCells(data, extents[:, 1], await self.read_valid(slots))
 
     async def read_shapes(self, slots: Slots) -> NDArray[np.int32]:
-        """Return shapes, (n, ndim) int32, without reading bytes; -1 for missing axes."""
+        """Return the shapes of cells, (n, ndim) int32; -1 stands for axes that a cell lacks."""
         if "shapes" not in self.arrays:
             return np.empty((len(slots), 0), np.int32)
         return await self.arrays["shapes"].read(slots)
 
     async def digests(self, slots: Slots) -> NDArray[np.uint64]:
-        """Return the stored hashes, (n,) uint64."""
+        """Return the stored hashes of the cells in `slots`, (n,) uint64."""
         return await self.arrays["hashes"].read(slots)
 
     async def verify(self, slots: Slots) -> list[Damage]:
-        """Read the cells in batches, and compare each with its hash."""
+        """Read the cells in batches, compare each with its hash, and return the damage."""
         damage = []
         try:
             await self.place.session.check_length(f"{self.heap.path}/tail", self.heap.tail_bytes)
@@ -137,7 +137,7 @@ class RaggedColumn(Column):
         return [array for name, array in self.arrays.items() if name != "extents"]
 
     async def lengths(self) -> dict[str, int]:
-        """Return the lengths to record in the document, by path, once everything is written."""
+        """Return a dict from array path to length, for the root document. Call `write` first."""
         return {f"{self.heap.path}/tail": self.heap.tail_bytes}
 
     async def drain(self) -> None:
@@ -155,20 +155,20 @@ class RaggedColumn(Column):
         self.heap.adopt(other.heap)
 
     def claimed(self) -> dict[str, range]:
-        """Return the heap chunks that the open transaction has written, by path of the array."""
+        """Return a dict from array path to the heap chunks that the transaction has written."""
         return {f"{self.heap.path}/values": self.heap.claimed} if len(self.heap.claimed) else {}
 
     async def write(self, session: Session) -> None:
         """Write all pending edits to `session`."""
         extents = self.arrays["extents"]
         if extents.dirty:
-            # `settle` decides which bytes go to the tail. Until then, pending extents count from
-            # heap.PENDING; here they become addresses, just before they are written.
+            # `settle` decides which bytes go to the tail. Until then, pending extents start at
+            # heap.PENDING or above. `translate` replaces these starts by addresses in the arrays.
             extents.revise((await self.heap.settle(session)).translate)
         await super().write(session)
 
     async def stage(self, cells: Cells, claims: Claims) -> Staged:
-        """Put the bytes into the heap; return the entries for the slot arrays."""
+        """Append the cells' bytes to the heap; return the entries for the slot arrays."""
         assert isinstance(cells, RaggedCells)
         staged: Staged = {
             "extents": await self.heap.append(cells.buffers, claims),
