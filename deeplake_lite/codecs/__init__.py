@@ -51,7 +51,7 @@ _IMAGES = {
     "tiff": "Tiff",
     "bmp": "Bmp",
 }
-"""Class of each codec for image files, by its name. Its module has the same name."""
+"""A dict from codec name to class name, for image files. A codec's module has the codec's name."""
 
 _NUMBERS = {
     "raw": "Raw",
@@ -59,7 +59,7 @@ _NUMBERS = {
     "lz4": "Lz4",
     "blosc": "Blosc",
 }
-"""Class of each codec for raw numbers, by its name. Its module has the same name."""
+"""A dict from codec name to class name, for raw numbers. A codec's module has the codec's name."""
 
 IMAGES, NUMBERS = tuple(_IMAGES), tuple(_NUMBERS)
 """Names of the codecs in this package."""
@@ -196,11 +196,12 @@ def _build_config(config: Mapping[str, object], options: Mapping[str, object]) -
 def _build(name: object, options: Mapping[str, object]) -> Codec:
     """Return the codec with the given name and fields."""
     cls = _load_class(name)
-    known = [field.name for field in fields(cls)]
-    unknown = [option for option in options if option not in known]
+    allowed = [field.name for field in fields(cls)]
+    unknown = [option for option in options if option not in allowed]
     if unknown:
         raise SchemaError(
-            f"Codec {name!r} has no option {unknown[0]!r}. It has: {', '.join(known) or 'none'}."
+            f"Codec {name!r} has no option {unknown[0]!r}. Its options: "
+            f"{', '.join(allowed) or 'none'}."
         )
     return cls(**options)
 
@@ -208,9 +209,9 @@ def _build(name: object, options: Mapping[str, object]) -> Codec:
 @cache
 def _load_class(name: object) -> type[Codec]:
     """Import the class of a codec."""
-    known = _IMAGES | _NUMBERS
-    if isinstance(name, str) and name in known:
-        cls: type[Codec] = getattr(import_module(f"{__name__}.{name}"), known[name])
+    classes = _IMAGES | _NUMBERS
+    if isinstance(name, str) and name in classes:
+        cls: type[Codec] = getattr(import_module(f"{__name__}.{name}"), classes[name])
         return cls
     added = plugins.load(plugins.CODECS, name, Codec) if isinstance(name, str) else None
     if added is None:

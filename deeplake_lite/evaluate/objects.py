@@ -1,4 +1,4 @@
-"""Reads predicted and true objects from the columns of a view."""
+"""Read predicted and true objects from the columns of a view."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Objects:
 
 @dataclass(frozen=True, eq=False)
 class ObjectReader:
-    """Reads the objects of rows."""
+    """Reads the predicted or the true objects of rows."""
 
     view: View
     columns: ObjectColumns
@@ -140,7 +140,7 @@ class ObjectReader:
         return replace(bare, boxes=boxes, points=points, areas=areas)
 
     def _companion(self, f: Field, cells: Cells, counts: Numbers, positions: Numbers) -> Any:
-        """Return the values of a column that has one value per object, as one array or list."""
+        """Return all values of a column that has one value per object, as one array or list."""
         self._check_counts(f, _counts(f, cells), counts, positions)
         if isinstance(cells, NestedCells):
             if cells.items.valid is not None:

@@ -35,8 +35,8 @@ def box_ious(predicted: Floats, true: Floats, crowd: Flags) -> Floats:
     predicted, true : ndarray, (n, 4) float64, xywh
         The boxes of each pair.
     crowd : ndarray, (n,) bool
-        Whether the true object is a crowd. The part of a crowd outside the prediction does not
-        count.
+        Whether the true object is a crowd. If so, the overlap is divided by the area of the
+        prediction, so that the part of the crowd outside the prediction does not count.
 
     Examples
     --------
@@ -60,20 +60,20 @@ def _over_union(shared: Floats, own: Floats, other: Floats, crowd: Flags) -> Flo
 def mask_ious(
     predicted: NDArray[np.uint8], true: NDArray[np.uint8], crowd: Flags
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the intersection over union of an image's masks, and the areas of the masks.
+    """Return the intersection over union of an image's masks, and the area of each mask.
 
     Parameters
     ----------
     predicted, true : ndarray, (d, bytes) and (g, bytes) uint8
         Masks with the pixels packed into bits.
     crowd : ndarray, (g,) bool
-        As for `box_ious`.
+        Whether each true object is a crowd, as in `box_ious`.
 
     Returns
     -------
     ious : ndarray, (d, g) float64
     own, other : ndarray, (d,) and (g,) float64, pixels
-        Areas.
+        Areas of the predicted masks and of the true masks.
     """
     own, other = areas(predicted), areas(true)
     ious = np.zeros((len(predicted), len(true)))
@@ -104,7 +104,7 @@ def keypoint_similarities(
     areas : ndarray, (n,) float64, pixels
         Areas of the true objects.
     sigmas : sequence of float
-        Spread of each point.
+        Spread of each point, as in `COCO_SIGMAS`.
 
     Examples
     --------

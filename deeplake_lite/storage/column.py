@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Place:
+class Location:
     """Where a column's arrays are in the lake, and the session and cache to read them with."""
 
     session: Session
@@ -68,8 +68,8 @@ class Place:
             checked=self.checked,
         )
 
-    def below(self, name: str) -> Place:
-        """Return the place of the column of items in the group `name` of this column."""
+    def below(self, name: str) -> Location:
+        """Return the location of the column of items in the group `name` of this column."""
         path = f"{self.path}/{name}"
         return replace(self, path=path, slots=self.length(path))
 
@@ -95,8 +95,8 @@ type Staged = dict[str, NDArray[Any]]
 class Column(ABC):
     """The interface of columns of all layouts. Cells are addressed by slot."""
 
-    def __init__(self, htype: Htype, place: Place, arrays: dict[str, SlotArray]) -> None:
-        self.htype, self.place, self.arrays = htype, place, arrays
+    def __init__(self, htype: Htype, location: Location, arrays: dict[str, SlotArray]) -> None:
+        self.htype, self.location, self.arrays = htype, location, arrays
 
     def forked(self) -> Self:
         """Return a copy for further edits. From now on, this column must only be read."""
@@ -170,7 +170,7 @@ class Column(ABC):
     async def make_nullable(self, htype: Htype) -> None:
         """Accept nulls from now on, by adding the array ``valid``, which is True for all cells."""
         self.htype = htype
-        array = replace(self.place, new=True).array("valid", ArraySpec("bool"))
+        array = replace(self.location, new=True).array("valid", ArraySpec("bool"))
         array.append(np.ones(await self.length(), bool))
         self.arrays["valid"] = array
 

@@ -16,7 +16,7 @@ from deeplake_lite.errors import LakeError
 from deeplake_lite.htypes.cells import Cells, DenseCells
 from deeplake_lite.storage import chunks, stats
 from deeplake_lite.storage.array_spec import ArraySpec
-from deeplake_lite.storage.column import Column, Damage, Place, Staged, validity
+from deeplake_lite.storage.column import Column, Damage, Location, Staged, validity
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 class DenseColumn(Column):
     """A column whose cells have one fixed shape."""
 
-    def __init__(self, htype: Htype, place: Place) -> None:
+    def __init__(self, htype: Htype, location: Location) -> None:
         layout = cast("Dense", htype.layout)
         spec = ArraySpec(layout.dtype, layout.shape)
-        arrays = {"data": place.array("data", spec)}
+        arrays = {"data": location.array("data", spec)}
         if htype.nullable:
-            arrays["valid"] = place.array("valid", ArraySpec("bool"))
-        super().__init__(htype, place, arrays)
+            arrays["valid"] = location.array("valid", ArraySpec("bool"))
+        super().__init__(htype, location, arrays)
         ordered = layout.shape == () and np.dtype(layout.dtype).kind in stats.KINDS
-        self._stats = _Statistics(place, spec) if ordered else None
+        self._stats = _Statistics(location, spec) if ordered else None
 
     def forked(self) -> Self:
         """Return a copy for further edits. From now on, this column must only be read."""
@@ -140,13 +140,13 @@ class DenseColumn(Column):
 class _Statistics:
     """Bounds and counts of the chunks of one scalar column."""
 
-    def __init__(self, place: Place, spec: ArraySpec) -> None:
+    def __init__(self, location: Location, spec: ArraySpec) -> None:
         self._chunk_rows = spec.chunk_rows
-        if place.slots is not None:
-            place = replace(place, slots=-(-place.slots // spec.chunk_rows))
+        if location.slots is not None:
+            location = replace(location, slots=-(-location.slots // spec.chunk_rows))
         self.arrays = {
-            "bounds": place.array("bounds", ArraySpec(spec.dtype, (2,), ("bound",))),
-            "counts": place.array("counts", ArraySpec("int64", (2,), ("count",))),
+            "bounds": location.array("bounds", ArraySpec(spec.dtype, (2,), ("bound",))),
+            "counts": location.array("counts", ArraySpec("int64", (2,), ("count",))),
         }
 
     def forked(self) -> _Statistics:

@@ -475,8 +475,8 @@ class Heap:
                 at = starts[read.cells] - (read.chunk * size + read.start)
                 ranges = at.tolist(), lengths[read.cells].tolist(), to[read.cells].tolist()
                 source = np.frombuffer(data, np.uint8)
-                for start, length, place in zip(*ranges, strict=True):
-                    out[place : place + length] = source[start : start + length]
+                for start, length, target in zip(*ranges, strict=True):
+                    out[target : target + length] = source[start : start + length]
 
     async def _read_one(self, start: int, length: int) -> Buffer:
         """Return the bytes of one committed cell."""

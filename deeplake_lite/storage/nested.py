@@ -23,7 +23,7 @@ from deeplake_lite.htypes.cells import Cells, NestedCells
 from deeplake_lite.storage import chunks
 from deeplake_lite.storage.array_spec import ArraySpec
 from deeplake_lite.storage.arrays import MANY_ROWS, SlotArray, Slots
-from deeplake_lite.storage.column import Column, Damage, Place, Staged, validity
+from deeplake_lite.storage.column import Column, Damage, Location, Staged, validity
 from deeplake_lite.storage.dense import check_arrays
 from deeplake_lite.storage.digests import nested_digests
 
@@ -49,21 +49,23 @@ class NestedColumn(Column):
     ----------
     htype : Htype
         Type of the column.
-    place : Place
+    location : Location
         Location of the column's arrays.
     make : callable
-        Called with the type and the place of the items; returns the column of items.
+        Called with the type and the location of the items; returns the column of items.
     """
 
-    def __init__(self, htype: Htype, place: Place, make: Callable[[Htype, Place], Column]) -> None:
+    def __init__(
+        self, htype: Htype, location: Location, make: Callable[[Htype, Location], Column]
+    ) -> None:
         specs = {
             "spans": ArraySpec("int64", (2,), ("first_count",)),
             "hashes": ArraySpec("uint64"),
         }
         if htype.nullable:
             specs["valid"] = ArraySpec("bool")
-        super().__init__(htype, place, {n: place.array(n, s) for n, s in specs.items()})
-        self.items = make(cast("Nested", htype.layout).item, place.below("items"))
+        super().__init__(htype, location, {n: location.array(n, s) for n, s in specs.items()})
+        self.items = make(cast("Nested", htype.layout).item, location.below("items"))
 
     def forked(self) -> Self:
         """Return a copy for further edits. From now on, this column must only be read."""
@@ -98,7 +100,7 @@ class NestedColumn(Column):
         if not sound.all():
             first, count = spans[~sound][0].tolist()
             raise DamagedError(
-                f"A cell of {self.place.path} refers to {count} items starting at item {first}, "
+                f"A cell of {self.location.path} refers to {count} items starting at item {first}, "
                 f"but there are only {length} items. Run ds.verify()."
             )
         if int(spans[:, 1].sum()) > length:
@@ -107,8 +109,8 @@ class NestedColumn(Column):
             _, once = np.unique(slots, return_index=True)
             if int(spans[once, 1].sum()) > length:
                 raise DamagedError(
-                    f"Cells of {self.place.path} refer to more items than the {length} that exist, "
-                    "so some cells share items. Run ds.verify()."
+                    f"Cells of {self.location.path} refer to more items than the {length} that "
+                    "exist, so some cells share items. Run ds.verify()."
                 )
         return spans
 
@@ -131,8 +133,9 @@ class NestedColumn(Column):
     async def verify(self, slots: Slots) -> list[Damage]:
         """Compare cells with their hashes, and return the damage.
 
-        Damage to an item is reported as damage to the cell that contains the item. Each step relies on the previous one: spans must be within the range of items before items
-        can be read, and items must be intact before they can be hashed.
+        Damage to an item is reported as damage to the cell that contains the item. Each step relies
+        on the previous step: spans must be within the range of items before items can be read, and
+        items must be intact before they can be hashed.
         """
         damaged = await check_arrays(self.arrays, slots)
         if damaged:
@@ -186,7 +189,7 @@ class NestedColumn(Column):
 
     async def lengths(self) -> dict[str, int]:
         """Return a dict from array path to length, for the root document. Call `write` first."""
-        return {self.items.place.path: await self.items.length(), **await self.items.lengths()}
+        return {self.items.location.path: await self.items.length(), **await self.items.lengths()}
 
     async def drain(self) -> None:
         """Wait until all appended bytes are written. Raises the error of a failed write."""

@@ -22,7 +22,7 @@ from deeplake_lite.errors import DamagedError
 from deeplake_lite.htypes.cells import Cells, FlatCells, RaggedCells
 from deeplake_lite.storage import chunks
 from deeplake_lite.storage.array_spec import ArraySpec
-from deeplake_lite.storage.column import Column, Damage, Place, Staged, validity
+from deeplake_lite.storage.column import Column, Damage, Location, Staged, validity
 from deeplake_lite.storage.dense import check_arrays
 from deeplake_lite.storage.heap import Heap
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 class RaggedColumn(Column):
     """A column whose cells may differ in length."""
 
-    def __init__(self, htype: Htype, place: Place) -> None:
+    def __init__(self, htype: Htype, location: Location) -> None:
         layout = cast("Ragged", htype.layout)
         specs = {
             "extents": ArraySpec("int64", (2,), ("start_length",)),
@@ -50,18 +50,18 @@ class RaggedColumn(Column):
             specs["shapes"] = ArraySpec("int32", (layout.ndim,), ("axis",))
         if htype.nullable:
             specs["valid"] = ArraySpec("bool")
-        super().__init__(htype, place, {n: place.array(n, s) for n, s in specs.items()})
+        super().__init__(htype, location, {n: location.array(n, s) for n, s in specs.items()})
         self.layout = layout
         self.heap = Heap(
-            place.session,
-            place.path,
+            location.session,
+            location.path,
             compressed=layout.compressed,
-            cache=place.cache,
-            new=place.new,
-            tail_bytes=place.length(f"{place.path}/tail") or 0,
-            values_end=place.heaps.get(f"{place.path}/values", 0),
+            cache=location.cache,
+            new=location.new,
+            tail_bytes=location.length(f"{location.path}/tail") or 0,
+            values_end=location.heaps.get(f"{location.path}/values", 0),
         )
-        self._checked = place.checked
+        self._checked = location.checked
 
     def forked(self) -> Self:
         """Return a copy for further edits. From now on, this column must only be read."""
@@ -80,7 +80,7 @@ class RaggedColumn(Column):
         cells = await self._read(slots)
         if self._checked and len(wrong := await self._find_changed(slots, cells)):
             raise DamagedError(
-                f"The cells of {self.place.path} in slots {', '.join(map(str, wrong[:5]))}"
+                f"The cells of {self.location.path} in slots {', '.join(map(str, wrong[:5]))}"
                 f"{' …' if len(wrong) > 5 else ''} do not match their hashes. Run ds.verify()."
             )
         return cells
@@ -118,7 +118,7 @@ class RaggedColumn(Column):
         """Read the cells in batches, compare each with its hash, and return the damage."""
         damage = []
         try:
-            await self.place.session.check_length(f"{self.heap.path}/tail", self.heap.tail_bytes)
+            await self.location.session.check_length(f"{self.heap.path}/tail", self.heap.tail_bytes)
         except DamagedError as error:
             damage.append(Damage(None, f"bytes: {error}"))
         for batch in chunks.batches(slots.tolist(), 1024):

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.storage.arrays import SlotArray, Slots
     from deeplake_lite.storage.chunk_cache import ChunkCache
-    from deeplake_lite.storage.column import Place
+    from deeplake_lite.storage.column import Location
     from deeplake_lite.storage.repo import Session
 else:
     secrets = LazyModule("secrets")
@@ -144,19 +144,19 @@ class Rows:
 
     Parameters
     ----------
-    place : Place
+    location : Location
         Where the arrays are stored. Its `slots` is the number of committed slots.
     ordered : bool
         Whether the row at position *i* is in slot *i*.
     """
 
-    def __init__(self, place: Place, *, ordered: bool) -> None:
+    def __init__(self, location: Location, *, ordered: bool) -> None:
         def with_length(name: str) -> SlotArray:
-            length = place.length(f"{place.path}/{name}")
-            return replace(place, slots=length).array(name, ArraySpec("int64"))
+            length = location.length(f"{location.path}/{name}")
+            return replace(location, slots=length).array(name, ArraySpec("int64"))
 
-        slots = place.slots or 0
-        self.ids = place.array("id", ArraySpec("int64"))
+        slots = location.slots or 0
+        self.ids = location.array("id", ArraySpec("int64"))
         self._stored_ids = StoredIds(self.ids)
         self._cached_runs: tuple[Slots | None, int, IdRuns | None] = None, 0, None
         self.blocks, self._order_array = map(with_length, ("block", "slot"))

@@ -16,7 +16,7 @@ from deeplake_lite.errors import DamagedError
 from deeplake_lite.storage.arrays import MANY_ROWS, Slots
 from deeplake_lite.storage.checksums import Checksums
 from deeplake_lite.storage.chunk_cache import ChunkCache
-from deeplake_lite.storage.column import Column, Damage, Place
+from deeplake_lite.storage.column import Column, Damage, Location
 from deeplake_lite.storage.dense import DenseColumn
 from deeplake_lite.storage.layouts import make_column
 from deeplake_lite.storage.nested import NestedColumn
@@ -69,7 +69,7 @@ class Snapshot:
         self._new: set[str] = set()
         self._is_source = False
         self.checksums = Checksums(session, state.generation, state.checksums)
-        self.rows = Rows(self._place("rows"), ordered=state.ordered)
+        self.rows = Rows(self._locate("rows"), ordered=state.ordered)
 
     @classmethod
     def open(cls, repository: Repository, session: Session) -> Self:
@@ -175,7 +175,7 @@ class Snapshot:
         return dict(zip(columns, cells, strict=True))
 
     async def _name_damage(self, columns: list[str], slots: Slots) -> None:
-        """Raise a DamagedError with the column and row of the first damaged cell, if there is one."""
+        """If any cell is damaged, raise a DamagedError with the column and row of the first."""
         for column in columns:
             for damage in await self._column(column).verify(slots):
                 if damage.slot is not None:
@@ -296,13 +296,13 @@ class Snapshot:
 
     def _column(self, column: str) -> Column:
         if column not in self._columns:
-            place = self._place(column, new=column in self._new)
-            self._columns[column] = make_column(_htype(self.schema, column), place)
+            location = self._locate(column, new=column in self._new)
+            self._columns[column] = make_column(_htype(self.schema, column), location)
         return self._columns[column]
 
-    def _place(self, name: str, *, new: bool = False) -> Place:
+    def _locate(self, name: str, *, new: bool = False) -> Location:
         """Return where the arrays of a column, or of the rows, are stored."""
-        return Place(
+        return Location(
             self.session,
             f"{self.state.generation}/{name}",
             self._cache,

@@ -132,7 +132,7 @@ class Table(Snapshot):
         """Return a table that creates its arrays directly in `session`."""
         table = cls(repository, session, state)
         table._new = {f.id for f in state.schema}
-        table.rows = Rows(table._place("rows", new=True), ordered=True)
+        table.rows = Rows(table._locate("rows", new=True), ordered=True)
         table.edits, table._scratch = Edits(), Direct(session, {})
         return table
 
