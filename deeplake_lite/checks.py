@@ -209,7 +209,7 @@ def height_and_width(name: str, value: Any) -> tuple[int, int]:
 
 
 def memory(name: str, value: object) -> int:
-    """Convert an amount of memory to bytes. It may be a number of bytes, or a string with a unit.
+    """Convert an amount of memory, given in bytes or as a string with a unit, to a number of bytes.
 
     Raises
     ------

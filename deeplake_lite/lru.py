@@ -17,7 +17,7 @@ class Sized(Protocol):
 
 
 class LRUCache[K: Hashable, V: Sized]:
-    """A thread-safe cache of values by key, up to a total number of bytes.
+    """A thread-safe cache that maps keys to values, up to a total number of bytes.
 
     Parameters
     ----------

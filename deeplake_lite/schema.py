@@ -1,4 +1,4 @@
-"""The schema of a lake: the names, types and metadata of its columns, in order.
+"""The schema of a lake: an ordered list of columns, with names, types and metadata.
 
 Schemas are immutable: `add`, `drop` and `rename` return a new schema. Every column has an internal
 id that never changes and is never reused. Therefore, renaming a column does not rewrite data, and
@@ -87,7 +87,7 @@ class Schema:
     """
 
     fields: tuple[Field, ...] = ()
-    """The columns in order."""
+    """The columns, in the order in which users see them."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.fields, list | tuple) or not all(
@@ -104,7 +104,7 @@ class Schema:
             if column.name in names:
                 raise SchemaError(
                     f"Column names must be unique, but there are two columns {column.name!r}. "
-                    "Rename one."
+                    "Rename one of them."
                 )
             names[column.name] = column
         for name in names:
@@ -143,7 +143,7 @@ class Schema:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the columns in order."""
+        """Names of the columns, in the order of `fields`."""
         return tuple(column.name for column in self.fields)
 
     def __getitem__(self, name: str) -> Field:

@@ -1,4 +1,4 @@
-"""Lookup of codecs by name, by configuration, or by the first bytes of a file.
+"""Functions that look up codecs by name, by configuration, or by the first bytes of a file.
 
 The module of a codec is imported on first use, because importing Pillow and numcodecs takes longer
 than importing this package may take. To add a codec, add a file to this folder and a line below.
@@ -104,7 +104,7 @@ def is_image_codec(name: str) -> bool:
 
 
 def get(codec: str | Mapping[str, object] | Codec, **options: Any) -> Codec:
-    """Return a codec by name or configuration.
+    """Return the codec with the given name or configuration.
 
     Parameters
     ----------

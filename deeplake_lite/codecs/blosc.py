@@ -1,4 +1,4 @@
-"""Blosc, which shuffles the bytes of numbers before it compresses them. It suits measurements.
+"""Blosc, which shuffles the bytes of numbers before compressing them, and so suits measurements.
 
 Notes
 -----
@@ -29,7 +29,7 @@ blosc.use_threads = False
 
 @dataclass(frozen=True)
 class Blosc(NumberCodec):
-    """One Blosc 1 chunk. The class Blosc of numcodecs can read it.
+    """One Blosc 1 chunk, the format of numcodecs' class Blosc.
 
     Parameters
     ----------

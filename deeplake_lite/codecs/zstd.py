@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Zstd(NumberCodec):
-    """One Zstandard frame with content size and checksum. The class Zstd of numcodecs can read it.
+    """One Zstandard frame with content size and checksum, in the format of numcodecs' class Zstd.
 
     Parameters
     ----------

@@ -66,7 +66,7 @@ class Rules:
 
     @property
     def thresholds(self) -> Floats:
-        """Minimum overlaps of a match: COCO's, and `iou` if it is not one of them."""
+        """Minimum overlaps of a match: COCO's `THRESHOLDS` and, if it is not among these, `iou`."""
         return THRESHOLDS if self._equals_iou.any() else np.append(THRESHOLDS, self.iou)
 
     @property
@@ -157,7 +157,7 @@ def _starts(counts: Numbers) -> Numbers:
 def _best_first(objects: Objects, limit: int) -> tuple[Objects, Numbers]:
     """Return the best `limit` objects of each row and class, and their indices.
 
-    They are sorted by row, class and descending score.
+    The result is sorted by row, class and descending score.
     """
     rows = objects.rows
     order = np.lexsort((-objects.scores, objects.classes, rows))
@@ -373,7 +373,7 @@ def _outcomes(chosen: Numbers, ignored: Flags, outside: Flags) -> NDArray[np.uin
 
 
 def _numbers_in_rows(counts: Numbers) -> Numbers:
-    """Return the position of each object in its row."""
+    """Return the index of each object within its row, counted from 0."""
     return np.arange(int(counts.sum())) - np.repeat(_starts(counts), counts)
 
 

@@ -186,7 +186,7 @@ class ImageSizes:
         self._view = view
 
     def of(self, positions: Numbers) -> Floats | None:
-        """Return heights and widths, (n, 2) float64, or None if they are unknown."""
+        """Return heights and widths, (n, 2) float64, or None if sizes are not available."""
         sizes = self._sizes
         return None if sizes is None else sizes[positions]
 

@@ -96,7 +96,7 @@ def keypoint_similarities(
     Parameters
     ----------
     predicted : ndarray, (n, k, 2 or 3) float64, pixels
-        Predicted points. Their visibility is not used.
+        Predicted points. The visibility of predicted points is not used.
     true : ndarray, (n, k, 3) float64
         True points. Points with visibility 0 do not count.
     boxes : ndarray, (n, 4) float64, xywh

@@ -15,4 +15,6 @@ pending
     Said of edits that are in memory, or in a fork, and not committed.
 to spill
     To write pending rows to a fork before the commit, in order to free memory.
+scratch
+    The fork of an open transaction, with the claims of chunks (`scratch`).
 """

@@ -75,7 +75,7 @@ class SlotArray:
     new : bool
         Whether the array has yet to be created.
     stored : int, optional
-        Number of rows in the Zarr array. If None, it is read from the array's metadata when needed.
+        Number of rows in the Zarr array. None means to read it from the array's metadata on demand.
     checksums : Checksums, optional
         Checksums of the stored chunks. A chunk is verified before it is rewritten.
     checked : bool
@@ -293,7 +293,7 @@ class SlotArray:
             await self._extend(session, await self.stored(), self._pending())
 
     async def rewrite(self, session: Session, start: int, rows: NDArray[Any], *, new: bool) -> None:
-        """Write `rows` to `session` from row `start` on; remove all rows after them.
+        """Write `rows` to `session` in place of all rows of the array from row `start` on.
 
         The new rows may have been computed from the rows that they replace, so the checksums of the
         old rows are verified first. Raises DamagedError.
@@ -456,7 +456,8 @@ class SlotArray:
         """Return stored rows. Raises ValueError or RuntimeError if a chunk is damaged.
 
         Chunks that are entirely within the span are decoded directly into `out`, in several
-        threads. Chunks at its ends, and chunks to be cached, are decoded separately and copied.
+        threads. Chunks at the ends of the span, and chunks to be cached, are decoded separately and
+        copied.
         """
         spec, size = self.spec, self.spec.chunk_rows
         stop = min(span.stop, await self.stored())

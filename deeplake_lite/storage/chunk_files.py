@@ -1,7 +1,7 @@
 """Read the chunk files of a local lake directly, without going through Icechunk.
 
-Reading a range of a file takes 7 µs; through Icechunk 1.1, the same range takes 240 µs. Manifests
-list the files. They are parsed according to Icechunk's specification
+Reading a range of a file takes 7 µs; through Icechunk 1.1, the same range takes 240 µs. The files
+are listed in manifests, which are parsed according to Icechunk's specification
 (https://icechunk.io/en/latest/spec/)::
 
     ┌───────────────────┬─────────────────────────────────────────────┐

@@ -25,7 +25,7 @@ GAP_BYTES = 64 * 1024
 
 
 _MAX_CACHED_INTEGERS = 4_194_304
-"""Maximum number of integers that `count_up` caches. They take 32 MiB."""
+"""Maximum number of integers that `count_up` caches, which take 32 MiB of memory."""
 
 _cached = np.arange(0)
 

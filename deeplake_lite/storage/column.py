@@ -1,7 +1,8 @@
 """The interface of a column of any layout: read, append and set cells by slot.
 
-A column consists of slot arrays, and possibly a heap or a column of items. These store the edits of
-the open transaction; the column itself only converts between array entries and cells.
+A column consists of slot arrays, and possibly a heap or a column of items. The arrays and the heap
+store the edits of the open transaction; the column itself only converts between array entries and
+cells.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Location:
     new: bool = False
     """Whether the arrays have yet to be created."""
     slots: int | None = None
-    """Number of committed slots, if known."""
+    """Number of committed slots. None means to read it from the metadata of the arrays."""
     lengths: Mapping[str, int] = field(default_factory=dict)
     """Committed lengths of arrays that do not have one entry per slot (FORMAT.md, §2). The keys are
     paths within the generation."""

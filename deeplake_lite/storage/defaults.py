@@ -31,7 +31,7 @@ def cells_of_new_rows(f: Field, is_live: NDArray[np.bool_]) -> Cells:
     """Return cells of one column for new rows: the default, or a blank value for deleted rows.
 
     A transaction that appends rows and then deletes some of them still has slots for the deleted
-    rows. `is_live` is False for these.
+    rows. `is_live` is False for deleted rows.
 
     Raises
     ------

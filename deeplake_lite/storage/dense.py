@@ -191,7 +191,7 @@ class _Statistics:
         await counts.set(at, nulls_nans[None])
 
     async def write(self, session: Session) -> None:
-        """Write both arrays to `session`."""
+        """Write the arrays ``bounds`` and ``counts`` to `session`."""
         for array in self.arrays.values():
             if array.dirty:
                 await array.write(session)

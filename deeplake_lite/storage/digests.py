@@ -115,7 +115,7 @@ def _ragged_digests(dtype: str, cells: RaggedCells) -> NDArray[np.uint64]:
 
 @lru_cache(maxsize=65_536)
 def _seed(dtype: str, shape: tuple[int, ...]) -> int:
-    """Return the seed for hashing a cell. It depends on the shape, which the bytes do not contain.
+    """Return the seed for hashing a cell, which depends on what the cell's bytes do not contain.
 
     >>> _seed("uint8", (2, 3)) == _seed("uint8", (3, 2))
     False

@@ -40,8 +40,8 @@ class Edits:
     spilled: bool = False
     """Whether rows were written before the commit.
 
-    Their slots are free only in the version that the transaction started from. If the branch has
-    moved, they may contain another writer's rows.
+    The slots of these rows are free only in the version that the transaction started from. If the
+    branch has moved, the slots may contain another writer's rows.
     """
     restored: tuple[str, str] | None = None
     """Snapshot ids of the version that a restore replaced and of the older version that it

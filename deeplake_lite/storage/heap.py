@@ -131,7 +131,7 @@ class _Buffer:
         return self._size
 
     def add(self, pieces: Sequence[Buffer], size: int) -> None:
-        """Append pieces of `size` bytes in total. They must not change before `own` or `take`."""
+        """Append pieces of `size` bytes in total. Do not change them before `own` or `take`."""
         self._pieces += pieces
         self._size += size
 

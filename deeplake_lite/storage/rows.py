@@ -120,10 +120,10 @@ class StoredIds:
     def __init__(self, array: SlotArray) -> None:
         self._array = array
         self.runs: IdRuns | None = None
-        """The ids as runs; None until they are read."""
+        """The ids as runs, or None until `load` has read the ids."""
 
     async def load(self) -> IdRuns:
-        """Return the ids of all committed slots, as runs. The first call reads them."""
+        """Return the ids of all committed slots, as runs. The first call reads the ids."""
         if self.runs is None:
             stored = await self._array.stored()
             parts = []
@@ -331,7 +331,7 @@ class Rows:
         return damage
 
     async def _verify_blocks(self) -> list[Damage]:
-        """Return the ids whose block is not listed as taken, so that it could be drawn again."""
+        """Return damage for ids whose block is not listed as taken, and could be drawn again."""
         runs, taken = await self._stored_ids.load(), await self.blocks.read_all()
         first, last = runs.ids >> COUNTER_BITS, (runs.ids + runs.lengths - 1) >> COUNTER_BITS
         spans = np.stack([first, last - first + 1], axis=1)

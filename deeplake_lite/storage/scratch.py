@@ -87,7 +87,7 @@ class Scratch:
         self._has_own_chunks = False
 
     def forked(self) -> Scratch:
-        """Return the scratch of the next edit. It starts with the chunks of this scratch."""
+        """Return the scratch of the next edit, which starts with the chunks of this scratch."""
         fork = copy.copy(self)
         fork._has_own_chunks = False
         return fork
@@ -245,9 +245,10 @@ class Direct:
 class Registration:
     """The entry of one writer in the registry ``.writers/`` of a local lake.
 
-    It consists of two files with the same random name: ``<name>.lock``, which the process keeps
-    locked, and ``<name>.json`` with a `Note`. The lock is taken before the note is written, and is
-    released after the note is removed, so a note without a locked file belongs to a dead writer.
+    The entry consists of two files with the same random name: ``<name>.lock``, which the process
+    keeps locked, and ``<name>.json`` with a `Note`. The lock is taken before the note is written,
+    and is released after the note is removed, so a note without a locked file belongs to a dead
+    writer.
 
     Parameters
     ----------

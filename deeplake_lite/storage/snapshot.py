@@ -101,7 +101,7 @@ class Snapshot:
 
     @property
     def schema(self) -> Schema:
-        """The columns, in order."""
+        """Names and types of the columns."""
         return self.state.schema
 
     @property
@@ -128,7 +128,7 @@ class Snapshot:
         return len(self.rows)
 
     def live(self) -> Slots:
-        """Return the slots of all rows, in order."""
+        """Return the slots of all rows, in row order."""
         if self._is_source:
             run(self.rows.check_order())
         return self.rows.live()

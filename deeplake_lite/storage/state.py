@@ -1,8 +1,9 @@
 """The root document of a version: a JSON object in the attributes of the root group.
 
-It contains the format number, the schema, the user's metadata, and the sizes of the parts of arrays
-and heaps that are in use. Everything else is in arrays. The document is checked completely before
-any part of it is used, because a write that relies on a wrong number would overwrite data.
+The document contains the format number, the schema, the user's metadata, and the sizes of the parts
+of arrays and heaps that are in use. Everything else is in arrays. The document is checked
+completely before any part of it is used, because a write that relies on a wrong number would
+overwrite data.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class State:
     """The root document of a version."""
 
     schema: Schema
-    """Columns, in order."""
+    """Names and types of the columns."""
     slots: int = 0
     """Number of slots, including the slots of deleted rows."""
     ordered: bool = True

@@ -185,7 +185,7 @@ class Table(Snapshot):
         await gather(self._columns[column].abandon() for column in self._forked)
 
     def _edited(self, column: str) -> Column:
-        """Return a column for writing. Copy it first if another table shares it."""
+        """Return a column for writing, which is copied first if another table shares it."""
         if column not in self._forked:
             self._columns[column] = self._column(column).forked()
             self._forked.add(column)
@@ -228,7 +228,7 @@ class Table(Snapshot):
         ids: NDArray[np.int64] | None = None,
     ) -> Slots:
         """Append rows and update cells of `columns`, and return the slots of the new rows."""
-        edits, scratch = self._more_edits()
+        edits, scratch = self._begin_edit()
         staged = [(slots, run(self._stage(cells, scratch))) for slots, cells in updates]
         count = self._append_all(blocks)
         run(self._drain(columns))
@@ -279,19 +279,19 @@ class Table(Snapshot):
 
     def delete(self, positions: NDArray[np.int64]) -> None:
         """Delete the rows at `positions`."""
-        edits, _ = self._more_edits()
+        edits, _ = self._begin_edit()
         edits.deleted.append(self.rows.at(positions))
         self.rows.delete(positions)
 
     def arrange(self, slots: Slots) -> None:
         """Set the order of the rows. `slots` contains the slot of each row, in the new order."""
-        edits, _ = self._more_edits()
+        edits, _ = self._begin_edit()
         edits.arranged = True
         self.rows.arrange(slots)
 
     def add_column(self, added: Field, blocks: Iterable[Cells]) -> None:
         """Add a column. `blocks` has cells for all slots, including those of deleted rows."""
-        edits, _ = self._more_edits()
+        edits, _ = self._begin_edit()
         schema = Schema((*self.schema, added))
         self.state = replace(self.state, schema=schema).limited(self.repository.limits)
         self._new.add(added.id)
@@ -304,7 +304,7 @@ class Table(Snapshot):
         self, *, schema: Schema | None = None, metadata: Mapping[str, object] | None = None
     ) -> None:
         """Change fields of the document. A field that is None is left unchanged."""
-        edits, _ = self._more_edits()
+        edits, _ = self._begin_edit()
         edits.document = True
         old = {f.id: f.htype for f in self.schema}
         state = self.state if schema is None else replace(self.state, schema=schema)
@@ -316,7 +316,7 @@ class Table(Snapshot):
 
     def record_restore(self, version: str, older: str) -> None:
         """Record that the edits replace `version` with the rows of `older`."""
-        edits, _ = self._more_edits()
+        edits, _ = self._begin_edit()
         edits.restored = (version, older)
 
     def commit(self, branch: str, tip_id: str, message: str, metadata: Mapping[str, object]) -> str:
@@ -325,10 +325,10 @@ class Table(Snapshot):
         The caller holds the writers' lock and has made sure that no other writer changed the same
         cells in versions up to `tip_id`.
 
-        On an object store there is no lock. Another writer may move the branch after the caller has
-        looked at `tip_id`, or while this commit is written. The former is detected here, the latter
-        by Icechunk, which moves the branch by compare-and-swap. In both cases, ConflictError is
-        raised, and this table is unchanged.
+        On an object store there is no lock, and another writer may move the branch. If this has
+        happened before the call, this method detects it. If it happens while the commit is written,
+        Icechunk detects it, since it moves the branch by compare-and-swap. In both cases,
+        ConflictError is raised, and this table is unchanged.
 
         Raises
         ------
@@ -502,8 +502,8 @@ class Table(Snapshot):
         assert self._scratch is not None, "on_branch() comes first"
         return self.edits, self._scratch
 
-    def _more_edits(self) -> tuple[Edits, Scratch | Direct]:
-        """Return the record of edits and the scratch, after recording that an edit follows."""
+    def _begin_edit(self) -> tuple[Edits, Scratch | Direct]:
+        """Record that another edit begins. Return the record of edits and the scratch."""
         edits, scratch = self._open_edits()
         edits.grow()
         return edits, scratch

@@ -25,7 +25,7 @@ NAME = "icechunk._icechunk_python"
 def _load() -> ModuleType:
     """Import the compiled module without its package.
 
-    If the package is imported later, it uses the same module object.
+    If the package is imported later, the package uses the same module object.
     """
     if NAME in sys.modules:
         return sys.modules[NAME]

@@ -54,7 +54,7 @@ def describe_ref(ref: str) -> str:
 
 
 def pin_name(now: datetime) -> str:
-    """Return a new name for a pin. It contains a version 7 UUID, which begins with the time.
+    """Return a new name for a pin, with a UUID of version 7, which begins with the time.
 
     >>> name = pin_name(datetime(2026, 1, 31, tzinfo=UTC))
     >>> name[:18], made_at(name).isoformat()

@@ -31,12 +31,12 @@ _HELD: dict[int, weakref.ref[FileIO]] = {}
 
 
 def take_lock(path: Path, *, timeout: float = -1, create: bool = True) -> FileIO:
-    """Acquire the lock at `path`. It is held until the returned file is closed.
+    """Acquire the lock at `path`. The lock is held until the returned file is closed.
 
     Parameters
     ----------
     timeout : float
-        Maximum number of seconds to wait. If it is negative, wait as long as it takes.
+        Maximum number of seconds to wait. A negative number means to wait without limit.
     create : bool
         Whether to create the file if there is none.
 

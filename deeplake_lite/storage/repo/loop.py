@@ -16,7 +16,7 @@ END_SECONDS = 0.2
 
 
 def event_loop() -> asyncio.AbstractEventLoop:
-    """Return the event loop. The first call starts it.
+    """Return the event loop. The first call starts the loop.
 
     Raises
     ------

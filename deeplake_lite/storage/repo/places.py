@@ -138,7 +138,7 @@ def storage_at(url: str, options: Mapping[str, object] | None) -> compiled.Stora
 def _store(
     open_store: Callable[..., object], options: Mapping[str, object], **location: str | None
 ) -> compiled.Storage:
-    """Return a store with the user's options. Raises OptionError if they are not valid."""
+    """Return a store with the user's options. Raises OptionError for invalid options."""
     allowed = [name for name in inspect.signature(open_store).parameters if name not in location]
     for name in options:
         if name not in allowed:

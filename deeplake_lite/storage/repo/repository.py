@@ -224,7 +224,7 @@ class Repository:
     def _check_files(self, snapshot_id: str = "", *, refs: Iterable[str] = ()) -> None:
         """Reject pipes and devices in place of files that Icechunk is about to open.
 
-        Icechunk would wait for a pipe forever, and Ctrl-C would not interrupt it.
+        Icechunk would wait for a pipe forever, and Ctrl-C would not interrupt the wait.
 
         Raises
         ------

@@ -1,8 +1,8 @@
 """Sessions, which read at a snapshot or write on top of one.
 
 A writer belongs to a branch and commits to it. A fork of a writer only collects chunks. An open
-transaction writes to a fork for a long time without any lock, and the commit merges it into a new
-writer::
+transaction writes to a fork for a long time without any lock, and the commit merges the fork into a
+new writer::
 
     writer at version 7 ──► fork ──► chunk 10, chunk 11, …      (minutes, no lock)
                               │
@@ -79,7 +79,7 @@ longer grace period. On a local folder the grace period may be zero, so every co
 check."""
 
 type Range = tuple[int, int, int]
-"""The number of a chunk, and the start and end of a byte range in it."""
+"""The number of a chunk, and the start and end of a byte range in this chunk."""
 
 type Extents = Sequence[tuple[int, int]]
 """The range of chunks in a manifest along each axis of an array, as (start, stop)."""
@@ -89,7 +89,7 @@ type Land = Callable[[str, str, str, datetime, Collection[str]], None]
 
 
 class Session:
-    """Reads Zarr arrays at a snapshot, or writes them on top of one.
+    """Reads the Zarr arrays of a snapshot, or writes arrays on top of a snapshot.
 
     Parameters
     ----------
@@ -100,8 +100,8 @@ class Session:
     is_fork : bool
         Whether the session only collects chunks for another session.
     refs : CheckedRefs, optional
-        The branches and the notes on them. A commit compares its branch with the note on it, and
-        then updates the note.
+        The branches and the notes on them (see `witnesses`). A commit compares its branch with the
+        branch's note, and then updates the note.
     land : callable, optional
         Moves a branch on an object store to the version that a long-running session has written.
         It is called with the branch, its previous version, the new version, the session's start
@@ -510,7 +510,7 @@ class Session:
         A process may be killed at any step:
 
         1. Icechunk writes the snapshot. Before that, nothing has happened. After that, there is
-           a version that no branch names, and a vacuum deletes it.
+           a version that no branch names, which a vacuum deletes.
         2. Icechunk moves the branch, if it is still at the previous version (compare-and-swap).
            From here on the commit exists, even if its reply is lost (see `Table.landed`).
         3. The note on the branch is updated. If the process is killed before that, the note names

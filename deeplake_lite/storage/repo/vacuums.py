@@ -10,8 +10,9 @@ for each other, so that at least one of them sees the other::
     3. checks that everything still exists    3. deletes everything else that is old
     4. moves the branch, deletes the pin      4. deletes its announcement
 
-If the pin comes before step 2 of the vacuum, the vacuum keeps the version. If it comes later, the
-announcement exists already, so the writer waits, and then finds out what was deleted. A process
+If the pin is created before step 2 of the vacuum, the vacuum keeps the version. If the pin is
+created later, the announcement exists already, so the writer waits for the vacuum to end, and then
+finds out whether the vacuum has deleted objects that the writer needs. A process
 that dies leaves a pin or an announcement, which counts as dead after a day (`ANNOUNCED_AGE`).
 """
 
@@ -126,7 +127,7 @@ def keep_version(
 
 
 def _tips(repository: Repository) -> set[str]:
-    """Return the versions that branches and tags name. Vacuums never delete them."""
+    """Return the versions that branches and tags name. Vacuums never delete these versions."""
     return {*repository.branches().values(), *repository.tags().values()}
 
 
@@ -183,7 +184,7 @@ def announce_vacuum(repository: Repository, limit: datetime) -> Iterator[None]:
     repository : Repository
         The lake's repository.
     limit : datetime
-        The vacuum spares younger objects.
+        The vacuum spares all objects that were written at or after this time.
     """
     if local_folder(repository.url) is not None:
         yield

@@ -14,9 +14,9 @@ create: ref, then note        the ref is created       a ref without a note, whi
 delete: note, then ref        the note is deleted      a ref without a note
 ============================  =======================  =========================================
 
-Each branch has an identity, which consists of random digits in its note and in its commits. It
-distinguishes the branch from an earlier branch of the same name: an old copy of the earlier
-branch's file refers to commits with a different identity.
+Each branch has an identity, which consists of random digits in its note and in its commits. The
+identity distinguishes the branch from an earlier branch of the same name: an old copy of the
+earlier branch's file refers to commits with a different identity.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Witnesses:
     Parameters
     ----------
     folder : Path
-        The folder for the files. It need not exist.
+        The folder for the files, which need not exist.
 
     Examples
     --------
