@@ -54,7 +54,7 @@ def integer(name: str, value: object, least: int | None = None) -> int:
 
 
 def text(name: str, value: object) -> str:
-    """Check a string. Raises OptionError for any other value.
+    """Return a string as a str. Raises OptionError for any other value.
 
     >>> text("label", np.str_("species"))
     'species'
@@ -65,7 +65,7 @@ def text(name: str, value: object) -> str:
 
 
 def optional_text(name: str, value: object) -> str | None:
-    """Check a string or None. Raises OptionError for any other value."""
+    """Return a string as a str, and None as None. Raises OptionError for any other value."""
     return None if value is None else text(name, value)
 
 
@@ -121,7 +121,7 @@ def location(name: str, value: object) -> str:
 
 
 def mapping(name: str, value: object) -> dict[str, Any]:
-    """Return a mapping as a dict, and None as {}. Raises OptionError for any other value.
+    """Return a mapping as a dict, or an empty dict for None. Raises OptionError for other values.
 
     >>> mapping("metadata", None), mapping("metadata", {"licence": "CC0"})
     ({}, {'licence': 'CC0'})

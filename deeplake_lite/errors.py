@@ -7,11 +7,11 @@
     │   ├── LakeNotFoundError (FileNotFoundError)
     │   ├── ColumnNotFoundError
     │   └── VersionNotFoundError
-    ├── ExistsError (FileExistsError)       a name that is taken: choose another
-    ├── OptionError (ValueError, TypeError) an invalid argument: pass another
+    ├── ExistsError (FileExistsError)       a name that is taken: choose another name
+    ├── OptionError (ValueError, TypeError) an invalid argument: pass another value
     ├── RowIndexError (IndexError)          a row that does not exist: look at len()
     ├── InvalidValueError (ValueError)      data that the schema rejects: fix the data
-    │   └── TooLargeError                   a value that exceeds the limits: raise them, or skip it
+    │   └── TooLargeError                   a value above the limits: raise the limits, or skip it
     ├── QueryError (ValueError)             an invalid query: fix the query
     │   ├── QuerySyntaxError                a syntax error, with its line and column
     │   └── QueryTypeError                  an operation on values of the wrong type or shape
@@ -21,10 +21,10 @@
     ├── UncommittedError (RuntimeError)     uncommitted edits: commit or discard them first
     ├── LoaderError (RuntimeError)          a row that cannot be loaded: fix it, or skip it
     ├── ConflictError (RuntimeError)        two writers changed the same cell: choose one
-    ├── ForkedError (RuntimeError)          a forked process whose parent used a lake: spawn it
+    ├── ForkedError (RuntimeError)          a forked process whose parent used a lake: spawn instead
     ├── FormatError (RuntimeError)          data from a newer release: upgrade
     ├── StorageError (OSError)              a store that fails: free space, fix the network
-    │   └── DamagedError                    stored bytes that have changed: restore them
+    │   └── DamagedError                    stored bytes that have changed: restore a backup
     └── MissingPackageError (ImportError)   a missing optional package: install it
 
 The warnings are not LakeErrors::
@@ -385,11 +385,11 @@ def _message(error: BaseException) -> list[str]:
 
 
 def short_traceback(error: BaseException) -> list[str]:
-    """Return the lines of a traceback of an error that leaves out the frames of this package.
+    """Return a short traceback of an error, as a list of lines without frames of this package.
 
     The lines are the last line of user code before the error; the user's frames in the traceback of
-    the error's cause, if that was raised in the user's own code, such as a function in a query; and
-    the message. Frames of an installed library would add nothing to the message.
+    the error's cause, if the cause was raised in the user's own code, such as a function in a
+    query; and the message. Frames of an installed library would add nothing to the message.
 
     >>> short_traceback(QueryError("A query must be a SELECT, but it is 'hello'."))
     ["QueryError: A query must be a SELECT, but it is 'hello'."]

@@ -118,7 +118,7 @@ def get(codec: str | Mapping[str, object] | Codec, **options: Any) -> Codec:
     NotFoundError
         If there is no codec with the name.
     SchemaError
-        If the codec has no such field, or the value of a field is invalid.
+        If an option is not a field of the codec, or if the value of a field is invalid.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def from_config(config: Mapping[str, object]) -> Codec:
     NotFoundError
         If there is no codec with the name.
     SchemaError
-        If the codec has no such field, or the value of a field is invalid.
+        If a key is not a field of the codec, or if the value of a field is invalid.
 
     Examples
     --------

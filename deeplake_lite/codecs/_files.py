@@ -129,7 +129,7 @@ def check_size(
 
 
 def check_shape(header_shape: tuple[int, ...], shape: tuple[int, ...]) -> None:
-    """Check that an image's header has the shape stored in the lake, unless that is ``()``.
+    """Check that an image's header has the stored shape `shape`, where ``()`` means any shape.
 
     Call this function before you allocate memory for the pixels.
 

@@ -33,7 +33,7 @@ class Header(NamedTuple):
 
 @dataclass(frozen=True)
 class Codec(ABC):
-    """Convert one array to bytes and back.
+    """A way to convert one array to bytes and back.
 
     A codec is a small frozen value whose fields are its entire configuration, so
     ``from_config(codec.get_config()) == codec``.
@@ -51,8 +51,8 @@ class Codec(ABC):
         """Decode `data` to a new writable array.
 
         `shape` and `dtype` are those stored in the lake. If the bytes have a header, the codec
-        follows the header, whose shape must be `shape`, unless that is ``()``. Raises DamagedError
-        if `data` cannot be decoded, and allocates no more memory than `shape` needs.
+        follows the header, whose shape must be `shape`, unless `shape` is ``()``. Raises
+        DamagedError if `data` cannot be decoded, and allocates no more memory than `shape` needs.
         """
 
     def decode_into(self, data: Buffer, shape: tuple[int, ...], out: NDArray[Any]) -> None:

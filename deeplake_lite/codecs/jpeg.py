@@ -120,7 +120,7 @@ class Jpeg(ImageCodec):
     """Quality, 1 to 100."""
 
     subsampling: str = "420"
-    """Chroma subsampling."""
+    """Chroma subsampling. ``"444"`` stores colour at full resolution."""
 
     name: ClassVar[str] = "jpeg"
     magic: ClassVar[tuple[bytes, ...]] = (b"\xff\xd8\xff",)
@@ -221,7 +221,7 @@ class Jpeg(ImageCodec):
         With `side`, the pixels are scaled down as far as the longer side keeps `side` pixels. They
         are decoded into `out` if possible, otherwise into a new array; the caller has to check
         which array is returned. Raises MisfitError if the header's shape differs from `shape`,
-        unless that is ``()``.
+        unless `shape` is ``()``.
         """
         try:
             frame = self._read_frame(data, limits)

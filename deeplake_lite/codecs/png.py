@@ -1,7 +1,7 @@
 """PNG: lossless images with 8 or 16 bits, and masks.
 
-A file is complete if its chunks end with IEND. Decoding also makes two checks that Pillow leaves
-out: of the CRCs of critical chunks, and that the last row is not missing.
+A file is complete if its chunks end with IEND. Decoding also checks two things that Pillow does not
+check: the CRCs of critical chunks, and that the last row is not missing.
 
 Notes
 -----
@@ -215,7 +215,7 @@ class Png(PillowCodec):
 
 
 def _has_transparent_colour(image: ImageFile) -> bool:
-    """Return whether one colour is transparent and has at most 8 bits.
+    """Return whether one colour of an image with at most 8 bits per channel is transparent.
 
     For images with 16 bits, Pillow does not say which colour is transparent.
     """

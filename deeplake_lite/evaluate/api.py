@@ -89,7 +89,7 @@ def _check_options(kind: str, given: dict[str, Any], known: Sequence[str]) -> No
 
 
 def _check_number(name: str, value: object, least: float, *, most: float = math.inf) -> float:
-    """Return the value of an option as a float. Raises OptionError if it is out of bounds."""
+    """Return an option as a float. Raises OptionError if it is no number or out of bounds."""
     is_number = isinstance(value, int | float | np.integer | np.floating)
     if not is_number or isinstance(value, bool) or not least <= float(value) <= most:  # type: ignore[arg-type]
         bounds = ""

@@ -173,7 +173,7 @@ class _Finder:
         return free[0] if len(free) == 1 else None
 
     def _columns_of_other_shapes(self) -> set[str]:
-        """Return possible names of columns that belong to other shapes, as of another model."""
+        """Return possible names of columns that belong to other shapes, such as another model's."""
         shapes = [f for f in self._view.schema if f not in self._shapes and _is_shapes(f)]
         stems = [_GEOMETRY.sub("", f.name) for f in shapes]
         return {f"{stem}{form}" for stem in stems if stem for forms in _NAMES.values()

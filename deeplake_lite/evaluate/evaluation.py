@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class Evaluation:
     """The result of comparing predictions with the truth.
 
-    `View.evaluate` returns an evaluation, and `Dataset.evaluations` opens saved ones.
+    `View.evaluate` returns an evaluation, and `Dataset.evaluations` opens saved evaluations.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class Evaluation:
         self.url = url
         """URL of the lake."""
         self.version = version
-        """Id of the evaluated version; for uncommitted edits, of the version that they change."""
+        """Id of the evaluated version or, if there are uncommitted edits, of their base version."""
         self.name = name
         """Name under which the evaluation is saved; empty if it is not saved."""
         self._findings, self._row_ids, self._view = findings, row_ids, view
@@ -109,7 +109,7 @@ class Evaluation:
 
     @property
     def class_names(self) -> tuple[str, ...]:
-        """Names of the classes: first those of the truth, then those that are only predicted."""
+        """Names of the classes: first the true classes, then classes that are only predicted."""
         return self._findings.classes
 
     @property
@@ -175,9 +175,9 @@ class Evaluation:
         """Metrics for each evaluated row: a DataFrame indexed by row id.
 
         Evaluations of objects have the columns ``tp``, ``fp``, ``fn``, ``iou`` (mean over the true
-        objects, where a missed object counts as 0) and ``f1``. Those of classes have ``correct``
-        and, with scores, ``score``, ``truth_score`` and ``loss``; those of masks have ``accuracy``
-        and ``iou``.
+        objects, where a missed object counts as 0) and ``f1``. Evaluations of classes have
+        ``correct`` and, with scores, ``score``, ``truth_score`` and ``loss``. Evaluations of masks
+        have ``accuracy`` and ``iou``.
         """
         import pandas as pd
 

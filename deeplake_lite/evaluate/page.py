@@ -52,7 +52,7 @@ class Page:
     confusions: Table
     """The pairs of a true and a predicted class that were most often confused."""
     drawings: tuple[Html, ...] = ()
-    """Curves and matrices."""
+    """Drawings of curves and of the confusion matrix."""
     notes: tuple[str, ...] = ()
     """Sentences at the end of the page."""
 

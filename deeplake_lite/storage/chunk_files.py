@@ -103,7 +103,7 @@ class Manifest(NamedTuple):
 class ChunkFiles:
     """The chunk files of one version.
 
-    A manifest is read when a chunk that it may list is first needed (`learn`).
+    A manifest is read when a chunk that it may list is first needed (`read_manifests`).
 
     Parameters
     ----------
@@ -118,22 +118,22 @@ class ChunkFiles:
         self._folder, self._inspect = folder, inspect
         self._manifests: dict[str, list[Manifest]] | None = None
         self._files: dict[str, dict[ChunkIndex, str]] = {}
-        self._learned: dict[str, set[str]] = {}
+        self._read_names: dict[str, set[str]] = {}
         self._loading = threading.Lock()
 
     def check_snapshot(self, snapshot_id: str) -> None:
         """Reject a pipe or a device in place of a snapshot. Raises DamagedError."""
         check_regular(self._folder / "snapshots" / snapshot_id)
 
-    def knows(self, path: str, numbers: Collection[int]) -> bool:
+    def has_read_manifests(self, path: str, numbers: Collection[int]) -> bool:
         """Return whether all manifests that may list the chunks have been read."""
         if self._manifests is None:
             return False
-        learned = self._learned.get(path, set())
-        unread = [m for m in self._manifests.get(path, []) if m.name not in learned]
+        read = self._read_names.get(path, set())
+        unread = [m for m in self._manifests.get(path, []) if m.name not in read]
         return not any(m.lists(numbers) for m in unread)
 
-    def learn(self, path: str, numbers: Collection[int]) -> None:
+    def read_manifests(self, path: str, numbers: Collection[int]) -> None:
         """Read the manifests that may list the chunks of an array, unless they have been read.
 
         Raises
@@ -144,10 +144,10 @@ class ChunkFiles:
         with self._loading:
             if self._manifests is None:
                 self._manifests = manifests_of(self._inspect())
-            learned = self._learned.setdefault(path, set())
+            read = self._read_names.setdefault(path, set())
             files = self._files.setdefault(path, {})
             for manifest in self._manifests.get(path, []):
-                if manifest.name in learned or not manifest.lists(numbers):
+                if manifest.name in read or not manifest.lists(numbers):
                     continue
                 try:
                     files.update(self._load(manifest))
@@ -155,7 +155,7 @@ class ChunkFiles:
                     raise
                 except (OSError, ValueError, LookupError, RuntimeError, struct.error):
                     pass  # unexpected format: these chunks are read through Icechunk
-                learned.add(manifest.name)
+                read.add(manifest.name)
 
     def read_all(
         self, path: str, ranges: Sequence[tuple[int, int, int]]

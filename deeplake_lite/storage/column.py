@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Location:
-    """Where a column's arrays are in the lake, and the session and cache to read them with."""
+    """The location of a column's arrays in the lake, and the session and cache for reading them."""
 
     session: Session
     """The session that committed cells are read from."""
@@ -53,7 +53,7 @@ class Location:
     checksums: Checksums | None = None
     """Checksums of the stored chunks of the arrays."""
     checked: bool = False
-    """Whether every read is compared with checksums and hashes."""
+    """Whether every read is verified against checksums and hashes."""
 
     def array(self, name: str, spec: ArraySpec) -> SlotArray:
         """Return the array `name` of this column, which has one value per slot."""

@@ -198,7 +198,7 @@ class _Statistics:
 
 
 async def check_arrays(arrays: dict[str, SlotArray], slots: Slots | None) -> list[Damage]:
-    """Read the given slots of each array, or all slots if None; return the slots in damaged chunks.
+    """Read the given slots of each array, or all slots if None, and return the damage.
 
     Each array must be as long as the lake's document says. This is checked first, because a wrong
     length in the document would make the read below allocate memory for rows that do not exist.

@@ -115,7 +115,9 @@ def _ragged_digests(dtype: str, cells: RaggedCells) -> NDArray[np.uint64]:
 
 @lru_cache(maxsize=65_536)
 def _seed(dtype: str, shape: tuple[int, ...]) -> int:
-    """Return the seed for hashing a cell, which depends on what the cell's bytes do not contain.
+    """Return the seed for hashing a cell, which is a hash of the cell's dtype and shape.
+
+    The bytes of a cell do not contain its shape; they may be the same for (2, 3) and (3, 2).
 
     >>> _seed("uint8", (2, 3)) == _seed("uint8", (3, 2))
     False

@@ -430,8 +430,8 @@ class Heap:
     ) -> None:
         """Read pending cells whose last bytes are in memory, and set their lengths to 0.
 
-        The starts of all other pending cells are converted to addresses. Thus `_read_array` can
-        read these cells, and skips those with length 0.
+        The starts of all other pending cells are converted to addresses, so that `_read_array` can
+        read these cells. It skips cells with length 0.
         """
         boundary = self._written * self.chunk_bytes
         for i in np.flatnonzero(pending & (lengths > 0)).tolist():
@@ -580,7 +580,7 @@ class Settled:
     address: int
     """Position in ``values`` of offset 0 of the transaction's bytes."""
     remainder: int
-    """Offset of the first pending cell that is stored in ``tail``. All later cells are, too."""
+    """Offset of the first pending cell that is stored in ``tail``, as are all later cells."""
     tail: int
     """Position in ``tail`` at which the cell at offset `remainder` is stored."""
 

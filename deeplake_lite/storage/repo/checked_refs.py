@@ -164,8 +164,8 @@ class CheckedRefs:
     def identity(self, branch: str) -> str:
         """Return the identity of a branch, to be recorded in its next commit.
 
-        A branch without an identity gets a new one. On an object store, which has no notes, the
-        identity is empty.
+        A branch without an identity gets a new identity. On an object store, which has no notes,
+        the identity is empty.
         """
         if self._witnesses is None:
             return ""

@@ -51,7 +51,7 @@ class Commit:
     branch: str | None = None
     """The branch that the commit was written to; None if not recorded."""
     branch_id: str | None = None
-    """Identity of that branch, which differs for a recreated branch; None if not recorded."""
+    """Identity of the branch, which changes if the branch is recreated; None if not recorded."""
     chunks: str | None = None
     """Digest of the keys of the chunks that the commit wrote; None if not recorded."""
 

@@ -608,5 +608,5 @@ def _extent(value: object) -> int:
 
 async def _read_manifests(files: ChunkFiles, path: str, numbers: Collection[int]) -> None:
     """Read the manifests that may list the given chunks, unless they have been read."""
-    if not files.knows(path, numbers):
-        await in_thread(files.learn, path, numbers)
+    if not files.has_read_manifests(path, numbers):
+        await in_thread(files.read_manifests, path, numbers)
