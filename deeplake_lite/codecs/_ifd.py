@@ -142,7 +142,7 @@ def check_whole(data: bytes) -> None:
     pages, metadata, seen = [first], list[int](), {0}
     # Each entry takes at least 12 bytes. If a file has more entries than fit, its directories
     # overlap, and reading all of them could take forever.
-    left = len(data) // 12
+    entries_left = len(data) // 12
     while pages or metadata:
         is_page = bool(pages)
         at = (pages or metadata).pop()
@@ -150,8 +150,8 @@ def check_whole(data: bytes) -> None:
             continue
         seen.add(at)
         directory = file.directory(at)
-        left -= len(directory.entries)
-        if left < 0:
+        entries_left -= len(directory.entries)
+        if entries_left < 0:
             raise ValueError("its directories overlap")
         if is_page:
             _check_pixels(file, directory.entries, needed=at == first)

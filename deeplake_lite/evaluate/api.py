@@ -117,14 +117,16 @@ def _objects(
     )
     _check_options(kind, given, [*_OBJECTS, *(["sigmas"] if points else [])])
     named = {name: checks.optional_text(name, given.get(name)) for name in _OBJECTS[:5]}
-    own, other = object_columns(view, pred_field.name, true_field.name, **named)
-    item_types = [None if f is None else f.htype.item for f in (other.labels, own.labels)]
-    classes = Classes(class_names([other.labels, own.labels]))
-    if own.labels is None:
+    pred_columns, true_columns = object_columns(view, pred_field.name, true_field.name, **named)
+    item_types = [
+        None if f is None else f.htype.item for f in (true_columns.labels, pred_columns.labels)
+    ]
+    classes = Classes(class_names([true_columns.labels, pred_columns.labels]))
+    if pred_columns.labels is None:
         classes.number("object")
-    _check_same_names(item_types, (other.labels, own.labels))
+    _check_same_names(item_types, (true_columns.labels, pred_columns.labels))
     sizes = ImageSizes(view)
-    predicted, true = (ObjectReader(view, c, classes, sizes) for c in (own, other))
+    predicted, true = (ObjectReader(view, c, classes, sizes) for c in (pred_columns, true_columns))
     areas = tuple(AREAS) if _have_areas(view, pred_field, true_field, sizes) else ("all",)
     sigmas = _check_sigmas(given.get("sigmas", COCO_SIGMAS)) if points else None
     rules = Rules(
@@ -136,9 +138,12 @@ def _objects(
     )
     findings = evaluate_objects(view, predicted, true, rules, sizes)
     used = {
-        "labels": own.labels, "scores": own.scores, "truth_labels": other.labels,
-        "crowd": other.crowd, "areas": other.areas,
-    }  # fmt: skip
+        "labels": pred_columns.labels,
+        "scores": pred_columns.scores,
+        "truth_labels": true_columns.labels,
+        "crowd": true_columns.crowd,
+        "areas": true_columns.areas,
+    }
     columns = {name: f.name for name, f in used.items() if f is not None}
     return findings, {**columns, "iou": rules.iou, "score": rules.score}
 

@@ -90,11 +90,11 @@ def average(judged: JudgedPredictions, truth: Numbers, limits: Sequence[int]) ->
     order = np.lexsort((-judged.scores, judged.classes))  # stable, so ties stay in row order
     bounds = np.searchsorted(judged.classes[order], np.arange(classes + 1))
     for number in range(classes):
-        own = order[bounds[number] : bounds[number + 1]]
-        ranks = judged.ranks[own]
+        of_class = order[bounds[number] : bounds[number + 1]]
+        ranks = judged.ranks[of_class]
         for area in np.flatnonzero(truth[number]):
             total = int(truth[number, area])
-            outcomes = judged.outcomes[own, area]
+            outcomes = judged.outcomes[of_class, area]
             for n, limit in enumerate(limits):
                 right = (outcomes == RIGHT) & (ranks < limit)[:, np.newaxis]
                 recall[number, area, :, n] = right.sum(axis=0) / total
@@ -102,7 +102,7 @@ def average(judged: JudgedPredictions, truth: Numbers, limits: Sequence[int]) ->
             precision[number, area] = values.mean(axis=1)
             if area == 0:
                 curves[number] = values
-                padded = np.append(judged.scores[own], 0.0)
+                padded = np.append(judged.scores[of_class], 0.0)
                 score[number] = padded[at]
     return Averages(precision, recall, curves, score)
 

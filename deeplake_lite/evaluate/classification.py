@@ -205,16 +205,16 @@ def _from_vectors(
     in_range = (true >= 0) & (true < len(entry_of))
     at = np.where(in_range, entry_of[np.where(in_range, true, 0)], -1)
     exists = at >= 0
-    lines, own = np.arange(len(values)), np.maximum(at, 0)
-    truth_score = np.where(exists, values[lines, own], 0.0)
+    every_row, true_entry = np.arange(len(values)), np.maximum(at, 0)
+    truth_score = np.where(exists, values[every_row, true_entry], 0.0)
     higher = (values > truth_score[:, np.newaxis]).sum(axis=1)
     equal = values == truth_score[:, np.newaxis]
-    higher += (equal & (np.arange(values.shape[1]) > own[:, np.newaxis])).sum(axis=1)
+    higher += (equal & (np.arange(values.shape[1]) > true_entry[:, np.newaxis])).sum(axis=1)
     best = values.argmax(axis=1)
     step = float(np.finfo(f.htype.value_dtype).eps)
     return _Predictions(
         np.where(null, -1, columns[best]),
-        values[lines, best],
+        values[every_row, best],
         np.clip(truth_score, step, 1 - step) if good[~null].all() else truth_score,
         np.where(exists, higher, len(columns)),
         bool(good[~null].all()),

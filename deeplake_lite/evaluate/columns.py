@@ -80,8 +80,8 @@ class ObjectColumns:
 
     def fields(self) -> list[Field]:
         """Return the columns to read."""
-        own = (self.shapes, self.labels, self.scores, self.crowd, self.areas, self.boxes)
-        return [f for f in own if f is not None]
+        columns = (self.shapes, self.labels, self.scores, self.crowd, self.areas, self.boxes)
+        return [f for f in columns if f is not None]
 
 
 def object_columns(

@@ -211,15 +211,17 @@ def _pairs(own: Numbers, other: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def _overlaps(
-    predictions: Objects, truth: Objects, own: Numbers, other: Numbers, rules: Rules
+    predictions: Objects, truth: Objects, pred_index: Numbers, true_index: Numbers, rules: Rules
 ) -> Floats:
     if rules.sigmas is None:
-        return measures.box_ious(predictions.boxes[own], truth.boxes[other], truth.crowd[other])
+        return measures.box_ious(
+            predictions.boxes[pred_index], truth.boxes[true_index], truth.crowd[true_index]
+        )
     assert predictions.points is not None
     assert truth.points is not None
-    result = np.zeros(len(own))
-    for span in chunks.spans(len(own), 2**16):
-        a, b = own[span], other[span]
+    result = np.zeros(len(pred_index))
+    for span in chunks.spans(len(pred_index), 2**16):
+        a, b = pred_index[span], true_index[span]
         result[span] = measures.keypoint_similarities(
             predictions.points[a], truth.points[b], truth.boxes[b], truth.areas[b], rules.sigmas
         )
@@ -233,21 +235,23 @@ def _mask_overlaps(
 
     `indices` are the positions of the predictions among all predicted masks of these rows.
     """
-    own, other = predictions.masks, truth.masks
-    assert own is not None
-    assert other is not None
-    image_sizes = sizes.of(positions) if own.are_outlines and other.are_outlines else None
+    pred_masks, true_masks = predictions.masks, truth.masks
+    assert pred_masks is not None
+    assert true_masks is not None
+    image_sizes = (
+        sizes.of(positions) if pred_masks.are_outlines and true_masks.are_outlines else None
+    )
     ends, others = np.cumsum(predictions.counts), np.cumsum(truth.counts)
-    firsts = _starts(own.counts)
+    firsts = _starts(pred_masks.counts)
     flat, areas = [np.zeros(0)], (predictions.areas.copy(), truth.areas.copy())
     for row in range(len(positions)):
         image_size = None if image_sizes is None else image_sizes[row]
-        size = _size(own, other, row, image_size, int(positions[row]))
+        size = _size(pred_masks, true_masks, row, image_size, int(positions[row]))
         in_row = slice(int(ends[row] - predictions.counts[row]), int(ends[row]))
         true_in_row = slice(int(others[row] - truth.counts[row]), int(others[row]))
         chosen = indices[in_row] - firsts[row]
         crowd = truth.crowd[true_in_row]
-        masks = own.packed(row, size)[chosen], other.packed(row, size)
+        masks = pred_masks.packed(row, size)[chosen], true_masks.packed(row, size)
         ious, areas[0][in_row], mask_areas = measures.mask_ious(*masks, crowd)
         given = areas[1][true_in_row]
         areas[1][true_in_row] = np.where(np.isnan(given), mask_areas, given)
@@ -260,7 +264,7 @@ def _mask_overlaps(
 
 
 def _size(
-    own: Any, other: Any, row: int, image_size: Floats | None, position: int
+    pred_masks: Any, true_masks: Any, row: int, image_size: Floats | None, position: int
 ) -> tuple[int, int]:
     """Return the height and width of the masks of a row.
 
@@ -268,9 +272,9 @@ def _size(
     """
     if image_size is not None:
         return int(image_size[0]), int(image_size[1])
-    sizes = [masks.size(row) for masks in (own, other)]
+    sizes = [masks.size(row) for masks in (pred_masks, true_masks)]
     fixed = {
-        size for size, masks in zip(sizes, (own, other), strict=True)
+        size for size, masks in zip(sizes, (pred_masks, true_masks), strict=True)
         if not masks.are_outlines and size != (0, 0)
     }  # fmt: skip
     if len(fixed) > 1:

@@ -141,13 +141,13 @@ def _match_block(
     free = np.broadcast_to(exists, (*matched.shape[:2], *exists.shape)).copy()
     for rank in range(int(block.sizes[0])):
         live = int(np.count_nonzero(block.sizes > rank))
-        own = block.first[:live] + rank
-        overlap = overlaps[predictions.at[own][:, np.newaxis] + positions[:live]]
+        current = block.first[:live] + rank
+        overlap = overlaps[predictions.at[current][:, np.newaxis] + positions[:live]]
         fits = free[:, :, :live] & (overlap >= least)
         chosen, is_matched = _best(overlap, fits, is_ignored[:, :, :live])
         area, threshold, group = np.nonzero(is_matched)
         taken = chosen[area, threshold, group]
-        matched[area, threshold, own[group]] = block.others[group, taken]
+        matched[area, threshold, current[group]] = block.others[group, taken]
         free[area, threshold, group, taken] = may_repeat[group, taken]
 
 

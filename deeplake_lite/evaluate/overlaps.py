@@ -47,12 +47,12 @@ def box_ious(predicted: Floats, true: Floats, crowd: Flags) -> Floats:
     last = np.minimum(predicted[:, :2] + predicted[:, 2:], true[:, :2] + true[:, 2:])
     sides = last - np.maximum(predicted[:, :2], true[:, :2])
     shared = np.where((sides > 0).all(axis=1), sides[:, 0] * sides[:, 1], 0.0)
-    own, other = predicted[:, 2] * predicted[:, 3], true[:, 2] * true[:, 3]
-    return _over_union(shared, own, other, crowd)
+    pred_area, true_area = predicted[:, 2] * predicted[:, 3], true[:, 2] * true[:, 3]
+    return _over_union(shared, pred_area, true_area, crowd)
 
 
-def _over_union(shared: Floats, own: Floats, other: Floats, crowd: Flags) -> Floats:
-    union = np.where(crowd, own, own + other - shared)
+def _over_union(shared: Floats, pred_area: Floats, true_area: Floats, crowd: Flags) -> Floats:
+    union = np.where(crowd, pred_area, pred_area + true_area - shared)
     result: Floats = np.divide(shared, union, out=np.zeros_like(shared), where=shared > 0)
     return result
 
@@ -72,15 +72,15 @@ def mask_ious(
     Returns
     -------
     ious : ndarray, (d, g) float64
-    own, other : ndarray, (d,) and (g,) float64, pixels
+    pred_areas, true_areas : ndarray, (d,) and (g,) float64, pixels
         Areas of the predicted masks and of the true masks.
     """
-    own, other = areas(predicted), areas(true)
+    pred_areas, true_areas = areas(predicted), areas(true)
     ious = np.zeros((len(predicted), len(true)))
     for j, mask in enumerate(true):
         shared = areas(predicted & mask)
-        ious[:, j] = _over_union(shared, own, other[j : j + 1], crowd[j : j + 1])
-    return ious, own, other
+        ious[:, j] = _over_union(shared, pred_areas, true_areas[j : j + 1], crowd[j : j + 1])
+    return ious, pred_areas, true_areas
 
 
 def areas(masks: NDArray[np.uint8]) -> Floats:

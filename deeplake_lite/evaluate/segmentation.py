@@ -62,9 +62,11 @@ def evaluate_masks(view: View, predictions: str, truth: str, ignore: int | None)
     with bars.bar("evaluate", len(positions)) as bar:
         for span in chunks.spans(len(positions), BLOCK_ROWS):
             values = read_values(view, [pred_field, true_field], positions[span])
-            for n, (own, true) in enumerate(zip(values[predictions], values[truth], strict=True)):
+            for n, (predicted, true) in enumerate(
+                zip(values[predictions], values[truth], strict=True)
+            ):
                 at = span.start + n
-                pairs = _pairs(own, true, numbers, ignore, int(positions[at]), predictions)
+                pairs = _pairs(predicted, true, numbers, ignore, int(positions[at]), predictions)
                 for pair, count in pairs.items():
                     total[pair] = total.get(pair, 0) + count
                 rows[at] = _row(pairs)
@@ -110,7 +112,7 @@ class _ClassNumbers:
 
 
 def _pairs(
-    own: NDArray[Any],
+    predicted: NDArray[Any],
     true: NDArray[Any],
     numbers: list[_ClassNumbers],
     ignore: int | None,
@@ -118,14 +120,14 @@ def _pairs(
     column: str,
 ) -> dict[tuple[int, int], int]:
     """Return a dict from pairs of a true and a predicted class to the row's number of pixels."""
-    if own.shape != true.shape:
+    if predicted.shape != true.shape:
         raise InvalidValueError(
             f"a predicted mask must have the same size as the true mask, {true.shape}, but its "
-            f"size is {own.shape}. Resize the predicted mask.",
+            f"size is {predicted.shape}. Resize the predicted mask.",
             column=column,
             row=row,
         )
-    a, b = true.ravel(), own.ravel()
+    a, b = true.ravel(), predicted.ravel()
     if ignore is not None:
         counts = a != ignore
         a, b = a[counts], b[counts]

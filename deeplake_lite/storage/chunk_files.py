@@ -180,15 +180,15 @@ class ChunkFiles:
 
         Return the numbers of the chunks that must be read through Icechunk.
         """
-        left = []
+        unread = []
         for chunk in numbers:
             if stop.is_set():
                 break
             if (data := self.read_whole(path, chunk, most)) is None:
-                left.append(chunk)
+                unread.append(chunk)
             else:
                 take(chunk, data)
-        return left
+        return unread
 
     def read_whole(self, path: str, chunk: ChunkIndex, most: int) -> memoryview | None:
         """Return the bytes of a chunk, or None if the chunk must be read through Icechunk.

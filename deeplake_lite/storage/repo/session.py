@@ -177,9 +177,9 @@ class Session:
             read = files.read_all
             done = await gather(in_thread(read, path, part) for part in parts)
             datas = [done[i % len(parts)][i // len(parts)] for i in range(len(ranges))]
-        left = [i for i, data in enumerate(datas) if data is None]
-        others = await self._get_ranges(path, [ranges[i] for i in left], suffix)
-        for i, data in zip(left, others, strict=True):
+        unread = [i for i, data in enumerate(datas) if data is None]
+        others = await self._get_ranges(path, [ranges[i] for i in unread], suffix)
+        for i, data in zip(unread, others, strict=True):
             datas[i] = data
         return datas
 
@@ -205,14 +205,14 @@ class Session:
         list of int
             The numbers of the chunks that do not exist.
         """
-        left, files = list(numbers), self._files
+        unread, files = list(numbers), self._files
         if files is not None and not self._written:
-            await _read_manifests(files, path, left)
-            parts = [left[i::READERS] for i in range(min(READERS, len(left)))]
+            await _read_manifests(files, path, unread)
+            parts = [unread[i::READERS] for i in range(min(READERS, len(unread)))]
             stop = threading.Event()
             read = partial(files.take_whole, take=take, most=most, stop=stop)
             done = await gather(in_thread(read, path, part, stop=stop) for part in parts)
-            left = [chunk for part in done for chunk in part]
+            unread = [chunk for part in done for chunk in part]
         missing = []
 
         async def get(chunk: int) -> None:
@@ -222,7 +222,7 @@ class Session:
             else:
                 take(chunk, data)
 
-        await stream(map(get, left), IN_FLIGHT)
+        await stream(map(get, unread), IN_FLIGHT)
         return missing
 
     async def _get_ranges(

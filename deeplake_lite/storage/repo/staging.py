@@ -124,9 +124,9 @@ def clear_staged(folder: Path) -> None:
         folder = folder.resolve()
         for staged in _staging_folders(folder):
             with contextlib.suppress(TimeoutError), _hold_lock(staged, timeout=0):
-                for left in (staged, _old_folder(staged)):
-                    if left.is_dir() and {p.name for p in left.iterdir()} <= LAKE_ENTRIES:
-                        shutil.rmtree(left, ignore_errors=True)
+                for leftover in (staged, _old_folder(staged)):
+                    if leftover.is_dir() and {p.name for p in leftover.iterdir()} <= LAKE_ENTRIES:
+                        shutil.rmtree(leftover, ignore_errors=True)
 
 
 def remove_unmade(folder: Path) -> None:

@@ -47,13 +47,13 @@ def lock_in_turn(folder: Path, purpose: str) -> FileIO:
     ['commit-line.lock', 'commit.lock']
     """
     with _draw_ticket(folder, purpose) as ticket:
-        own = folder / str(ticket.name)
+        own_ticket = folder / str(ticket.name)
         try:
-            _await_earlier(own, purpose)
+            _await_earlier(own_ticket, purpose)
             # Not stored in a variable: a traceback could keep the frame, and with it the lock.
             return take_lock(folder / f"{purpose}.lock")
         finally:
-            _remove(own)
+            _remove(own_ticket)
 
 
 def tickets(folder: Path, purpose: str) -> list[Path]:
@@ -76,9 +76,11 @@ def _lock_line(folder: Path, purpose: str) -> FileIO:
     return take_lock(folder / f"{purpose}-line.lock")
 
 
-def _await_earlier(own: Path, purpose: str) -> None:
-    """Wait until there is no ticket before `own`, and remove the tickets of dead writers."""
-    while earlier := [ticket for ticket in tickets(own.parent, purpose) if ticket < own]:
+def _await_earlier(own_ticket: Path, purpose: str) -> None:
+    """Wait until there is no ticket before `own_ticket`, and remove the tickets of dead writers."""
+    while earlier := [
+        ticket for ticket in tickets(own_ticket.parent, purpose) if ticket < own_ticket
+    ]:
         with contextlib.suppress(FileNotFoundError), take_lock(earlier[-1], create=False):
             _remove(earlier[-1])
 
