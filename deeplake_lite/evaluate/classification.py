@@ -78,7 +78,7 @@ def evaluate_classes(
     pred_field, true_field = view.field(predictions), view.field(truth)
     if not is_label(true_field):
         raise SchemaError(
-            "True classes must be one class, string or integer per row, but "
+            "The column of true classes must have one class, string or integer per row, but "
             f"column {truth!r} is {true_field.htype}. Choose another column."
         )
     _check_kinds(pred_field, true_field)
@@ -113,8 +113,9 @@ def _check_kinds(pred_field: Field, true_field: Field) -> None:
     """Raise SchemaError if classes cannot be matched."""
     if not (is_label(pred_field) or is_scores(pred_field)):
         raise SchemaError(
-            "Predicted classes must be one class per row, or a vector with a score per class, "
-            f"but column {pred_field.name!r} is {pred_field.htype}. Choose another column."
+            "The column of predicted classes must have one class, or one vector with a score for "
+            f"each class, per row, but column {pred_field.name!r} is {pred_field.htype}. Choose "
+            "another column."
         )
     named = [f for f in (pred_field, true_field) if f.htype.sql == "text" or _has_names(f)]
     if len(named) == 1 and is_label(pred_field):
@@ -137,7 +138,7 @@ def _confidence(view: View, name: str, predictions: Field) -> Field:
         )
     if not (f.htype.scalar or "").startswith("float"):
         raise SchemaError(
-            "scores must be a column of one floating-point number per row, but column "
+            "scores must be a column with one floating-point number per row, but column "
             f"{name!r} is {f.htype}. Choose another column."
         )
     return f
