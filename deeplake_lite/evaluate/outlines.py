@@ -81,8 +81,8 @@ def mask_of_runs(encoded: dict[str, Any]) -> NDArray[np.bool_]:
     if not is_valid or height * width > 2**31:
         raise InvalidValueError(
             "A run-length encoding must have a 'size' and 'counts', and the counts must add up to "
-            "height × width, but an encoding in the column 'coco' does not follow this rule. Correct "
-            "the annotation."
+            "height × width, but an encoding in the column 'coco' does not follow this rule. "
+            "Correct the annotation."
         )
     return np.repeat(np.arange(len(runs)) % 2 == 1, runs)
 

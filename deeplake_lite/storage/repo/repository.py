@@ -688,10 +688,10 @@ class Repository:
         assert folder is not None, "only a local lake has this folder"
         writers = folder / ".writers"
         if writers.is_symlink() or (writers.exists() and not writers.is_dir()):
+            obstacle = "symbolic link" if writers.is_symlink() else "file"
             raise StorageError(
                 f"Writers of a lake keep their locks in a folder, but {str(writers)!r} is a "
-                f"{'symbolic link' if writers.is_symlink() else 'file'}. Remove it; the next "
-                "writer creates the folder."
+                f"{obstacle}. Remove the {obstacle}; the next writer creates the folder."
             )
         with translate_file_errors():
             writers.mkdir(exist_ok=True)
