@@ -87,7 +87,7 @@ class Pool:
         return job
 
     def map[A, B](self, work: Callable[[A], B], items: Iterable[A]) -> list[B]:
-        """Return the results of calling `work` with each item. An error cancels the other calls."""
+        """Return the results of calling `work` with each item. An error cancels waiting calls."""
         jobs: list[Job[B]] = []
         try:
             jobs.extend(self.submit(work, item) for item in items)

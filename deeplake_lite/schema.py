@@ -177,12 +177,12 @@ class Schema:
         return replace(self, fields=(*self.fields, Field(name, new_id, htype, copy)))
 
     def drop(self, name: str) -> Self:
-        """Return the schema without a column."""
+        """Return the schema without the column `name`."""
         dropped = self[name]
         return replace(self, fields=tuple(f for f in self.fields if f is not dropped))
 
     def rename(self, old: str, new: str) -> Self:
-        """Return the schema with a renamed column, in the same position."""
+        """Return the schema with the column `old` renamed to `new`, in the same position."""
         if new in self and new != old:
             raise SchemaError(
                 f"A column {new!r} already exists. Drop it first, or choose another name."
@@ -190,7 +190,7 @@ class Schema:
         return self._replace(old, name=new)
 
     def replace_metadata(self, name: str, metadata: Mapping[str, object]) -> Self:
-        """Return the schema with new metadata for a column."""
+        """Return the schema with new metadata for the column `name`."""
         return self._replace(name, metadata=dict(metadata))
 
     def _replace(self, name: str, /, **changes: Any) -> Self:

@@ -47,7 +47,7 @@ WAYS_OUT = {
 
 
 class MissingError(DamagedError):
-    """A stored object is missing. This is damage, unless it was deleted on purpose."""
+    """A stored object is missing. This is damage, unless the object was deleted on purpose."""
 
 
 class LostChunksError(StorageError):

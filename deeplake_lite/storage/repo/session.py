@@ -1,4 +1,4 @@
-"""Sessions, which read at a snapshot or write on top of one.
+"""Sessions, which read the arrays of a snapshot or write arrays on top of a snapshot.
 
 A writer belongs to a branch and commits to it. A fork of a writer only collects chunks. An open
 transaction writes to a fork for a long time without any lock, and the commit merges the fork into a
