@@ -1,7 +1,7 @@
-"""Column types. Each checks, encodes, decodes and previews the values of a column.
+"""Column types. Each type checks, encodes, decodes and previews the values of a column.
 
-To add a type, add a file to this folder, and one line each here and in `registry`. Its module is
-imported on first use, so a process that opens a lake imports only the types in its schema.
+To add a type, add a file to this folder, and one line each here and in `registry`. The module of a
+type is imported on first use, so a process that opens a lake imports only the types in the schema.
 
 >>> from deeplake_lite import htypes
 >>> htypes.Boxes

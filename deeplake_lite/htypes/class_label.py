@@ -196,7 +196,7 @@ class ClassLabel(Htype):
         return number
 
     def to_names(self, values: Any) -> Any:
-        """Return the name of a class number, the names of a list of them, or None for null.
+        """Return the name of a class number, a list of names for a list of numbers, None for null.
 
         If the classes have no names, their numbers are returned as strings.
         """
@@ -291,7 +291,7 @@ class ClassLabel(Htype):
         count = len(self.names)
         rule = f"one of {count} classes" if count > 1 else "the only class"
         return InvalidValueError(
-            f"must be {rule}, but it is {brief(name)}.{hint} Known: "
+            f"must be {rule}, but it is {brief(name)}.{hint} Known classes: "
             f"{listing}. To add a class, call ds.add_classes(column, [{brief(name)}])."
         )
 
@@ -301,7 +301,7 @@ class ClassLabel(Htype):
         count = len(self.names)
         if count and numbers.size and not 0 <= numbers.min() <= numbers.max() < count:
             raise DamagedError(
-                f"A label must be 0 or more, and below {count}, the number of classes, but it is "
+                f"A class number must be 0 to {count - 1}, but a cell contains "
                 f"{int(numbers.max() if numbers.min() >= 0 else numbers.min())}. Run ds.verify() "
                 "to find all such cells."
             )

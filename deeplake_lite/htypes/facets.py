@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.layouts import Layout
 
 type Axes = tuple[int | None, ...]
-"""Size of each axis of a value, or None if it differs between rows."""
+"""Size of each axis of a value, with None for an axis whose size differs between rows."""
 
 type Sql = Literal["bool", "number", "time", "class", "text", "bytes", "json"]
 """How SQL treats a column of scalars. SQL has no tensors."""
@@ -181,7 +181,10 @@ class Facets(ABC):
 
     @property
     def axes(self) -> Axes | None:
-        """Size of each axis, or None if it varies; None as a whole if the number of axes varies."""
+        """Size of each axis, with None for an axis of varying size.
+
+        The result is None, rather than a tuple, if the number of axes varies.
+        """
         layout = self.layout
         if isinstance(layout, Dense):
             return layout.shape
@@ -191,7 +194,10 @@ class Facets(ABC):
 
     @property
     def value_dtype(self) -> str:
-        """Dtype of the numbers in a value; empty if it has none, or if it differs between files."""
+        """Dtype of the numbers in a value.
+
+        An empty string if values contain no numbers, or if the dtype differs between files.
+        """
         layout = self.layout
         if isinstance(layout, Nested):
             return layout.item.value_dtype
@@ -204,7 +210,7 @@ class Facets(ABC):
         yield from ()
 
     def to_words(self, value: Any) -> str | None:
-        """Return text that differs for any two values, or None if values are drawn instead.
+        """Return a text that no other value has, or None if values are shown as images instead.
 
         Parameters
         ----------
@@ -248,7 +254,7 @@ class Facets(ABC):
         return Browser("bool" if layout.dtype == "bool" else "number")
 
     def with_mode(self, mode: str | None) -> Self | None:  # noqa: ARG002 (images use it)
-        """Return the type with another mode; None if values are not images."""
+        """Return the type with another colour mode, or None if values are not images."""
         return None
 
     @property
@@ -274,7 +280,7 @@ class Facets(ABC):
         return self.item.labels
 
     def with_classes(self, names: Iterable[str]) -> Htype | None:  # noqa: ARG002 (see `labels`)
-        """Return the type with added classes; None if its values are not named classes."""
+        """Return the type with added classes, or None if values do not belong to named classes."""
         return None
 
     # ---- two types

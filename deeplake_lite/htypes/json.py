@@ -119,7 +119,10 @@ def _write(value: object) -> bytes:
 
 
 def _find_duplicate_key(value: object) -> Exception | None:
-    """Return the error for a duplicate key in a JSON string, such as a cell of a CSV file."""
+    """Return the error for a duplicate key in JSON given as bytes, or None if there is no such key.
+
+    JSON from a cell of a CSV file, for example, arrives as bytes.
+    """
     if isinstance(value, bytes):
         try:
             json.loads(value, object_pairs_hook=object_of)

@@ -87,7 +87,7 @@ def reads_8_bits(source: str) -> str:
 
 
 def add_notice(notice: str) -> None:
-    """Add a notice about a value, if the caller of `encode` collects notices."""
+    """Add a notice about a value to those that the caller of `encode` collects, if it does so."""
     notices = _collecting.get()
     if notices is not None:
         notices.append(notice)
