@@ -291,7 +291,7 @@ class ClassLabel(Htype):
         count = len(self.names)
         rule = f"one of {count} classes" if count > 1 else "the only class"
         return InvalidValueError(
-            f"must be {rule}, but it is {brief(name)}.{hint} Known classes: "
+            f"must be {rule}, but it is {brief(name)}.{hint} Known: "
             f"{listing}. To add a class, call ds.add_classes(column, [{brief(name)}])."
         )
 

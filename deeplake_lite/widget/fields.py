@@ -37,7 +37,7 @@ but it is 3. Reload the page.
 
 
 def text_or_none(message: Mapping[str, object], name: str) -> str | None:
-    """Return a string field, or None if it is missing. Raises MessageError."""
+    """Return a string field, or None if the field is missing. Raises MessageError."""
     return None if message.get(name) is None else text(message, name)
 
 
@@ -100,7 +100,7 @@ def items(
 
 
 def names(message: Mapping[str, object], name: str) -> list[str]:
-    """Return a field with a list of names, or an empty list if it is missing.
+    """Return a field with a list of names, or an empty list if the field is missing.
 
     Raises MessageError.
 

@@ -1,4 +1,7 @@
-"""Protocols for the browser's parts, which handle requests, and for the host that runs them."""
+"""Protocols for the parts of the browser, and for their host.
+
+A part is an object that handles one kind of request from the page. Its host is the browser.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ class Host(Protocol):
 
     @property
     def shown(self) -> BrowserState:
-        """The shown state. It is replaced but never changed, so read it once per request."""
+        """The state that the page shows. The browser replaces the state, so read it only once."""
         ...
 
     @property
@@ -68,7 +71,7 @@ class Host(Protocol):
     """Uncommitted edits from other browsers of the lake, which the page offers to restore."""
 
     def part[T](self, kind: type[T]) -> T:
-        """Return another part."""
+        """Return the part of the browser that is of the given class."""
         ...
 
     def ask(self, text: str) -> Mapping[str, object]:
@@ -76,7 +79,7 @@ class Host(Protocol):
         ...
 
     def show(self, view: View, name: str) -> Mapping[str, object]:
-        """Show a view as the source ``name`` of a query, which filters can refine."""
+        """Show the rows of a view with a query that reads the view as the source ``name``."""
         ...
 
     def browse(self, view: View) -> None:

@@ -36,13 +36,13 @@ TAGS: Final = Sequence(Text(), default=[])
 """Type of the column that is added when the first tag is set."""
 
 NEW: Final = "c00000000"
-"""Provisional id of the column for the first tag, until it is added."""
+"""Provisional id of the column for the first tag, until that column is added."""
 
 MAX_VALUE_CHARACTERS = 100_000
 """Maximum length of a string that can be edited in the page, in characters."""
 
 EXACT: Final = 2**53
-"""The integer up to which JavaScript, whose numbers are floats, represents all integers."""
+"""JavaScript, whose numbers are floats, can represent all integers up to this one."""
 
 
 def to_cell(f: Field, value: object) -> Cell:
@@ -80,7 +80,7 @@ def to_cell(f: Field, value: object) -> Cell:
 
 
 def tag_of(f: Field, value: object, *, exists: bool = False) -> Tag:
-    """Convert a tag from the page to a tag in an edit. Raises InvalidValueError.
+    """Convert a tag from the page to a tag in an edit. Raises InvalidValueError for a bad tag.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def without_tag(value: Cell, tag: Tag) -> Cell:
 
 
 def new_classes(htype: Htype, cells: Iterable[Cell]) -> tuple[str, ...]:
-    """Return the names in the given cells that are not classes yet, in order.
+    """Return the names in the given cells that are not classes yet, in the order of the cells.
 
     >>> new_classes(ClassLabel(["ant"]), ["bee", "ant", "cat", "bee"])
     ('bee', 'cat')
@@ -232,8 +232,8 @@ def check_compatible(f: Field, source: Field) -> None:
 
     Raises SchemaError.
     """
-    same_places = f.htype.coordinates == source.htype.coordinates
-    if not source.htype.browser.editable or not same_places:
+    is_same_format = f.htype.coordinates == source.htype.coordinates
+    if not source.htype.browser.editable or not is_same_format:
         raise SchemaError(
             f"Column {f.name!r} is {f.htype}, which does not accept the values of column "
             f"{source.name!r}, which is {source.htype}. Set the values in Python with "
@@ -273,7 +273,7 @@ def _with_names(htype: Htype, value: object) -> Cell:
 
 
 def _name(classes: ClassLabel, value: object) -> object:
-    """Return the name of a class, given its number or a known or new name.
+    """Return the name of a class, given its number, its name, or the name of a new class.
 
     Classes without names are numbers, even if they were typed as strings.
     """

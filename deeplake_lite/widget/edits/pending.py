@@ -60,7 +60,7 @@ class Pending:
     # ---- cells of the grid
 
     def mark(self, cells: list[Cell], positions: Positions) -> None:
-        """Apply staged edits to cells of the grid, and list the edited columns as ``staged``."""
+        """Apply staged edits to cells of the grid. A cell's ``staged`` lists its edited columns."""
         ids = self.host.shown.ids(positions) if len(self.staged) else None
         if ids is None:
             return
@@ -83,7 +83,8 @@ class Pending:
     def _edited_ids(self, f: Field) -> list[str]:
         """Return the ids under which edits for a column of the result are staged.
 
-        There may be two: its own id, and `inputs.NEW` if another writer has added the tag column.
+        There may be two ids: the id of the stored column, and `inputs.NEW` if another writer has
+        added the tag column in the meantime.
         """
         if f.id == inputs.NEW:
             return [inputs.NEW]
@@ -94,7 +95,10 @@ class Pending:
         return [i for i, name in columns if writing.is_target(stored, i, name)]
 
     def _hidden_columns(self, shown: Mapping[str, Collection[str]]) -> dict[str, str]:
-        """Return the ids of edited columns that are not shown, by names that the result lacks."""
+        """Return a dict from name to id of the edited columns that the result leaves out.
+
+        If another column of the result has the same name, the name gets the suffix " (stored)".
+        """
         known = {field_id for ids in shown.values() for field_id in ids}
         names, hidden = self.names(), {}
         for field_id in self.staged.columns():
@@ -106,7 +110,7 @@ class Pending:
         return hidden
 
     def _mark_column(self, cells: list[Cell], positions: Positions, f: Field) -> None:
-        """Update captions and cards for a column of the result."""
+        """Update the captions and cards of edited cells in a column of the result."""
         edited = [i for i, cell in enumerate(cells) if f.name in cell["staged"]]
         if edited:
             htype, values = self.values(f, positions[edited])
@@ -139,7 +143,7 @@ class Pending:
     # ---- columns
 
     def names(self) -> dict[str, str]:
-        """Return the names of edited columns in the shown version, by id."""
+        """Return a dict from the ids of edited columns to their names in the shown version."""
         table = version_read(self.host.shown.view)
         known = {} if table is None else {f.id: f.name for f in table.schema}
         return {i: known.get(i, name) for i, name in self.staged.columns().items()}
@@ -217,7 +221,10 @@ class Pending:
     def after(
         self, field_id: str, htype: Htype, ids: NDArray[np.int64], before: list[Any]
     ) -> tuple[Htype, list[object]]:
-        """Apply staged edits to values, and return them with their type and its new classes."""
+        """Return a column's type and values after the staged edits.
+
+        The type includes new classes. `before` contains the values of the rows with the given ids.
+        """
         after = self.staged.after(field_id, ids, inputs.to_cells(htype, before))
         new = inputs.new_classes(htype, [e.value for e in self.staged.of(field_id)])
         wider = inputs.with_classes(htype, new)

@@ -44,7 +44,7 @@ TRIES = 10
 
 WAY_OUT = (
     "Choose a side: w.commit('…', on_conflict='ours') writes these edits wherever their rows and "
-    "columns still exist, and on_conflict='theirs' leaves such cells unchanged."
+    "columns still exist, and on_conflict='theirs' keeps the other writer's values."
 )
 
 MAX_BLOCK_ROWS = 4096
@@ -53,7 +53,7 @@ MAX_BLOCK_ROWS = 4096
 
 @dataclass(frozen=True)
 class Collision:
-    """A cell, row or column that another writer has changed in the meantime."""
+    """A cell, row or column that another writer has changed since the user edited it."""
 
     kind: Literal["cell", "row", "column"]
     column: str
@@ -107,12 +107,13 @@ class CollisionError(ConflictError):
 def write(ds: Dataset, staged: Staged, message: str, on_conflict: Resolution) -> CommitResult:
     """Write and commit staged edits, and move the dataset to the new version.
 
-    A second handle writes them, because other notebook cells may use `ds` at the same time.
+    A second Dataset object writes them, because other notebook cells may use `ds` at the same time.
 
     Raises
     ------
     CollisionError
-        When another writer has changed the same cells and no side is chosen. `ds` is unchanged.
+        When another writer has changed the same cells, and `on_conflict` is "raise". `ds` is
+        unchanged.
     UncommittedError
         When the dataset has uncommitted edits that were made outside the browser.
     InvalidValueError
@@ -124,19 +125,19 @@ def write(ds: Dataset, staged: Staged, message: str, on_conflict: Resolution) ->
     ds.handle.check_writable()
     check_own_edits(ds)
     for _ in range(TRIES):
-        own = at_branch(ds.rows.lake, str(ds.current_branch))
-        conflicts = list(collisions(own.handle.table, staged))
+        writer = at_branch(ds.rows.lake, str(ds.current_branch))
+        conflicts = list(collisions(writer.handle.table, staged))
         if conflicts and on_conflict == "raise":
             raise CollisionError(conflicts)
         try:
             edits = staged.without(excluded_rows(conflicts, on_conflict))
-            check_counts(own, Staged(), edits)
-            rows = _apply(own, edits)
-            version = own.commit(message or default_message(own.schema, staged))
+            check_counts(writer, Staged(), edits)
+            rows = _apply(writer, edits)
+            version = writer.commit(message or default_message(writer.schema, staged))
         except ConflictError:  # another writer committed first, so compare with the new tip
             continue
         finally:
-            own.discard()
+            writer.discard()
         # Meanwhile, a notebook cell may have begun to edit `ds`. Its edits go on top of this
         # version.
         with contextlib.suppress(UncommittedError):
@@ -176,7 +177,7 @@ def target(schema: Schema, field_id: str, column: str) -> Field | None:
 
 
 def is_target(f: Field, field_id: str, column: str) -> bool:
-    """Return whether edits belong to a column, by id, or by name for a new tag column."""
+    """Return whether edits with this column id belong to `f`. A new tag column matches by name."""
     return f.id == field_id or (field_id == NEW and f.name == column and is_tags(f.htype))
 
 
@@ -186,7 +187,8 @@ def is_target(f: Field, field_id: str, column: str) -> bool:
 def collisions(tip: Table, staged: Staged) -> Iterator[Collision]:
     """Yield edited rows, columns and cells that another writer has changed.
 
-    Marks and their classes collide together, because writing only one would mismatch them.
+    If a row's marks collide, so do their classes, and vice versa, because writing only one of the
+    two columns could leave a row with different numbers of marks and classes.
     """
     fields = {i: target(tip.schema, i, name) for i, name in staged.columns().items()}
     known = {i: f for i, f in fields.items() if f is not None}
@@ -208,7 +210,7 @@ def collisions(tip: Table, staged: Staged) -> Iterator[Collision]:
 
 
 def excluded_rows(conflicts: Sequence[Collision], on_conflict: Resolution) -> dict[str, Ids]:
-    """Return the ids of rows that must not be written, by column id.
+    """Return a dict from column ids to the ids of rows that must not be written.
 
     These are removed rows, rows of dropped columns, and for "theirs" all rows with conflicts.
     """
@@ -220,7 +222,7 @@ def excluded_rows(conflicts: Sequence[Collision], on_conflict: Resolution) -> di
 
 
 def _partners(schema: Schema, f: Field) -> Iterator[str]:
-    """Yield the ids of the class columns of a marks column, or of the marks of a class column."""
+    """Yield the ids of the columns with the classes of the marks in `f`, or vice versa."""
     for pair in pairs_of(schema):
         if f.id in {g.id for g in pair}:
             yield from (g.id for g in pair if g.id != f.id)
@@ -341,7 +343,10 @@ def _add_classes(ds: Dataset, f: Field, cells: list[Cell]) -> None:
 
 
 def _uniform_rows(staged: Staged, field_id: str, ids: Ids) -> Iterator[tuple[Ids, object]]:
-    """Yield each value set by an edit, with its rows as indices into `ids`."""
+    """Yield (rows, value) for each "set" edit that is the last edit of some rows.
+
+    The rows are indices into `ids`.
+    """
     last = staged.last_edits(field_id, ids)
     for number, edit in enumerate(staged.of(field_id)):
         rows = np.flatnonzero(last == number)
@@ -350,7 +355,7 @@ def _uniform_rows(staged: Staged, field_id: str, ids: Ids) -> Iterator[tuple[Ids
 
 
 def _other_rows(staged: Staged, field_id: str, ids: Ids) -> Iterator[Ids]:
-    """Yield the remaining rows in blocks."""
+    """Yield blocks of rows whose last edit adds or removes a tag, as indices into `ids`."""
     last = staged.last_edits(field_id, ids)
     other = [i for i, e in enumerate(staged.of(field_id)) if e.op != "set"]
     rows = np.flatnonzero(np.isin(last, other))

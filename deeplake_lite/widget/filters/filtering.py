@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 ANSWER = "answer"
-"""Name by which queries read the result of a query that cannot be a subquery."""
+"""Name of the source for the result of a query that cannot be a subquery."""
 
 
 class Filtering:
@@ -65,10 +65,11 @@ class Filtering:
         return self._host.ask(sort_query(text, expression, descending=descending))
 
     def _filterable(self) -> BrowserState:
-        """Return the browser's state, in which some queries have become a named source of rows.
+        """Return the browser's state with a query to which filters and sort orders can be added.
 
-        Queries that sample, expand or arrange rows cannot become subqueries. They might return
-        other rows when run again, but filters must apply to the shown rows.
+        Queries that sample, expand or arrange rows cannot become subqueries, and they might return
+        other rows when run again, but filters must apply to the shown rows. Therefore, the result
+        of such a query becomes the source `ANSWER` of a new query.
         """
         from deeplake_lite.widget.filters.querytext import is_source
 

@@ -36,7 +36,7 @@ _LAST = (
 _OF_ROWS = (
     "with_", "distinct", "group", "having", "qualify", "limit", "offset", "joins", CLAUSES,
 )  # fmt: skip
-"""Parts that make the rows of a SELECT differ from those of its source."""
+"""Arguments of a SELECT, in its syntax tree, that make its rows differ from its source's rows."""
 
 _STAR_OF = ("SELECT", "STAR", "FROM", "L_PAREN", "R_PAREN")
 
@@ -48,7 +48,7 @@ class Word:
     kind: str
     start: int
     stop: int
-    """Index after its last character."""
+    """Index after the token's last character."""
 
 
 def words(text: str) -> Iterator[Word]:
@@ -101,7 +101,7 @@ def with_clause(text: str, kind: str, body: str) -> str:
     start, _, end = clause(text, kind)
     new = f"{kind.replace('_', ' ')} {body}" if body else ""
     before = text[:start].rstrip()
-    ends_in_comment = "--" in before.rpartition("\n")[2]  # the clause must not become part of it
+    ends_in_comment = "--" in before.rpartition("\n")[2]  # a clause must not become part of it
     parts = (before + "\n" * ends_in_comment, new, text[end:].lstrip())
     return " ".join(filter(None, parts)).strip()
 
@@ -167,7 +167,7 @@ def takes_conditions(text: str, columns: Sequence[str]) -> bool:
 
 
 def is_source(text: str) -> bool:
-    """Return whether a query can be a subquery of another one.
+    """Return whether a query can be a subquery of another query.
 
     >>> is_source("SELECT * LIMIT 3"), is_source("SELECT * SAMPLE BY MAX_WEIGHT(x = 1: 2)")
     (True, False)

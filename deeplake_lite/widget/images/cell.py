@@ -42,13 +42,13 @@ class Marks(TypedDict, total=False):
     v: Span
     """Class numbers of a mask, as an image."""
     of: list[int]
-    """Classes in the mask."""
+    """Class of each pixel value, if the class numbers of the mask do not fit into 8 bits."""
     boxes: list[list[float]]
-    """Boxes, xyxy."""
+    """Corners of boxes: x1, y1, x2, y2."""
     rings: list[list[list[float]]]
     """Corners of polygons."""
     points: list[list[list[float]]]
-    """Keypoints of instances."""
+    """Keypoints of each instance."""
     c: list[int] | None
     """Class of each mark."""
     more: int

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.parts import Handler, Host, Request
 
 SOURCE = "suspects"
-"""Name by which queries read the ranked rows."""
+"""Name of the source from which the shown query reads the ranked rows."""
 
 AGREE_FROM = 0.5
-"""Default for the minimum overlap at which boxes agree."""
+"""Default for the minimum overlap of two boxes that agree, as a fraction."""
 
 
 class Reviewing:
@@ -37,7 +37,10 @@ class Reviewing:
         return {"suspects": self.suspects, "neighbours": self.neighbours}
 
     def suspects(self, request: Request, pack: Pack) -> Mapping[str, object]:  # noqa: ARG002
-        """Show the browsed rows, most suspicious first, or only rows where two columns disagree."""
+        """Show the browsed rows, with the most suspicious rows first.
+
+        If two columns are compared, show only rows in which they disagree, or in which they agree.
+        """
         base, column = self._host.shown.base, fields.text_or_none(request, "column")
         label, by = fields.text(request, "label"), fields.text(request, "by", "embedding")
         if by == "agreement":
@@ -56,7 +59,10 @@ class Reviewing:
 
 
 def about_review(view: View) -> dict[str, object]:
-    """Return the possible reviews or their requirements, and the columns usable for neighbours."""
+    """Describe the possible reviews for the page, and the columns by which neighbours are found.
+
+    If no review is possible, describe what a review needs.
+    """
     offers = list(_possible_reviews(view))
     return {
         "suspects": offers,
@@ -95,7 +101,7 @@ def _is_label(htype: Htype) -> bool:
 
 
 def _possible_reviews(view: View) -> Iterator[dict[str, str]]:
-    """Yield the possible reviews as pairs of a label column and the column to judge it by."""
+    """Yield the possible reviews, each with a label column and the column to judge it by."""
     predictions = list(pairs(view))
     predicted = {prediction for _, prediction in predictions}
     for f in view.schema:

@@ -38,7 +38,7 @@ LARGEST = 16_384
 
 
 class SmallImage(Drawn):
-    """A column of a row as a small image, or the text shown instead of it."""
+    """A column of a row as a small image, or the text that is shown instead."""
 
     text: NotRequired[str]
     null: NotRequired[bool]
@@ -199,7 +199,11 @@ class Detail:
         return {**column, **items, "c": caption["c"]}
 
     def _box_classes(self, f: Field, position: int, boxes: Any) -> dict[str, object] | None:
-        """Return the classes for editing boxes, or None if missing or read-only."""
+        """Return the classes of a row's boxes, for the editor of boxes.
+
+        Return None if the column has no boxes, if the boxes have no classes, or if the row cannot
+        be edited.
+        """
         about = self._host.about
         if not is_boxes(f.htype) or not about["writable"] or not about["has_ids"]:
             return None
@@ -211,7 +215,7 @@ class Detail:
         return about_classes(pending, ds, f, position, 0 if boxes is None else len(boxes))
 
     def _small_image(self, f: Field, position: int, pack: Pack) -> SmallImage:
-        """Return a small image of a column with its size, or the text shown instead."""
+        """Return a small image of a column with its size, or the text that is shown instead."""
         small: SmallImage = {"v": None}
         view, thumbnails = self._host.shown.view, self._host.thumbnails
         [outcome] = thumbnails.of(view, f.name, np.array([position]), SMALL)

@@ -1,4 +1,4 @@
-"""The history of a row, which lists versions that changed it, with cells before and after.
+"""The history of a row: the versions that changed the row, with its cells before and after.
 
 Cells of two versions are compared by hash, so only differing cells are read.
 """
@@ -122,7 +122,7 @@ def row_history(view: View, row_id: int) -> RowHistory:
 
 
 def _tables(view: View, commits: list[Commit], row_id: int) -> Iterator[tuple[Commit, Table, int]]:
-    """Yield each version with the row's slot, or -1 if the row is not in it."""
+    """Yield the table of each version with the row's slot, which is -1 if the row is not in it."""
     repository = view.rows.lake.repository
     for commit in commits:
         table = Table.open(repository, repository.reader(commit.id))
@@ -155,7 +155,7 @@ def _words(table: Table, f: Field, slot: int) -> str | None:
 
 
 def _change(column: str, before: str | None, after: str | None) -> Change:
-    """Shorten the strings of two cells to the part where they differ."""
+    """Return a change, with the strings of both cells shortened to the part where they differ."""
     old, new = cut_to_difference(before or "", after or "")
     return {"column": column, "before": before and old, "after": after and new}
 
