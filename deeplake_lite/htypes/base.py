@@ -535,7 +535,7 @@ def _unmask(value: object, row: int, *, takes_none: bool) -> object:
 
 
 def _collect_masks(values: Iterable[object]) -> list[NDArray[np.bool_]]:
-    """Return the masks of all items of a nested list. An item without a mask gets the mask False."""
+    """Return the masks of all items of a nested list, with False for items without a mask."""
     masks = []
     for value in values:
         if isinstance(value, list | tuple):
