@@ -36,18 +36,18 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.show import class_colour
     from deeplake_lite.htypes.text import Text
 
-_HOMES = {cls: module for module, cls in CLASSES.items()} | {
+_MODULES = {cls: module for module, cls in CLASSES.items()} | {
     "class_colour": "show",
     "convert_boxes": "boxes",
     "resolve_link": "roots",
 }
-"""Module of each public name that is imported on first use."""
+"""Module that defines each public name. The module is imported when the name is first used."""
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
     globals()[name] = value
     return value
 

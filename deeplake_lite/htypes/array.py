@@ -203,7 +203,10 @@ class Array(Htype):
         return array.view(self.dtype) if is_time(self.dtype) else array
 
     def _check_size(self, shape: tuple[int, ...]) -> None:
-        """Check the size of a compressed array, since a few bytes may decompress to gigabytes."""
+        """Check the shape of a compressed array against the memory limits, before decompression.
+
+        A few bytes may decompress to gigabytes.
+        """
         if self.shape is not None:
             check_recorded(shape, (len(self.shape),))
         if self.codec not in (None, "raw"):
@@ -246,7 +249,7 @@ def check_shape(shape: object, dtype: str) -> Shape:
 
 
 def _axes_of(value: Any) -> int:
-    """Return the number of axes of an array or nested list, judging lists by their first items.
+    """Return the number of axes of an array or list. A list has one more axis than its first item.
 
     >>> _axes_of([np.zeros((2, 3))]), _axes_of([]), _axes_of(5)
     (3, 1, 0)

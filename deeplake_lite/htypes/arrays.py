@@ -43,7 +43,7 @@ _COPY_BELOW = 1 << 20  # bytes; copying a smaller array is faster than making a 
 
 
 def each[T](values: Iterable[object], convert: Callable[[Any], T]) -> list[T]:
-    """Convert values one by one. An InvalidValueError gets the row of the value that raised it.
+    """Convert values one by one. If a value is invalid, the InvalidValueError has its row.
 
     >>> each([1, 2], str)
     ['1', '2']
@@ -382,9 +382,12 @@ def _to_float(number: Decimal) -> float | Decimal:
     return float(number)
 
 
-def _all_are(kinds: Iterable[type], *those: type) -> bool:
-    """Return whether all types are subclasses of `those`. NumPy's durations never are."""
-    return all(issubclass(kind, those) and not issubclass(kind, np.timedelta64) for kind in kinds)
+def _all_are(kinds: Iterable[type], *allowed: type) -> bool:
+    """Return whether all types are subclasses of `allowed`.
+
+    Durations are not allowed, although NumPy considers timedelta64 an integer.
+    """
+    return all(issubclass(kind, allowed) and not issubclass(kind, np.timedelta64) for kind in kinds)
 
 
 def _is_integer(value: object) -> bool:

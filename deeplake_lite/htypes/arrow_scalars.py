@@ -18,7 +18,7 @@ from deeplake_lite.errors import InvalidValueError
 def python_values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
     """Return a list of the values of a column as Python objects, as `python_value` does.
 
-    If Python cannot represent one of the times, all of them become NumPy times.
+    If Python cannot represent one of the times, all times of the column become NumPy times.
 
     >>> python_values(pa.array([0, 3_000_000], pa.int32()).cast(pa.date32()))
     [np.datetime64('1970-01-01'), np.datetime64('10183-09-21')]

@@ -2,7 +2,7 @@
 
 An htype is a small frozen value. It names the storage `layout` of its cells, checks and encodes a
 block of values (`encode`), decodes a stored cell (`decode`), and renders a value (`preview`). The
-base class handles nulls and masked arrays, so subclasses only see values.
+base class handles nulls and masked arrays, so subclasses only encode values that are not null.
 """
 
 from __future__ import annotations
@@ -180,8 +180,8 @@ class Htype(Facets):
     def values_from(self, of: Htype, values: Values) -> Values:
         """Convert values of another type to a form that this type accepts.
 
-        The same number may mean different things in two types: a class, a corner, a point. Types
-        whose numbers have such a meaning convert them here, or raise an error.
+        The same number may mean different things in two types, such as a class and a coordinate.
+        Types whose numbers have such a meaning convert numbers here, or raise an error.
 
         Parameters
         ----------
@@ -596,7 +596,7 @@ def _with_nulls(cells: Cells, valid: NDArray[np.bool_]) -> Cells:
 
 
 def _show(value: object) -> str:
-    """Format a field as Python code that evaluates to it."""
+    """Format the value of a field as Python code that evaluates to this value."""
     if isinstance(value, float) and not np.isfinite(value):
         return f"float({str(value)!r})"
     if isinstance(value, complex) and not np.isfinite(value):
@@ -609,7 +609,7 @@ def _show(value: object) -> str:
 
 
 def _show_short(value: object) -> str:
-    """Format a field, shortened if it is long."""
+    """Format the value of a field, shortened if it is long."""
     if isinstance(value, Htype):
         return str(value)
     if (isinstance(value, list) or _is_strings(value)) and len(value) > _MAX_ITEMS:
@@ -619,5 +619,5 @@ def _show_short(value: object) -> str:
 
 
 def _is_strings(value: object) -> TypeGuard[tuple[str, ...]]:
-    """Return whether a field is a non-empty tuple of strings; `_show` writes these as lists."""
+    """Return whether a value is a non-empty tuple of strings, which `_show` writes as a list."""
     return isinstance(value, tuple) and bool(value) and all(isinstance(item, str) for item in value)

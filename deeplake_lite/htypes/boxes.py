@@ -116,7 +116,7 @@ class Boxes(Htype):
     @property
     @override
     def varying(self) -> int:
-        """The number of boxes."""
+        """1, for the number of boxes."""
         return 1
 
     @property

@@ -22,7 +22,7 @@ class DenseCells:
     """Cells that all have the same shape."""
 
     values: NDArray[Any]
-    """Values in the stored dtype, (n, *shape). Null cells contain the htype's blank."""
+    """Values in the stored dtype, (n, *shape). Null cells contain a placeholder."""
 
     valid: NDArray[np.bool_] | None = None
     """(n,) bool, False where null; None if no cell is null."""
@@ -85,7 +85,7 @@ class NestedCells:
     """(n,) int64: number of items in each cell; 0 where null."""
 
     items: Cells
-    """Items of all cells, in order."""
+    """Items of all cells, in the order of the cells."""
 
     valid: NDArray[np.bool_] | None = None
     """(n,) bool, False where null; None if no cell is null."""

@@ -161,7 +161,7 @@ class ClassLabel(Htype):
     @property
     @override
     def item(self) -> Htype | None:
-        """Type of a single class, if rows have several classes."""
+        """Type of a single class if rows have several classes, else None."""
         return ClassLabel(self.names) if self.multiple else None
 
     @override
@@ -314,7 +314,7 @@ class ClassLabel(Htype):
 
 
 def _find_boolean(values: Values) -> int | None:
-    """Return the position of the first boolean, or None.
+    """Return the position of the first boolean, or None if there is none.
 
     >>> _find_boolean([0, np.True_]), _find_boolean([0, 1]), _find_boolean(np.array([False]))
     (1, None, 0)

@@ -83,7 +83,7 @@ class Pixels:
 
 @dataclass(frozen=True)
 class Coordinates:
-    """Description of positions in an image, which are drawn over it and scale with it."""
+    """Description of positions in an image. They are drawn over the image and scale with it."""
 
     marks: Literal["boxes", "keypoints", "polygons"]
     """Shape of the marks: rectangles, points that may be connected, or outlines."""
@@ -109,7 +109,8 @@ class Browser:
     """How the browser shows a column."""
 
     kind: BrowserKind
-    """How values are drawn. For ``"image"`` without `pixels`, `Htype.preview` draws them."""
+    """How values are drawn. If it is ``"image"`` but the type has no `pixels`, the browser shows
+    the image that `Htype.preview` returns."""
 
     editable: bool = False
     """Whether cells can be edited in the browser, and not only in Python."""
@@ -206,7 +207,7 @@ class Facets(ABC):
         return str(getattr(self, "dtype", layout.dtype))
 
     def details(self) -> Iterator[str]:
-        """Yield short descriptions of the configuration, such as its codec, classes or format."""
+        """Yield short descriptions of the configuration, such as the codec, classes or format."""
         yield from ()
 
     def to_words(self, value: Any) -> str | None:
@@ -240,7 +241,7 @@ class Facets(ABC):
 
     @property
     def sql(self) -> Sql | None:
-        """How SQL treats the values; None for tensors, with which NumPy computes."""
+        """How SQL treats the values, or None for tensors, because SQL has no tensors."""
         return None
 
     @property
@@ -313,8 +314,9 @@ class Facets(ABC):
         return None
 
     def describes(self, other: Htype) -> bool:
-        """Return whether `other` fits this type's configuration; `other` may be more specific.
+        """Return whether `other` agrees with every option that is set in this type.
 
+        Options that are not set in this type may be set in `other`.
         The caller handles nulls and defaults, so neither type is nullable or has a default here.
         """
         return self == other

@@ -369,7 +369,7 @@ class Image(Htype):
         return cell._replace(notice=colours_converted(source, space, codec)) if space else cell
 
     def _encode_pixels(self, pixels: NDArray[Any], source: str = "") -> _Cell:
-        """Encode pixels with the column's codec; `source` describes where they came from."""
+        """Encode pixels with the column's codec; `source` describes their origin, for warnings."""
         check_pixels(pixels)
         self._check_size(pixels.shape, pixels.dtype)
         notice = ""

@@ -32,8 +32,8 @@ class Json(Htype):
     -----
     Values are stored as compact UTF-8, with keys in their original order. NumPy numbers and arrays
     become numbers and lists, tuples become lists, and keys become strings. Two keys that become the
-    same string are rejected, and so are NaN and infinity, which JSON does not support. A row that
-    is None is null.
+    same string are rejected, and so are NaN and infinity, which JSON does not support. A value that
+    is None as a whole is stored as null.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class Json(Htype):
         return short_text(json.dumps(value, ensure_ascii=False))
 
     def from_file(self, data: bytes | str) -> Any:
-        """Return the value in a file.
+        """Parse the JSON in a file.
 
         Raises
         ------

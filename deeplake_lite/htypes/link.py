@@ -115,7 +115,7 @@ class Link(Htype):
     @property
     @override
     def varying(self) -> int:
-        """The number for the type of the linked file."""
+        """Number of varying axes of the values in linked files."""
         return int(self.of.varying)
 
     @override

@@ -54,7 +54,7 @@ _MODES = {
     "RGBa": "RGBA",
     "La": "LA",
 }
-"""Mode to which images in rare modes are converted."""
+"""Mode to which images are converted, for each rare mode."""
 
 RECOLOURED = ("CMYK", "YCbCr", "LAB", "HSV", "RGBa", "La")
 """Modes with another colour space or premultiplied alpha, whose conversion loses information."""
@@ -143,7 +143,7 @@ def loading(image: Image) -> Iterator[None]:
 
 
 def frames_of(image: Image) -> int:
-    """Return the number of frames in an image's file, or 1 if the image does not show the first.
+    """Return the number of frames in an image's file, or 1 if the image shows a later frame.
 
     The TIFF plugin counts pages by seeking to each of them, which would discard edits to the image.
     Therefore, the pages are counted in a fresh copy.

@@ -118,7 +118,7 @@ def to_json(value: object) -> Any:
 
 
 def from_json(value: object) -> Any:
-    """Return the value that `to_json` converted.
+    """Convert the result of `to_json` back to the original value.
 
     Raises
     ------

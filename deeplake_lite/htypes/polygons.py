@@ -87,7 +87,7 @@ class Polygons(Htype):
         if of.name == "keypoints":
             raise InvalidValueError(
                 "must be polygons, but the values are keypoints, which are rarely the corners of a "
-                "polygon. If these are, pass them as arrays: column[:]."
+                "polygon. If these points are, pass them as arrays: column[:]."
             )
         return super().values_from(of, values)
 

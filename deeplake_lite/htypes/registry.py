@@ -2,7 +2,7 @@
 
 `resolve` looks up the types that users write in a schema, and `from_config` those that a lake has
 stored. A type is registered by one line in `CLASSES`, or by another package through an entry point
-(`deeplake_lite.plugins`). Its module is imported when a schema uses it.
+(`deeplake_lite.plugins`). The module of a type is imported when a schema uses the type.
 """
 
 from __future__ import annotations

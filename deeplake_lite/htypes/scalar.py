@@ -153,7 +153,7 @@ def check_dtype(dtype: object) -> str:
 
 
 def is_time(dtype: str) -> bool:
-    """Return whether a dtype is a time, which is stored as int64."""
+    """Return whether a dtype is that of times or durations, which are stored as int64."""
     return dtype.endswith("]")
 
 

@@ -132,4 +132,4 @@ def _to_numpy(value: object) -> np.ndarray[Any, Any]:
 
 
 _WITHOUT_NUMPY = ("torch.bfloat16", "torch.float8")
-"""First characters of dtypes that NumPy does not have, but that float32 represents exactly."""
+"""Prefixes of PyTorch's dtypes that NumPy lacks, and that float32 can represent exactly."""

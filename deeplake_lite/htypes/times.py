@@ -142,10 +142,10 @@ def _read_uniform_times(values: list[Any]) -> NDArray[Any] | None:
 
 
 def _years_of(times: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the years of times.
+    """Return the year of each time.
 
-    Parsed times are checked against the years in their strings, since NumPy silently wraps around
-    if nanoseconds cannot represent a year.
+    Callers compare the years with those in the parsed strings, since NumPy silently wraps around if
+    nanoseconds cannot represent a year.
     """
     return times.astype("datetime64[Y]").astype(np.int64) + 1970
 

@@ -66,10 +66,10 @@ PARTS: tuple[type[Part], ...] = (
 """The parts of the browser. Each answers one kind of request."""
 
 GIVEN = "given"
-"""Name of the source for a view that was assigned to `Browser.view`, in queries of the view."""
+"""Name under which queries read a view that was assigned to `Browser.view`."""
 
 NO_VALUE: Final = object()
-"""Default of an argument for which None is a valid value, namely null."""
+"""Default of an argument that cannot default to None, because None means null."""
 
 SETTINGS: dict[str, Any] = {
     "size": 160,
@@ -98,10 +98,10 @@ class Browser(Display):
     Attributes
     ----------
     query : str
-        The shown query, or an empty string for all rows. Setting it runs the query. If the query
-        fails, the error is raised and nothing changes.
+        The shown query, or an empty string for all rows. Assigning a query runs the query. If the
+        query fails, the error is raised and nothing changes.
     view : View
-        The shown rows. Setting it shows other rows, which queries read as the source ``given``.
+        The shown rows. Assigning a view shows its rows, which queries read as the source ``given``.
     selected : ndarray, (n,) int64
         Positions of the selected rows in `view`, ascending. Can be set to positions or a mask. When
         the query changes, the same rows stay selected, except rows that the new query hides.

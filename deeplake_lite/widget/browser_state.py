@@ -85,7 +85,7 @@ class BrowserState:
         return replace(self, view=view, text=text, ms=ms, generation=self.generation + 1)
 
     def _run(self, typed: str) -> tuple[str, View]:
-        """Run the query as typed, and return the full query and its result."""
+        """Run a query or condition that the user typed. Return the full query and its result."""
         if not typed:
             return "", self.base
         from deeplake_lite.query.parse.bare import as_typed, whole
@@ -192,5 +192,8 @@ has moved to branch 'fix', ...
 
 
 def branch_of(view: View) -> str | None:
-    """Return the branch of a dataset, or of the dataset from which a view was taken, or None."""
+    """Return the branch of a view, or None if the view was not taken from a branch.
+
+    The branch of a view is that of the dataset from which it was taken, at that time.
+    """
     return view.rows.lake.branch

@@ -84,7 +84,10 @@ class Difference(Display):
         return {"probe": 4}
 
     def _tab(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
-        """Show the rows of another tab, or only the rows of a tab in which one column changed."""
+        """Show the rows of a tab, or, if a column is given, only rows in which this column changed.
+
+        The tabs are those in `TABS`.
+        """
         column = fields.text_or_none(request, "column")
         self._pairs = Pairs.of(self.diff, fields.text(request, "tab"), column)
         self._generation += 1

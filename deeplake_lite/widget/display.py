@@ -1,4 +1,4 @@
-"""The widgets' base class, with the traits shared with the page and the display in notebooks."""
+"""The base class of the widgets, with the traits that the page reads, and the notebook output."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def _selection_of(value: object, widget: Display) -> bytes:
-    """Return the positions that the page sent, or the current ones if the data are invalid."""
+    """Return the selection that the page sent, or the current selection if the data are invalid."""
     if isinstance(value, bytes | bytearray | memoryview) and memoryview(value).nbytes % 4 == 0:
         return bytes(value)
     return widget._selected  # noqa: SLF001 # traitlets calls this outside of the class

@@ -162,7 +162,7 @@ def runs(message: Mapping[str, object], name: str) -> list[tuple[int, int]]:
 
 
 def parts(message: Mapping[str, object], name: str) -> list[Mapping[str, object]]:
-    """Return a field with a list of objects. Raises MessageError."""
+    """Return a field with a list of JSON objects. Raises MessageError."""
     values = items(message, name)
     if not all(isinstance(value, dict) for value in values):
         _refuse(name, "a list of objects", values)
@@ -170,7 +170,7 @@ def parts(message: Mapping[str, object], name: str) -> list[Mapping[str, object]
 
 
 def part(message: Mapping[str, object], name: str) -> Mapping[str, object]:
-    """Return an object field. Raises MessageError."""
+    """Return a field with a JSON object. Raises MessageError."""
     value = _value(message, name)
     return value if isinstance(value, dict) else _refuse(name, "an object", value)
 

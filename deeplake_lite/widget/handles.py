@@ -80,7 +80,7 @@ def renew_view(view: View, ds: Dataset) -> View:
 def _rerun_query(view: View, ds: Dataset) -> View:
     """Run the query of a view again.
 
-    Unless the view was empty or its rows have no ids, return only rows that it contained.
+    Unless the view was empty or its rows have no ids, return only rows that the view contained.
     """
     from dataclasses import replace
 

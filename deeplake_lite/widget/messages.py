@@ -45,13 +45,13 @@ class Problem(TypedDict):
     kind: str
     """Name of the error's class."""
     message: str
-    """The rule, the value and the way out."""
+    """The rule, the value that breaks the rule, and what users can do."""
     line: NotRequired[int]
     """Line in the text of the query, from 1."""
     column: NotRequired[int]
     """Column in the text of the query, from 1."""
     hint: NotRequired[str]
-    """The way out, if it is not in the message."""
+    """What users can do, if the message does not say so."""
 
 
 class Pack:
@@ -71,7 +71,7 @@ class Pack:
         self._size = 0
 
     def add(self, data: bytes, mime: str) -> Span:
-        """Add bytes, and return their position in the buffer."""
+        """Add bytes, and return the span of these bytes in the buffer."""
         span = (self._size, len(data), mime)
         self._parts.append(data)
         self._size += len(data)
@@ -89,7 +89,7 @@ class Dispatcher:
     Parameters
     ----------
     handlers : mapping
-        Handlers by message type.
+        Handlers, by the type of the request.
     send : callable
         Sends a message and buffers to the page.
     generation : callable
@@ -136,7 +136,7 @@ class Dispatcher:
                 self.answer(request)
 
     def _start(self, call: Callable[..., None], *arguments: object) -> None:
-        """Call a function in the thread for slow requests, in a copy of this context."""
+        """Call a function in the thread for slow requests, with the current context variables."""
         self._thread = self._thread or ThreadPoolExecutor(1, "deeplake_lite-browser")
         self._thread.submit(copy_context().run, call, *arguments)
 

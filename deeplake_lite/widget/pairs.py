@@ -119,7 +119,10 @@ class Pairs:
 
     @classmethod
     def of(cls, diff: Diff, tab: str, column: str | None) -> Pairs:
-        """Return the rows with a kind of change, or only rows in which one column changed."""
+        """Return the rows with a kind of change.
+
+        If a column is given, only rows whose cell in this column changed are returned.
+        """
         if tab not in TABS:
             raise LakeError(
                 f"The kind of change must be {alternatives(TABS)}, but it is {brief(tab, 40)}. "

@@ -23,10 +23,10 @@ type Request = Mapping[str, object]
 """A message from the page."""
 
 type Handler = Callable[[Request, Pack], Mapping[str, object]]
-"""Returns the fields of the reply to a request, and puts bytes into the pack."""
+"""A function that returns the fields of the reply to a request, and puts bytes into the pack."""
 
 type Addition = Callable[[list[Cell], NDArray[np.int64]], None]
-"""Adds information to grid cells, given the cells and their positions."""
+"""A function that adds information to grid cells, given the cells and their positions."""
 
 
 class Host(Protocol):
@@ -56,7 +56,7 @@ class Host(Protocol):
     """Positions of the selected rows, (n,) int64, ascending."""
 
     additions: list[Addition]
-    """Functions with which parts add to grid cells, for example to mark staged edits."""
+    """Functions with which parts add information to grid cells, such as staged edits."""
 
     staged: object
     """The staged edits that the page lists."""
@@ -106,5 +106,5 @@ class Part(Protocol):
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
-        """The handlers, by message type."""
+        """The methods that answer requests, by the type of the request."""
         ...

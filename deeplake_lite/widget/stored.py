@@ -111,7 +111,9 @@ def _versions(table: object) -> Iterator[Table]:
 def rows_with(
     view: View, field_id: str, ids: NDArray[np.int64], dataset: Callable[[], Dataset]
 ) -> View:
-    """Return rows of the lake by id, with all columns, in the version that a view reads.
+    """Return a view of the rows with the given ids, with all columns.
+
+    The rows are read from the version that `view` reads.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class QueryText(t.Unicode[str, str]):
-    """The shown query. Setting it runs the query. If the query fails, nothing changes."""
+    """The shown query. Assigning a query runs the query. If the query fails, nothing changes."""
 
     @override
     def validate(self, obj: Any, value: object) -> str:
@@ -27,7 +27,7 @@ class QueryText(t.Unicode[str, str]):
 
 
 class ShownView(t.TraitType[View, View]):
-    """The shown view. Setting it shows another view."""
+    """The shown view. Assigning a view shows this view."""
 
     info_text = "a view, such as ds[:100]"
 
@@ -51,7 +51,10 @@ class Positions(t.TraitType["NDArray[np.int64]", Any]):
 
 
 def positions_of(value: Any, rows: int) -> NDArray[np.int64]:
-    """Convert positions or a mask to ascending positions. Raises RowIndexError and OptionError.
+    """Convert positions or a mask to ascending positions.
+
+    Raises RowIndexError if a row does not exist or the mask has another length, and OptionError if
+    the value is neither a list of positions nor a mask.
 
     >>> positions_of([3, 1, 1, -1], 5).tolist(), positions_of([True, False], 2).tolist()
     ([1, 3, 4], [0])

@@ -50,7 +50,7 @@ class BoxClasses:
     value: Cell
     """Names of the classes, None for null, or an exception for an unreadable cell."""
     seen: NDArray[np.uint64]
-    """Digest of the stored cell."""
+    """Digest of the stored cell, by which a commit detects changes of other writers."""
 
     def numbers(self, boxes: int) -> list[int] | None:
         """Return the class number of each box, or None if some boxes have no class."""

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes import Htype
 
 DIGITS = 9
-"""Number of decimal digits that are compared, because moving a box back and forth rounds it."""
+"""Number of decimal digits to which corners are compared.
+
+Further digits may change when a user moves a box back and forth.
+"""
 
 
 def boxes_from(

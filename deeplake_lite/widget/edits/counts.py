@@ -1,4 +1,7 @@
-"""Checks that each mark in a row has exactly one class, whatever is edited or dropped."""
+"""Checks that edits leave each mark in a row with exactly one class.
+
+Marks are boxes, polygons and keypoints, which are drawn over an image.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +84,7 @@ def _dependents(
 
 
 def _blocks(ds: Dataset, edited: list[Ids]) -> Iterator[Ids]:
-    """Yield the ids of existing edited rows, in blocks."""
+    """Yield the ids of edited rows that exist, at most `MAX_COMPARED` at a time."""
     ids = np.unique(np.concatenate([np.empty(0, np.int64), *edited]))
     ids = ids[ds.handle.table.find(ids) >= 0]
     for start in range(0, len(ids), MAX_COMPARED):

@@ -47,7 +47,7 @@ LISTED = 200
 """Maximum number of edits that are listed on the page."""
 
 LISTED_DEPENDENTS = 5
-"""Maximum number of dependent edits that a message lists as dropped."""
+"""Maximum number of dropped edits, or of columns with dropped edits, that a message lists."""
 
 TOUCHED = 2000
 """Maximum number of changed rows in a reply. If more change, the page reloads all visible rows."""
@@ -75,7 +75,7 @@ class Editing:
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
-        """The handlers, by message type."""
+        """The methods that answer requests, by the type of the request."""
         return {
             "stage": self.stage,
             "undo": self.undo,
@@ -115,13 +115,13 @@ class Editing:
         return self._reply(edits)
 
     def drop(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
-        """Drop an edit, the edits linked to it, and all edits that depend on them."""
+        """Drop an edit, the edits linked to it, and all edits that depend on these edits."""
         number = fields.whole(request, "id")
         group = self.staged.group(number)
         if not group:
             raise LakeError(
-                f"There is no edit {number}: it was undone, dropped or committed. Choose one from "
-                "the list."
+                f"There is no edit {number}, because it was undone, dropped or committed. Choose "
+                "an edit from the list."
             )
         schema = self._dataset().schema
         also = [e.id for e in dependents(schema, self.staged.edits, group)]
@@ -145,7 +145,10 @@ class Editing:
         self._host.notify({"type": "changed"})
 
     def check_none(self, purpose: str) -> None:
-        """Reject an action that would lose staged edits. Raises UncommittedError."""
+        """Raise UncommittedError if edits are staged, before an action that would lose them.
+
+        In the message, `purpose` follows the word "before", as in "another version is shown".
+        """
         if len(self.staged):
             raise UncommittedError(
                 f"The browser has staged edits ({len(self.staged):,}). Before {purpose}, commit "
@@ -153,10 +156,7 @@ class Editing:
             )
 
     def check_moves(self, view: View) -> None:
-        """Refuse to show another branch or lake while edits are staged.
-
-        Raises UncommittedError.
-        """
+        """Raise UncommittedError if edits are staged and `view` is of another branch or lake."""
         shown = self._host.shown
         if (view.url, branch_of(view)) == (shown.base.url, shown.branch) or not len(self.staged):
             return
@@ -233,7 +233,7 @@ class Editing:
         self._host.notify({"type": "note", "text": text})
 
     def _check_compatible(self, ds: Dataset, edits: list[Edit]) -> None:
-        """Reject a draft whose boxes or classes do not match the staged ones.
+        """Reject a draft whose boxes or classes do not match the staged boxes or classes.
 
         Conflicts with the lake are not checked here, because the commit reports them.
         """
@@ -243,7 +243,7 @@ class Editing:
             raise InvalidValueError(
                 f"The draft contradicts the edits that are staged here: {error.args[0]} "
                 "Commit or discard the staged edits first, with w.commit('…') or w.discard(), then "
-                "restore the draft. It is kept until then."
+                "restore the draft. The draft is kept until then."
             ) from None
 
     def _restore(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
@@ -255,7 +255,7 @@ class Editing:
         return self._reply([])
 
     def _draft(self, request: Request) -> journal.Draft:
-        """Return the draft that a request names. Raises LakeError if it no longer exists."""
+        """Return the draft that a request names. Raises LakeError if the draft no longer exists."""
         drafts = {draft.id: draft for draft in self.drafts()}
         draft_id = fields.text(request, "id")
         if draft_id not in drafts:
@@ -267,9 +267,9 @@ class Editing:
         return drafts[draft_id]
 
     def _record(self, line: dict[str, object]) -> None:
-        """Record a step on disk, so that it can be restored after the kernel ends.
+        """Record a step on disk, so that the edits can be restored after the kernel ends.
 
-        If that fails, the page shows a message once, and later steps are not recorded.
+        If a step cannot be recorded, the page shows a message, and later steps are not recorded.
         """
         folder = journal.folder_of(self._host.shown.base.url)
         if folder is None or not self._is_recorded:
@@ -347,7 +347,10 @@ class Editing:
         return {"version": result.version, "rows": result.rows, **self._reply([])}
 
     def _page_conflict(self, error: writing.CollisionError) -> ConflictError:
-        """Return an error whose reply lists each cell with its position in the grid."""
+        """Return the error that the page receives.
+
+        Its `reply` lists the cells with conflicts, with their positions in the grid.
+        """
         listed = error.collisions[:CONFLICTS]
         positions = self._positions_by_id(np.array([c.row_id for c in listed], np.int64))
         lines = [

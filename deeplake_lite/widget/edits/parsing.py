@@ -85,7 +85,7 @@ class EditParser:
         return positions
 
     def _check_id(self, positions: Positions, row_id: str | None) -> None:
-        """Reject an edit of a row that has moved since the page showed it. Raises LakeError."""
+        """Raise LakeError if the edited row has moved since the page showed it."""
         if row_id is None:
             return
         now = self._host.shown.ids(positions)
@@ -149,7 +149,10 @@ class EditParser:
         return self._staged.edit(f.name, f.id, op, self._ids(positions), tag, None, what)
 
     def _tags_field(self, ds: Dataset, name: str | None) -> Field:
-        """Return the tag column with this name, or the only tag column, or a new one."""
+        """Return the tag column with this name, or, without a name, the dataset's tag column.
+
+        If the dataset has no tag column, return the column that the commit will add.
+        """
         if name is not None and (name in ds.schema or name in self._host.shown.view.columns):
             return self._field(ds, name)
         if known := tag_column(ds.schema):
@@ -251,7 +254,7 @@ class EditParser:
 
 
 def _classes_in(value: Mapping[str, object]) -> list[Any] | None:
-    """Return the class of each drawn box, or None if the page does not know the classes."""
+    """Return the class of each drawn box, or None if the page did not send classes."""
     return None if value.get("c") is None else fields.items(value, "c")
 
 

@@ -76,9 +76,9 @@ class Pending:
             self._mark_hidden(cells, ids, name, field_id)
         marked = [(f, class_column(schema, f)) for f in schema if is_marks(f.htype)]
         for cell in cells:
-            for f, known in marked:
-                if f.name in cell["marks"] and {f.name, known and known.name} & {*cell["staged"]}:
-                    self._update_marks(cell, f, known)
+            for f, labels in marked:
+                if f.name in cell["marks"] and {f.name, labels and labels.name} & {*cell["staged"]}:
+                    self._update_marks(cell, f, labels)
 
     def _edited_ids(self, f: Field) -> list[str]:
         """Return the ids under which edits for a column of the result are staged.
@@ -122,7 +122,7 @@ class Pending:
     def _mark_hidden(
         self, cells: list[Cell], ids: NDArray[np.int64], name: str, field_id: str
     ) -> None:
-        """Add captions for a column that the query leaves out."""
+        """Add captions with the edited values of a column that the query leaves out."""
         edited = [i for i, cell in enumerate(cells) if name in cell["staged"]]
         try:
             htype, values = self.stored(field_id, ids[edited])
@@ -132,11 +132,11 @@ class Pending:
             for i, value in zip(edited, values, strict=True):
                 cells[i]["caption"][name] = cards.caption(htype, value)
 
-    def _update_marks(self, cell: Cell, f: Field, known: Field | None) -> None:
-        """Update the marks of column `f`, whose classes are in column `known`."""
+    def _update_marks(self, cell: Cell, f: Field, labels: Field | None) -> None:
+        """Update a cell's marks in column `f`, whose classes are in the column `labels`."""
         position = cell["p"]
         width, height = cell["w"] or 1, cell["h"] or 1
-        classes = None if known is None else self.value(known, position)[1]
+        classes = None if labels is None else self.value(labels, position)[1]
         htype, value = self.value(f, position)
         cell["marks"][f.name] = marks(htype, value, width, height, classes)
 
@@ -196,7 +196,7 @@ class Pending:
     def stored(self, field_id: str, ids: NDArray[np.int64]) -> tuple[Htype, list[object]]:
         """Return the type of a stored column, and the values of rows with staged edits applied.
 
-        The query may omit the column. Raises LakeError if the column or a row is gone.
+        The query may omit the column. Raises LakeError if the column or a row no longer exists.
         """
         if field_id == inputs.NEW:
             return self._new_tags(ids)
@@ -210,7 +210,10 @@ class Pending:
         return self.after(field_id, f.htype, ids, values_of(rows, f, np.arange(len(ids))))
 
     def _new_tags(self, ids: NDArray[np.int64]) -> tuple[Htype, list[object]]:
-        """Return tags in a new tag column, which another writer may have added by now."""
+        """Return the type and values of the new tag column, with staged edits applied.
+
+        Another writer may have added the column in the meantime.
+        """
         ds = self.dataset()
         f = writing.target(ds.schema, inputs.NEW, self.staged.columns()[inputs.NEW])
         if f is None:

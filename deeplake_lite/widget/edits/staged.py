@@ -44,7 +44,7 @@ class Edit:
     what: str
     """Description for users."""
     with_next: bool = False
-    """Whether the next edit is linked to this one, so that both are dropped together."""
+    """Whether the next edit is linked to this edit, so that both edits are dropped together."""
 
     def of_rows(self, mask: NDArray[np.bool_]) -> Edit:
         """Return the edit restricted to the rows for which `mask` is true."""

@@ -48,7 +48,7 @@ WAY_OUT = (
 )
 
 MAX_BLOCK_ROWS = 4096
-"""Maximum number of rows in a block when cells are computed one by one."""
+"""Maximum number of rows whose cells are read at a time."""
 
 
 @dataclass(frozen=True)
@@ -150,10 +150,7 @@ def write(ds: Dataset, staged: Staged, message: str, on_conflict: Resolution) ->
 
 
 def check_own_edits(ds: Dataset) -> None:
-    """Refuse to commit if the dataset has edits that were made outside the browser.
-
-    Raises UncommittedError.
-    """
+    """Raise UncommittedError if the dataset has edits that were made outside the browser."""
     if status := ds.status():
         raise UncommittedError(
             f"The dataset has uncommitted edits that were made outside the browser ({status}), "
@@ -172,12 +169,15 @@ def default_message(schema: Schema, staged: Staged) -> str:
 
 
 def target(schema: Schema, field_id: str, column: str) -> Field | None:
-    """Return the column to which edits belong, or None if it does not exist."""
+    """Return the column to which edits belong, or None if the column does not exist.
+
+    Edits refer to the column by its id, and to a new tag column by its name.
+    """
     return next((f for f in schema if is_target(f, field_id, column)), None)
 
 
 def is_target(f: Field, field_id: str, column: str) -> bool:
-    """Return whether edits with this column id belong to `f`. A new tag column matches by name."""
+    """Return whether edits with this column id and name belong to `f`; see `target`."""
     return f.id == field_id or (field_id == NEW and f.name == column and is_tags(f.htype))
 
 
@@ -222,14 +222,21 @@ def excluded_rows(conflicts: Sequence[Collision], on_conflict: Resolution) -> di
 
 
 def _partners(schema: Schema, f: Field) -> Iterator[str]:
-    """Yield the ids of the columns with the classes of the marks in `f`, or vice versa."""
+    """Yield the ids of columns that must change together with `f`.
+
+    If `f` contains marks, this is the column of their classes. If it contains the classes of marks,
+    these are the columns of the marks.
+    """
     for pair in pairs_of(schema):
         if f.id in {g.id for g in pair}:
             yield from (g.id for g in pair if g.id != f.id)
 
 
 def _collided_rows(tip: Table, staged: Staged, f: Field, field_id: str) -> Ids:
-    """Return rows whose cells another writer has changed to values other than the edits'."""
+    """Return the ids of rows whose cells another writer has changed.
+
+    Rows in which the other writer's value equals the edited value are left out.
+    """
     ids = staged.rows(field_id)
     slots = tip.find(ids)
     ids, slots = ids[slots >= 0], slots[slots >= 0]
@@ -256,7 +263,7 @@ def _cell_collisions(
 
 
 def _read_tip(tip: Table, f: Field, slots: Ids) -> list[Cell]:
-    """Return the current cells of a column."""
+    """Return the cells of a column at the tip of the branch."""
     cells = tip.read([f.id], slots)[f.id]
     return to_cells(f.htype, with_none(decode_block(f.htype, cells, follow=False)))
 

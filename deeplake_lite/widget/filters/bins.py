@@ -24,7 +24,7 @@ _SPANS = (
 """Round spans of time, in seconds."""
 
 _STEPS = {"ns": 1, "us": 1, "ms": 1000, "s": 10**6, "m": 60 * 10**6, "h": 3600 * 10**6}
-"""Microseconds in each unit of a time column, but at least 1. Coarser units use whole days."""
+"""Microseconds in each time unit, but at least 1. Bins in coarser units consist of whole days."""
 
 _HUGE, _LEAST = 1e308, 1e-300
 """Limits near the ends of the range of floats: edges from `_HUGE` on are not rounded, and widths

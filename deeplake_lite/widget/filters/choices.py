@@ -63,7 +63,8 @@ def filter_query(
     kind : {"classes", "tags", "numbers", "times", "booleans"}
         Kind of the facet.
     op : {"set", "toggle", "clear"}
-        Whether to replace the choice with the values, to toggle each of them, or to remove all.
+        Whether to replace the choice with the values, to toggle each value, or to remove the
+        choice.
     values : sequence
         Chosen values, where None stands for null, or the two ends of a range that excludes its
         upper end.
@@ -173,7 +174,7 @@ def choice_of(text: str, expression: str, kind: FacetKind) -> list[object] | Non
 
 
 def condition_for(expression: str, kind: FacetKind, values: Sequence[object]) -> str:
-    """Format a choice as a condition.
+    """Return a choice as a condition in the query language.
 
     >>> condition_for("x", "numbers", [None, 3]), condition_for("s", "classes", ["it's", None])
     ('x < 3', "(s = 'it''s' OR s IS NULL)")

@@ -86,7 +86,7 @@ TIMES = ("-200000-01-01", "200000-01-01")
 
 
 def extremes(view: View, facet: Facet) -> tuple[object, object] | None:
-    """Return the smallest and largest value that a histogram can show, or None without any."""
+    """Return the smallest and largest value that a histogram can show, or None if there is none."""
     if not len(view):
         return None
     finite = e = facet.expression

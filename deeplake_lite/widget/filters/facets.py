@@ -128,7 +128,7 @@ class Facets:
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
-        """The handlers, by message type."""
+        """The methods that answer requests, by the type of the request."""
         return {"facets": self.facets}
 
     def facets(self, request: Request, pack: Pack) -> FacetsReply:  # noqa: ARG002
@@ -145,7 +145,10 @@ class Facets:
     def count(
         self, shown: BrowserState, names: Iterable[str] | None = None
     ) -> Iterator[FacetCounts]:
-        """Yield facets. Slow facets have no counts unless `names` contains their column."""
+        """Yield facets with their counts.
+
+        Facets that are slow to count have no counts, unless `names` contains their column.
+        """
         whole, part = whole_and_part(shown)
         if self._whole is None or not _same_rows(self._whole, whole):
             self._all, self._whole = {}, whole

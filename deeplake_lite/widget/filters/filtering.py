@@ -28,11 +28,11 @@ class Filtering:
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
-        """The handlers, by message type."""
+        """The methods that answer requests, by the type of the request."""
         return {"filter": self.filter, "sort": self.sort}
 
     def filter(self, request: Request, pack: Pack) -> Mapping[str, object]:  # noqa: ARG002
-        """Show the rows that match a new filter of a facet."""
+        """Change a facet's filter in the query, and show the rows that match."""
         from deeplake_lite.widget.filters.choices import KINDS, filter_query
 
         op: Any = fields.text(request, "op", "set")
@@ -56,7 +56,7 @@ class Filtering:
         return self._host.ask(text)
 
     def sort(self, request: Request, pack: Pack) -> Mapping[str, object]:  # noqa: ARG002
-        """Show the rows in a new order."""
+        """Change the sort order of the query, and show its result."""
         from deeplake_lite.widget.filters.choices import sort_query
 
         expression = fields.text_or_none(request, "expression")

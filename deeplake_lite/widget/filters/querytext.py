@@ -1,4 +1,4 @@
-"""Edits of single clauses in the text of a query, which leave the rest as users wrote it.
+"""Edits of single clauses in the text of a query. The other clauses stay as users wrote them.
 
 The tokens of the text show where clauses are, and the syntax tree shows their meaning. If a query
 groups or limits rows, or has several SELECTs, a condition on its rows cannot be added to it. It
@@ -28,7 +28,7 @@ _BEHIND = {
     _WHERE: ("GROUP_BY", "HAVING", "WINDOW", "QUALIFY", _ORDER),
     _ORDER: (),
 }
-"""Clauses that may follow a clause, besides `_LAST`."""
+"""For each clause, the clauses that may follow, in addition to those in `_LAST`."""
 _LAST = (
     "LIMIT", "FETCH", "OFFSET", "SORT_BY", "CLUSTER_BY", "DISTRIBUTE_BY", "UNION", "INTERSECT",
     "EXCEPT", "SEMICOLON",
@@ -107,7 +107,7 @@ def with_clause(text: str, kind: str, body: str) -> str:
 
 
 def conjuncts(condition: str) -> list[str]:
-    """Split a condition at AND, or return it whole if it contains OR.
+    """Return the conditions that a condition joins with AND, or only itself if it contains OR.
 
     >>> conjuncts("a > 1 AND b BETWEEN 2 AND 3 AND (c OR d)")
     ['a > 1', 'b BETWEEN 2 AND 3', '(c OR d)']
@@ -215,7 +215,7 @@ def unwrap_query(text: str) -> str:
 def inner_of(text: str) -> str | None:
     """Return the query inside ``SELECT * FROM (…)``, or None for any other query.
 
-    WHERE or ORDER BY may follow.
+    WHERE or ORDER BY may follow the inner query.
     """
     top = list(words(text))
     if tuple(word.kind for word in top[:5]) != _STAR_OF:

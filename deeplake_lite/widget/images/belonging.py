@@ -65,7 +65,7 @@ def reasons_not_drawn(
     positions: NDArray[np.int64],
     sizes: Sequence[Size | None],
 ) -> list[str | None]:
-    """Return for each row the reason not to draw its marks over an image, or None without reason.
+    """Return for each row the reason not to draw its marks over an image, or None to draw them.
 
     Parameters
     ----------

@@ -74,7 +74,7 @@ class Cell(Drawn):
     p: int
     """Position in the result."""
     main: str | None
-    """Name of the main column."""
+    """Name of the column that is drawn as the image or written on the card."""
     caption: dict[str, Caption]
     """Captions by column."""
     marks: dict[str, Marks | None]

@@ -50,7 +50,7 @@ class Cells:
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
-        """The handlers, by message type."""
+        """The methods that answer requests, by the type of the request."""
         return {"cells": self.cells}
 
     def cells(self, request: Request, pack: Pack) -> CellsReply:
@@ -81,7 +81,7 @@ class Cells:
 
 
 def positions_in(request: Request, rows: int) -> NDArray[np.int64]:
-    """Return the positions in a request that exist among `rows` rows.
+    """Return the row positions in a request, without positions that do not exist.
 
     >>> positions_in({"start": 3, "stop": 9}, 5).tolist(), positions_in({"positions": [7, 2]}, 5)
     ([3, 4], array([2]))
@@ -94,7 +94,7 @@ def positions_in(request: Request, rows: int) -> NDArray[np.int64]:
     if len(positions) > MAX_ROWS:
         raise LakeError(
             f"A request may have up to {MAX_ROWS:,} rows, but this one has {len(positions):,}. "
-            "Request them in several messages."
+            "Request the rows in several messages."
         )
     return positions[(positions >= 0) & (positions < rows)]
 

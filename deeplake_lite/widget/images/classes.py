@@ -20,7 +20,7 @@ KEY = "classes"
 """Metadata key with which a column of marks names the column with the classes of the marks."""
 
 BOXES = "boxes"
-"""Name of the boxes to which classes belong if there are several columns of boxes."""
+"""Name of the column of boxes to which classes belong if there are several columns of boxes."""
 
 TAGS = "tags"
 """Name of a column of tags. It contains classes of marks only if the marks' metadata says so."""
@@ -68,7 +68,7 @@ def class_column(schema: Schema, f: Field) -> Field | None:
 
 
 def pairs_of(schema: Schema) -> Iterator[tuple[Field, Field]]:
-    """Yield each column of marks with the column that has their classes.
+    """Yield pairs of columns: the marks, and the classes of these marks.
 
     >>> from deeplake_lite.htypes import ClassLabel
     >>> from deeplake_lite.schema import Schema

@@ -36,9 +36,9 @@ else:  # these imports take time, and the first images are requested later
     jpeg = LazyModule("deeplake_lite.codecs.jpeg")
 
 type Draw = Callable[[int], WebImage | str]
-"""Draws an image with the given longer side in pixels, or in its original size for 0.
+"""A function that draws an image, given its longer side in pixels, or 0 for the original size.
 
-Returns a string if the type describes the value instead, such as an empty signal.
+The function returns a string if the type describes the value instead, such as an empty signal.
 """
 
 WEB_BYTES = 96 * 1024
@@ -51,7 +51,7 @@ FINE = 64
 """Maximum side of images that are encoded losslessly, because each pixel is visible."""
 
 SLACK = 1.25
-"""Maximum ratio of an image's side to the requested side at which it is not resized.
+"""Maximum ratio of an image's side to the requested side at which the image is not resized.
 
 JPEG files are decoded at eighths of their size, so they are often slightly too large.
 """
@@ -241,9 +241,10 @@ def labels_of(mask: NDArray[Any]) -> NDArray[Any]:
 
 
 def as_image(values: NDArray[Any]) -> NDArray[Any]:
-    """Reduce an array to an image, using the first planes and the real parts of numbers.
+    """Reduce an array to the shape of an image.
 
-    A vector becomes one line. Empty arrays and values that are not numbers become one pixel.
+    Of additional axes, only the first item is drawn, and of complex numbers, only the real part. A
+    vector becomes one line. Empty arrays and values that are not numbers become one pixel.
 
     >>> as_image(np.zeros((5, 8, 9))).shape, as_image(np.zeros(4)).shape
     ((8, 9), (1, 4))
@@ -284,7 +285,7 @@ _COLOURS = ("Gray", "YCbCr", "RGB")
 
 
 def _encode(pixels: NDArray[Any], side: int, width: int, height: int) -> WebImage:
-    """Encode pixels, which may be scaled down from an original of the given width and height."""
+    """Encode pixels as an image file. `width` and `height` are the size of the original."""
     side = side or max(pixels.shape[:2])
     if max(width, height) <= FINE:
         from PIL.Image import fromarray

@@ -26,7 +26,7 @@ _PLOT = 3  # after all images, because marks belong on pixels
 
 
 def colouring(htype: Htype) -> Literal["classes", "numbers"] | None:
-    """Return how a column can colour the points of a map, or None if it cannot.
+    """Return how a column can colour the points of a map, or None if it cannot colour points.
 
     >>> from deeplake_lite.htypes import Scalar, Text
     >>> colouring(Text()), colouring(Scalar("datetime64[s]")), colouring(Scalar("complex64"))

@@ -124,7 +124,7 @@ class Thumbnails:
         numbers : bool
             Whether masks become images of class numbers.
         progress : callable, optional
-            Called with the number of finished thumbnails and the total number.
+            Function that is called with the number of finished thumbnails and the total number.
         """
         view, f, positions = origin(view, view.schema[column], positions)
         jobs = list(_jobs(view, f, positions, side, numbers=numbers))
@@ -294,7 +294,10 @@ def _read(
 def _read_all(
     view: View, f: Field, jobs: Sequence[Job], *, numbers: bool
 ) -> list[Draw | Exception | None]:
-    """Read cells and compare them with their hashes, which are the keys of the caches."""
+    """Read cells, and return a function that draws each cell.
+
+    A cell that differs from its stored hash, which is its key in the caches, becomes an error.
+    """
     cells = read_cells(view, f, np.array([job.position for job in jobs], np.int64))
     functions = cast(
         "list[Draw | Exception | None]",

@@ -26,7 +26,7 @@ class Querying:
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
-        """The handlers, by message type."""
+        """The methods that answer requests, by the type of the request."""
         return {
             "hello": self.hello,
             "query": self.query,

@@ -24,7 +24,7 @@ class Saving:
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
-        """The handlers, by message type."""
+        """The methods that answer requests, by the type of the request."""
         return {"save_view": self.save_view, "views": self.views, "show_view": self.show_view}
 
     def save_view(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002

@@ -31,7 +31,7 @@ class Versions:
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
-        """The handlers, by message type."""
+        """The methods that answer requests, by the type of the request."""
         return {"versions": self.versions, "show_version": self.show_version}
 
     def versions(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002

@@ -42,7 +42,7 @@ _FAR = np.float32(2**60)  # outliers are clipped to this, and end up at the edge
 
 
 def sample(count: int, most: int) -> Positions:
-    """Return ascending positions of up to `most` rows, which only depend on the count.
+    """Return ascending positions of up to `most` rows. The same count gives the same positions.
 
     >>> len(sample(10, 20)), len(sample(1000, 20)), (sample(9, 5) == sample(9, 5)).all()
     (10, 20, np.True_)

@@ -60,7 +60,7 @@ class Map:
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
-        """The handlers, by message type."""
+        """The methods that answer requests, by the type of the request."""
         return {"points": self.points}
 
     def points(self, request: Request, pack: Pack) -> dict[str, object]:

@@ -33,7 +33,7 @@ class Reviewing:
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
-        """The handlers, by message type."""
+        """The methods that answer requests, by the type of the request."""
         return {"suspects": self.suspects, "neighbours": self.neighbours}
 
     def suspects(self, request: Request, pack: Pack) -> Mapping[str, object]:  # noqa: ARG002
@@ -110,13 +110,13 @@ def _possible_reviews(view: View) -> Iterator[dict[str, str]]:
         for g in view.schema:
             if g.htype.is_embedding:
                 yield {"label": f.name, "by": "embedding", "column": g.name}
-            elif is_vector(g.htype) and _scores(f.htype, g.htype.layout.shape[0]):  # type: ignore[union-attr]
+            elif is_vector(g.htype) and _may_be_scores(f.htype, g.htype.layout.shape[0]):  # type: ignore[union-attr]
                 yield {"label": f.name, "by": "scores", "column": g.name}
     for truth, prediction in predictions:
         yield {"label": truth, "by": "agreement", "column": prediction}
 
 
-def _scores(htype: Htype, width: int) -> bool:
+def _may_be_scores(htype: Htype, width: int) -> bool:
     """Return whether vectors of this width can be scores of the classes."""
     names = names_of(htype)
     return bool(names) and len(names) == width

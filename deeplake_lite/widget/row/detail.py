@@ -107,7 +107,7 @@ class Detail:
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
-        """The handlers, by message type."""
+        """The methods that answer requests, by the type of the request."""
         return {"detail": self.detail}
 
     def detail(self, request: Request, pack: Pack) -> RowDetail:

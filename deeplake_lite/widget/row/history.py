@@ -72,7 +72,7 @@ class History:
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
-        """The handlers, by message type."""
+        """The methods that answer requests, by the type of the request."""
         return {"history": self.history}
 
     def history(self, request: Request, pack: Pack) -> RowHistory:  # noqa: ARG002
@@ -122,7 +122,7 @@ def row_history(view: View, row_id: int) -> RowHistory:
 
 
 def _tables(view: View, commits: list[Commit], row_id: int) -> Iterator[tuple[Commit, Table, int]]:
-    """Yield the table of each version with the row's slot, which is -1 if the row is not in it."""
+    """Yield each version's commit and table with the row's slot, or -1 if it lacks the row."""
     repository = view.rows.lake.repository
     for commit in commits:
         table = Table.open(repository, repository.reader(commit.id))

@@ -74,7 +74,7 @@ PAGE = """<!doctype html>
 
 
 def write(path: Path, page_content: dict[str, Any], pack: Pack) -> Path:
-    """Write a page atomically. Raises StorageError.
+    """Write a page atomically. Raises StorageError if the file cannot be written.
 
     Parameters
     ----------

@@ -14,8 +14,8 @@ from deeplake_lite.storage.state import KEY, add_digest
 from .. import everything
 
 FORGED = {
-    "label": ({"names": ["rose"]}, "A label must be 0 or more, and below 1"),
-    "tags": ({"names": ["a", "b"]}, "A label must be 0 or more, and below 2"),
+    "label": ({"names": ["rose"]}, "A class number must be 0 to 0"),
+    "tags": ({"names": ["a", "b"]}, "A class number must be 0 to 1"),
     "points": ({"names": ["nose"]}, "Keypoints must have shape"),
     "points of three": ({"dims": 3}, "Keypoints must have shape"),
     "ragged": ({"shape": [None, 3]}, "An array must have shape"),
