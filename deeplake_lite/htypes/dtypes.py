@@ -80,7 +80,7 @@ class Dtypes:
         )
 
     def or_declare(self, kind: str) -> str:
-        """Return a clause that suggests a float or complex dtype, or "" if there is none in `names`.
+        """Return a clause that suggests a float or complex dtype, or "" if `names` has none.
 
         >>> Dtypes().or_declare("f"), Dtypes(("uint8",)).or_declare("f")
         (', or declare a float column', '')
