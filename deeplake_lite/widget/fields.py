@@ -55,7 +55,7 @@ def whole(message: Mapping[str, object], name: str, default: int | None = None) 
 
 
 def row(message: Mapping[str, object], rows: int) -> int:
-    """Return the field ``p``, the position of a row. Raises LakeError.
+    """Return the field ``p``, the position of a row. Raises LakeError if there is no such row.
 
     >>> row({"p": 2}, 3)
     2

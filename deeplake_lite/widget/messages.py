@@ -47,9 +47,9 @@ class Problem(TypedDict):
     message: str
     """The rule, the value that breaks the rule, and what users can do."""
     line: NotRequired[int]
-    """Line in the text of the query, from 1."""
+    """Line in the text of the query, counted from 1."""
     column: NotRequired[int]
-    """Column in the text of the query, from 1."""
+    """Column in the text of the query, counted from 1."""
     hint: NotRequired[str]
     """What users can do, if the message does not say so."""
 

@@ -125,7 +125,7 @@ class Journal:
 
 @dataclass(frozen=True, eq=False)
 class Draft:
-    """Edits that a browser left behind."""
+    """Uncommitted edits that an earlier browser has recorded on disk."""
 
     path: Path
     url: str
@@ -138,7 +138,7 @@ class Draft:
 
     @property
     def id(self) -> str:
-        """The id of the draft in messages."""
+        """The id by which messages name the draft."""
         return self.path.stem
 
     @property

@@ -34,7 +34,7 @@ class Edit:
     field_id: str
     """Id of the column, or `inputs.NEW` for a tag column that the commit will add."""
     op: Op
-    """The operation."""
+    """Whether the edit sets a value, adds a tag or removes a tag."""
     ids: Ids
     """Ids of the edited rows in ascending order."""
     value: Any

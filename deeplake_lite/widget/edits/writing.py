@@ -269,7 +269,7 @@ def _read_tip(tip: Table, f: Field, slots: Ids) -> list[Cell]:
 
 
 def describe(htype: Htype, cell: Cell) -> str:
-    """Describe a cell in a few characters.
+    """Return a short description of a cell for users.
 
     >>> from deeplake_lite.htypes import Boxes, ClassLabel
     >>> describe(ClassLabel(["ant"]), "ant"), describe(TAGS, ["a"])
@@ -283,7 +283,7 @@ def describe(htype: Htype, cell: Cell) -> str:
 
 
 def describe_apart(htype: Htype, ours: Cell, theirs: Cell) -> tuple[str, str]:
-    """Describe two cells in a few characters. If they begin alike, show where they differ.
+    """Return short descriptions of two cells. If they begin alike, show where they differ.
 
     >>> from deeplake_lite.htypes import Text
     >>> describe_apart(Text(), "a" * 100 + "b", "a" * 100 + "c")

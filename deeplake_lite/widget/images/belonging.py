@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field, Schema
 
 type Size = tuple[int, int]
-"""Width and height, pixels."""
+"""Width and height in pixels."""
 
 KEY = "picture"
 """Metadata key with which a column of marks names its image column."""

@@ -18,7 +18,7 @@ class Card(TypedDict):
     more: NotRequired[int]
     """Number of omitted characters or lines."""
     numbers: NotRequired[list[float | None]]
-    """Bars of a vector."""
+    """Heights of the bars that plot a vector."""
     rows: NotRequired[list[list[str | None]]]
     """Lines of a table: the name of a column, and its value."""
 
@@ -29,7 +29,7 @@ class Caption(TypedDict):
     t: str | None
     """The value as text."""
     c: int | None
-    """Number of the class."""
+    """Number of the class, if the value is a class."""
     cs: NotRequired[list[int]]
     """Numbers of the classes, if there are several."""
     damaged: NotRequired[str]
@@ -59,7 +59,7 @@ class Drawn(TypedDict):
     """An image, or the card shown instead of it."""
 
     v: Span | None
-    """The image file."""
+    """The image file, as a part of the reply's buffer."""
     w: NotRequired[int | None]
     """Width of the original in pixels."""
     h: NotRequired[int | None]

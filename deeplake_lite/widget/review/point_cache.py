@@ -19,7 +19,7 @@ MAX_CACHED_ROWS = 1_000_000
 
 
 class PointCache:
-    """Points of rows, by row id.
+    """A cache of the points of rows, which are identified by their ids.
 
     Examples
     --------

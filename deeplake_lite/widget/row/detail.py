@@ -66,9 +66,9 @@ class ColumnDetail(Tags, total=False):
     damaged: str
     """The reason why the value cannot be read."""
     numbers: list[float | None]
-    """Bars of a vector."""
+    """Heights of the bars that plot a vector."""
     c: int | None
-    """Number of the class."""
+    """Number of the class, if the value is a class."""
     v: Span | None
     """The image, with the size of the original."""
     w: int | None
