@@ -23,7 +23,10 @@ FORGED = {
     "ragged float64": ({"dtype": "float64"}, "has"),
     "packed": ({"shape": [2, None, None]}, "must have the shape (3, 3)"),
     "boxes": ({"dtype": "float64"}, "has"),
-    "counts": ({"of": {"htype": "class_label", "names": ["a"], "nullable": True}}, "A label must"),
+    "counts": (
+        {"of": {"htype": "class_label", "names": ["a"], "nullable": True}},
+        "A class number must",
+    ),
 }
 """Changes of a column's type, and a part of the reason that `verify` reports."""
 
