@@ -123,7 +123,8 @@ def _check_corners(polygon: NDArray[Any]) -> NDArray[Any]:
     """Check that a polygon has at least three finite corners, and return the polygon."""
     if len(polygon) < 3:
         raise InvalidValueError(
-            f"a polygon must have at least three corners, but it has {len(polygon)}. Leave it out."
+            f"a polygon must have at least three corners, but it has {len(polygon)}. Leave the "
+            "polygon out."
         )
     if not np.isfinite(polygon).all():
         corner = int(np.flatnonzero(~np.isfinite(polygon).all(axis=1))[0])

@@ -248,7 +248,7 @@ class Staged:
         return self._index(field_id).at(ids)
 
     def columns_at(self, ids: Ids) -> list[set[str]]:
-        """Return a set with the ids of the edited columns for each row."""
+        """Return, for each row, a set with the ids of its edited columns."""
         columns: list[set[str]] = [set() for _ in ids]
         for field_id in self.columns():
             for column_ids, edits in zip(columns, self.edits_at(field_id, ids), strict=True):

@@ -19,7 +19,7 @@ MAX_CLASSES = 1000
 """Maximum number of class names in the description of a column."""
 
 OVERLAYS = frozenset({"boxes", "mask", "polygons", "keypoints"})
-"""Kinds that are drawn over an image."""
+"""Kinds of columns whose values are drawn over an image."""
 
 _ORDER = {"image": 0, "link": 1, "sequence": 2, "mask": 4, "array": 5}
 _PLOT = 3  # after all images, because marks belong on pixels

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.parts import Handler, Host, Request
 
 SMALL = 256
-"""Longer side of images in other columns, in pixels."""
+"""Longer side of the small images, which are those of all columns but the main one, in pixels."""
 
 LARGEST = 16_384
 """Maximum side of images that web browsers can draw, in pixels."""
