@@ -21,6 +21,7 @@ from deeplake_lite.errors import DamagedError, FormatError, LakeError
 from deeplake_lite.htypes.layouts import Dense, Nested
 from deeplake_lite.schema import Schema, check_metadata
 from deeplake_lite.storage.checksums import levels
+from deeplake_lite.storage.log import Log
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from deeplake_lite.codecs.limits import Limits
     from deeplake_lite.htypes.layouts import Layout
 
-FORMAT = 1
+FORMAT = 2
 """Number of the on-disk format, described in FORMAT.md."""
 
 KEY = "deeplake_lite"
@@ -49,6 +50,7 @@ DEEPEST = 16
 
 _COLUMN = r"c[0-9a-f]{8}"
 _HEAP = re.compile(rf"\d+/{_COLUMN}(/items)*/values")
+_LOGGED = re.compile(rf"rows/(id|block)|{_COLUMN}(/items)*/[a-z]+")
 _LENGTH = re.compile(rf"rows/(block|slot)|{_COLUMN}(/items)*/(items|tail)")
 
 
@@ -75,6 +77,8 @@ class State:
     """First row of each column in the table of checksums, by column id."""
     metadata: Mapping[str, object] = field(default_factory=dict)
     """The user's metadata for the dataset."""
+    log: Log = field(default_factory=Log)
+    """Recent entries of arrays, which have not been written to the arrays yet."""
 
     def __post_init__(self) -> None:
         check_metadata("The dataset's metadata", self.metadata)
@@ -92,6 +96,7 @@ class State:
             "lengths": dict(self.lengths),
             "checksums": dict(self.checksums),
             "metadata": dict(self.metadata),
+            "log": self.log.to_json(),
         }
         return {KEY: add_digest(document)}
 
@@ -143,9 +148,13 @@ class State:
             lengths=_numbers(document, "lengths", _LENGTH, MAX_SLOTS),
             checksums=_numbers(document, "checksums", re.compile(_COLUMN), MAX_TABLE_ROWS),
             metadata=document["metadata"],
+            log=Log.from_json(document["log"]),
         )
         if state.checksums.keys() != {column.id for column in schema}:
             raise ValueError("'checksums' does not match the columns of the schema.")
+        for path in state.log.index:
+            if not _LOGGED.fullmatch(path):
+                raise ValueError(f"the log must not have entries of {brief(path)}.")
         expected = {"rows/block"} if state.ordered else {"rows/block", "rows/slot"}
         for column in schema:
             expected |= _paths_with_length(column.id, column.htype.layout)

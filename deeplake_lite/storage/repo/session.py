@@ -398,7 +398,11 @@ class Session:
 
     async def set_attributes(self, attributes: Mapping[str, object]) -> None:
         """Set some attributes of the root group, and keep the others."""
-        await arrays().set_attributes(self.store, attributes)
+        stored = await self.get("zarr.json")
+        group = {} if stored is None else json.loads(bytes(stored))
+        known = {**(group.get("attributes") or {}), **attributes}
+        group = {"zarr_format": 3, "node_type": "group", **group, "attributes": known}
+        await self.put("zarr.json", json.dumps(group).encode())
 
     def fork(self) -> Session:
         """Return an independent session that collects chunks and is later merged into a writer."""
