@@ -142,8 +142,7 @@ class LogWriter:
     """Collects the entries of a new log."""
 
     def __init__(self) -> None:
-        self._index: dict[str, tuple[int, int, int, int]] = {}
-        self._parts: list[bytes] = []
+        self._parts: dict[str, tuple[int, int, bytes]] = {}
         self.size = 0
         """Number of bytes."""
         self.updates = 0
@@ -163,11 +162,14 @@ class LogWriter:
             self._add(path, *encoded)
 
     def _add(self, path: str, rows: int, updates: int, data: bytes) -> None:
-        self._index[path] = (self.size, len(data), rows, updates)
-        self._parts.append(data)
+        self._parts[path] = rows, updates, data
         self.size += len(data)
         self.updates += updates
 
     def log(self) -> Log:
-        """Return the new log."""
-        return Log(dict(self._index), b"".join(self._parts))
+        """Return the new log, which does not depend on the order in which entries were added."""
+        index, at = dict[str, tuple[int, int, int, int]](), 0
+        for path, (rows, updates, data) in sorted(self._parts.items()):
+            index[path] = at, len(data), rows, updates
+            at += len(data)
+        return Log(index, b"".join(data for _, (_, _, data) in sorted(self._parts.items())))

@@ -107,7 +107,7 @@ class State:
         Raises
         ------
         FormatError
-            When the document has a newer format, or there is none.
+            When the document has another format, or there is none.
         DamagedError
             When the document does not match its digest, or contradicts itself.
         """
@@ -117,10 +117,15 @@ class State:
                 f"The root group has no {KEY!r} document: this is an Icechunk repository, but not "
                 "a lake. Create a lake with dl.create in a folder of its own."
             )
-        if document["format"] > FORMAT:
+        if document["format"] != FORMAT:
+            way_out = (
+                "Upgrade: pip install -U deeplake-lite."
+                if document["format"] > FORMAT
+                else "Open it with the release that wrote it."
+            )
             raise FormatError(
-                f"This lake has format {document['format']}, but this release reads formats up to "
-                f"{FORMAT}. Upgrade: pip install -U deeplake-lite."
+                f"This lake has format {document['format']}, but this release reads format "
+                f"{FORMAT}. {way_out}"
             )
         check_digest(document, "The lake's metadata document")
         try:
