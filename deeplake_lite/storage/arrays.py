@@ -377,6 +377,8 @@ class SlotArray:
         """Write rows from `start` to the new end of the array; create the array if it is new."""
         if self._new or not await self.in_chunks():
             if await session.has(f"{self.path}/zarr.json"):
+                if not self._new:
+                    await session.check_length(self.path, 0)
                 # The tip of the branch has this array, but the edits have removed it: they
                 # restored a version that is older than the array, or in whose log all rows are.
                 await session.delete_tree(self.path)

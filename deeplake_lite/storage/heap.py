@@ -253,16 +253,9 @@ class Heap:
 
     async def _create_values(self, session: Session) -> None:
         codecs: list[object] = [ZSTD, CRC32C] if self.compressed else []
-        await self._create(session, "values", self.chunk_bytes, codecs, HEAP_CHUNKS)
+        length = HEAP_CHUNKS * self.chunk_bytes
+        await session.create_bytes(f"{self.path}/values", length, self.chunk_bytes, codecs)
         self._has_values = True
-
-    async def _create(
-        self, session: Session, name: str, chunk: int, codecs: list[object], count: int = 0
-    ) -> None:
-        path = f"{self.path}/{name}"
-        if await session.has(f"{path}/zarr.json"):  # see `SlotArray._extend`
-            await session.delete_tree(path)
-        await session.create_bytes(path, count * chunk, chunk, codecs)
 
     async def append(self, buffers: Sequence[Buffer], claims: Claims) -> Extents:
         """Append cells; return their pending extents, (n, 2) int64."""
@@ -357,7 +350,7 @@ class Heap:
         The module docstring has a drawing of both cases. With a log, no chunk has been written.
         """
         boundary = self._written * self.chunk_bytes
-        end = self.tail_bytes
+        end, rest = self.tail_bytes, b""
         if len(self._open) and boundary - self._straddle > min(STRADDLE_BYTES, self.chunk_bytes):
             # This uses one more chunk. If the branch has moved, the caller has made sure that this
             # chunk is free as well (`Table._can_follow`).
@@ -371,9 +364,9 @@ class Heap:
             head = await self._read_pieces(
                 "values", self._address(self._straddle), boundary - self._straddle
             )
-            await self._extend_tail(session, head + self._open.data(), log)
-        elif self._log:
-            await self._extend_tail(session, b"", log)
+            rest = head + self._open.data()
+        if rest or self._log:
+            await self._extend_tail(session, rest, log)
         return Settled(self._address(0), self._straddle, end)
 
     async def _extend_tail(self, session: Session, data: bytes, log: LogWriter | None) -> None:
@@ -389,7 +382,7 @@ class Heap:
             log.add(path.partition("/")[2], entries)
             return
         if not at:
-            await self._create(session, "tail", TAIL_CHUNK, [ZSTD, CRC32C])
+            await session.create_bytes(path, 0, TAIL_CHUNK, [ZSTD, CRC32C])
         self._log = b""
         await session.resize(path, at, at + len(data))
         for chunk, start, stop in chunks.pieces(at, len(data), TAIL_CHUNK):

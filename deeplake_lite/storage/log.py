@@ -56,8 +56,8 @@ class Entries:
     @classmethod
     def empty(cls, spec: ArraySpec) -> Entries:
         """Return no entries."""
-        none = np.empty((0, *spec.shape), spec.dtype)
-        return cls(none, np.empty(0, np.int64), none)
+        none = np.zeros((0, *spec.shape), spec.dtype)
+        return cls(none, np.zeros(0, np.int64), none)
 
     def __bool__(self) -> bool:
         return bool(len(self.rows) or len(self.slots))
