@@ -9,6 +9,7 @@ import os
 import sys
 from importlib import metadata
 from itertools import count
+from zlib import crc32
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -16,6 +17,8 @@ from hypothesis import HealthCheck, settings
 import deeplake_lite as dl
 from deeplake_lite import codecs, plugins
 from deeplake_lite.htypes.registry import load_class
+from deeplake_lite.storage import log
+from deeplake_lite.testing.tiny import only_arrays as write_only_arrays
 from deeplake_lite.testing.tiny import tiny_chunks
 
 SLOW_MACHINE = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
@@ -61,6 +64,24 @@ def pytest_collection_finish():
     """Exclude modules and tests from garbage collection, which would visit them all each time."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def log_limit(request, monkeypatch):
+    """Limit the size of logs, differently for each test, so that arrays and logs are both read.
+
+    Small lakes would otherwise consist of nothing but a log.
+    """
+    number = crc32(request.node.nodeid.encode()) % 4
+    if number < 3:
+        monkeypatch.setattr(log, "MAX_BYTES", (-1, 200, 2_000)[number])
+
+
+@pytest.fixture
+def only_arrays(log_limit):  # noqa: ARG001 (it is changed after that)
+    """Write everything to arrays, and nothing to logs."""
+    with write_only_arrays():
+        yield
 
 
 @pytest.fixture

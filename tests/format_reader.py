@@ -6,6 +6,7 @@ numbers are those of FORMAT.md.
 
 import base64
 import io
+import itertools
 import json
 import math
 import pickle
@@ -20,7 +21,7 @@ from PIL import Image, ImageOps
 from zarr.core.buffer import default_buffer_prototype
 from zarr.core.sync import sync
 
-FORMAT = 1
+FORMAT = 2
 NULL_DIGEST = 0x6E756C6C9E3779B9
 NUMBER_CODECS = ("raw", "zstd", "lz4", "blosc")
 
@@ -33,23 +34,29 @@ def read_lake(path, snapshot):
     if document["format"] > FORMAT:
         raise SystemExit(f"format {document['format']} is newer than {FORMAT}")
     assert document["digest"] == digest_of(document)
-    group = root[str(document["generation"])]
-    check_lengths(group, document)
-    check_chunks(store, group, document)
-    slots = read_slots(group["rows"], document)
+    lake = Lake(root.get(str(document["generation"])), document["log"])
+    check_lengths(lake, document)
+    if lake.group is not None and "checksums" in lake.group:
+        check_chunks(store, lake.group, document)
+    slots = read_slots(lake, document)
     columns = {c["name"]: c for c in document["schema"]["columns"]}
+    types = {name: layout_of(c["htype"]) for name, c in columns.items()}
+    scalars = {n: dtype for n, (kind, dtype, shape, _) in types.items() if shape == ()}
+    ordered = {n: dtype for n, dtype in scalars.items() if "complex" not in dtype}
     return {
         "document": document,
-        "ids": group["rows/id"][:][slots],
-        "blocks": group["rows/block"][:],
+        "ids": lake.read("rows/id", "int64")[slots],
+        "blocks": lake.read("rows/block", "int64"),
         "columns": {
-            name: read_column(group[c["id"]], c["htype"], slots) for name, c in columns.items()
+            name: read_column(lake, c["id"], c["htype"], slots) for name, c in columns.items()
         },
         "defaults": {name: from_json(c["htype"].get("default")) for name, c in columns.items()},
         "statistics": {
-            name: (group[f"{c['id']}/bounds"][:], group[f"{c['id']}/counts"][:])
-            for name, c in columns.items()
-            if "bounds" in group[c["id"]]
+            name: (
+                lake.read(f"{columns[name]['id']}/bounds", dtype, 2),
+                lake.read(f"{columns[name]['id']}/counts", "int64", 2),
+            )
+            for name, dtype in ordered.items()
         },
         "metadata": [
             (c.id, c.parent_id, checked_notes(repository, c))
@@ -59,9 +66,39 @@ def read_lake(path, snapshot):
     }
 
 
-def read_slots(rows, document):
+class Lake:
+    """§3 and §4: the arrays of the generation, with the entries of the log."""
+
+    def __init__(self, group, log):
+        self.group, self.index = group, log["arrays"]
+        packed = base64.b64decode(log["data"])
+        self.data = numcodecs.Zstd().decode(packed) if packed else b""
+        assert len(self.data) == log["bytes"]
+
+    def read(self, path, dtype, *shape):
+        """Return all entries of an array."""
+        stored = self.array(path)
+        result = np.zeros((0, *shape), dtype) if stored is None else stored[:]
+        assert result.dtype == dtype
+        assert result.shape[1:] == shape
+        at, size, rows, updates = self.index.get(path, (0, 0, 0, 0))
+        row = np.dtype(dtype).itemsize * math.prod(shape)
+        ends = np.cumsum([at, rows * row, updates * 8, updates * row]).tolist()
+        assert ends[-1] == at + size
+        added, slots, values = (self.data[a:b] for a, b in itertools.pairwise(ends))
+        result[np.frombuffer(slots, "<i8")] = np.frombuffer(values, dtype).reshape(-1, *shape)
+        return np.concatenate([result, np.frombuffer(added, dtype).reshape(rows, *shape)])
+
+    def array(self, path):
+        """Return the Zarr array, or None if all of its entries are in the log."""
+        return None if self.group is None else self.group.get(path)
+
+
+def read_slots(lake, document):
     """§3: the slots of the rows, in row order."""
-    return np.arange(document["slots"]) if document["ordered"] else rows["slot"][:]
+    if document["ordered"]:
+        return np.arange(document["slots"])
+    return lake.read("rows/slot", "int64")
 
 
 def read_views(repository):
@@ -108,14 +145,16 @@ def checked_notes(repository, commit):
     return notes
 
 
-def check_lengths(group, document):
+def check_lengths(lake, document):
     """§2: arrays have the recorded lengths, and those that follow from the slots."""
-    for path, length in document["lengths"].items():
-        result = group[path]
-        while isinstance(result, zarr.Group):
-            result = result[next(name for name in ("data", "extents", "spans") if name in result)]
-        assert result.shape[0] == length, path
-    assert group["rows/id"].shape == (document["slots"],)
+    for path, length in [*document["lengths"].items(), ("rows/id", document["slots"])]:
+        names = [f"{path}/{n}" for n in ("data", "extents", "spans")] if "items" in path else []
+        names = [path] if path.endswith("tail") or not names else names
+        lengths = []
+        for name in names:
+            array, (_, _, rows, _) = lake.array(name), lake.index.get(name, (0, 0, 0, 0))
+            lengths.append(rows + (0 if array is None else array.shape[0]))
+        assert sum(lengths) == length, path
 
 
 def check_chunks(store, group, document):
@@ -173,21 +212,21 @@ def layout_of(htype):
     raise SystemExit(f"unknown htype {htype}")
 
 
-def read_column(group, htype, slots):
+def read_column(lake, path, htype, slots):
     """Values of some slots (None where null), stored digests and computed digests."""
-    valid = group["valid"][:][slots] if htype.get("nullable") else np.ones(len(slots), bool)
+    valid = np.ones(len(slots), bool)
+    if htype.get("nullable"):
+        valid = lake.read(f"{path}/valid", "bool")[slots]
     kind, dtype, shape, item = layout_of(htype)
     if kind == "dense":
-        return read_dense(group, htype, dtype, shape, slots, valid)
+        return read_dense(lake, path, htype, dtype, shape, slots, valid)
     if kind == "ragged":
-        return read_ragged(group, htype, dtype, shape, slots, valid)
-    return read_nested(group, item, slots, valid)
+        return read_ragged(lake, path, htype, dtype, shape, slots, valid)
+    return read_nested(lake, path, item, slots, valid)
 
 
-def read_dense(group, htype, dtype, shape, slots, valid):
-    data = group["data"][:][slots]
-    assert data.dtype == dtype
-    assert data.shape == (len(slots), *shape)
+def read_dense(lake, path, htype, dtype, shape, slots, valid):
+    data = lake.read(f"{path}/data", dtype, *shape)[slots]
     digests = [
         dense_digest(cell) if v else NULL_DIGEST for cell, v in zip(data, valid, strict=True)
     ]
@@ -199,9 +238,13 @@ def read_dense(group, htype, dtype, shape, slots, valid):
     }
 
 
-def read_ragged(group, htype, dtype, ndim, slots, valid):
-    extents, hashes = group["extents"][:][slots], group["hashes"][:][slots]
-    shapes = group["shapes"][:][slots] if ndim else np.zeros((len(slots), 0), "int32")
+def read_ragged(lake, path, htype, dtype, ndim, slots, valid):
+    extents = lake.read(f"{path}/extents", "int64", 2)[slots]
+    hashes = lake.read(f"{path}/hashes", "uint64")[slots]
+    shapes = np.zeros((len(slots), 0), "int32")
+    if ndim:
+        shapes = lake.read(f"{path}/shapes", "int32", ndim)[slots]
+    tail = lake.read(f"{path}/tail", "uint8")
     values, digests = [], []
     for (start, length), shape, v in zip(extents.tolist(), shapes.tolist(), valid, strict=True):
         if not v:
@@ -210,26 +253,27 @@ def read_ragged(group, htype, dtype, ndim, slots, valid):
             values.append(None)
             digests.append(0)
             continue
-        data = read_bytes(group, start, length)
+        data = read_bytes(lake.array(f"{path}/values"), tail, start, length)
         kept = tuple(n for n in shape if n >= 0)
         values.append(decode(htype, data, kept))
         digests.append(ragged_digest(data, dtype, kept))
     return {"values": values, "stored": hashes.tolist(), "hashes": digests}
 
 
-def read_bytes(group, start, length):
+def read_bytes(values, tail, start, length):
     if length == 0:
         return b""
     if start < 0:
-        return group["tail"][~start : ~start + length].tobytes()
-    return group["values"][start : start + length].tobytes()
+        return tail[~start : ~start + length].tobytes()
+    return values[start : start + length].tobytes()
 
 
-def read_nested(group, item, slots, valid):
-    spans, hashes = group["spans"][:][slots], group["hashes"][:][slots]
+def read_nested(lake, path, item, slots, valid):
+    spans = lake.read(f"{path}/spans", "int64", 2)[slots]
+    hashes = lake.read(f"{path}/hashes", "uint64")[slots]
     values, digests = [], []
     for (first, count), v in zip(spans.tolist(), valid, strict=True):
-        items = read_column(group["items"], item, np.arange(first, first + count))
+        items = read_column(lake, f"{path}/items", item, np.arange(first, first + count))
         assert items["stored"] in (None, items["hashes"])
         assert v or count == 0
         values.append(items["values"] if v else None)

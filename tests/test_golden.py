@@ -87,7 +87,9 @@ HTYPES = {
     ),
     "sequence": (dl.Sequence("text", nullable=True), [["a", "b"], [], None]),
 }
-"""Contents of format1-htypes.lake: its type and values by column."""
+"""Contents of format2-htypes.lake and format2-arrays.lake: its type and values by column."""
+
+SAME = pytest.mark.parametrize("file", ["format2-htypes.lake", "format2-arrays.lake"])
 
 
 @pytest.fixture
@@ -108,25 +110,28 @@ def same(found, wanted):
         assert found == wanted
 
 
+@SAME
 @pytest.mark.parametrize("name", HTYPES)
-def test_every_htype_of_format_1_is_read_unchanged(lake, name):
-    ds = dl.open(lake("format1-htypes.lake"))
+def test_every_htype_of_format_2_is_read_unchanged(lake, file, name):
+    ds = dl.open(lake(file))
     htype, values = HTYPES[name]
     assert ds[name].htype == htype
     result = ds[name].urls() if name == "link" else [ds[name][i] for i in range(3)]
     same(result, values)
 
 
-def test_metadata_of_format_1_is_read(lake):
-    ds = dl.open(lake("format1-htypes.lake"))
+@SAME
+def test_metadata_of_format_2_is_read(lake, file):
+    ds = dl.open(lake(file))
     assert ds.columns == tuple(HTYPES)
     assert dict(ds.metadata) == {"licence": "CC-BY"}
     assert dict(ds["label"].metadata) == {"source": "garden"}
     assert [commit.message for commit in ds.log()] == ["three rows", "created"]
 
 
-def test_lake_of_format_1_accepts_more_rows(lake):
-    url = lake("format1-htypes.lake")
+@SAME
+def test_lake_of_format_2_accepts_more_rows(lake, file):
+    url = lake(file)
     ds = dl.open(url)
     assert ds.verify(), ds.verify()
     first, ids = ds.version, ds.row_ids.tolist()
@@ -148,18 +153,18 @@ HISTORY = {
     "fix": {"label": [1, 1, 0], "caption": ["a", "b", LONG], "score": [0.5, 0.5, 0.5]},
     "v1": {"label": [0, 1, 0], "title": ["a", "b", LONG]},
 }
-"""Contents of format1-history.lake: by version, values by column."""
+"""Contents of format2-history.lake: by version, values by column."""
 
 
 @pytest.mark.parametrize("version", HISTORY)
-def test_every_version_of_format_1_is_read_unchanged(lake, version):
-    ds = dl.open(lake("format1-history.lake"), version=version)
+def test_every_version_of_format_2_is_read_unchanged(lake, version):
+    ds = dl.open(lake("format2-history.lake"), version=version)
     assert {name: list(ds[name][:]) for name in ds.columns} == HISTORY[version]
     assert ds.verify(), ds.verify()
 
 
-def test_history_of_format_1_is_known(lake):
-    url = lake("format1-history.lake")
+def test_history_of_format_2_is_known(lake):
+    url = lake("format2-history.lake")
     ds = dl.open(url)
     assert set(ds.branches) == {"main", "fix", "tidy"}
     assert set(ds.tags) == {"v1"}
@@ -174,14 +179,14 @@ def test_history_of_format_1_is_known(lake):
     assert dl.open(url, version="tidy").row_ids.tolist() == ds.row_ids.tolist()
 
 
-def test_saved_view_of_format_1_opens(lake):
-    views = dl.open(lake("format1-history.lake")).views()
+def test_saved_view_of_format_2_opens(lake):
+    views = dl.open(lake("format2-history.lake")).views()
     assert list(views) == ["ends"]
     assert views["ends"]["caption"][:] == ["d", "a"]
 
 
-def test_branches_of_format_1_can_be_merged(lake):
-    url = lake("format1-history.lake")
+def test_branches_of_format_2_can_be_merged(lake):
+    url = lake("format2-history.lake")
     fix = dl.open(url, branch="fix")
     fix.append({"label": ["rose"], "caption": ["e"]})
     fix["score"][0] = 1.0

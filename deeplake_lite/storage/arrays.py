@@ -18,6 +18,7 @@ and from then on, all stored rows are read from the fork.
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -28,6 +29,7 @@ from deeplake_lite.storage.array_spec import ArraySpec, Index, allocate
 from deeplake_lite.storage.block_lists import limit_blocks
 from deeplake_lite.storage.checksums import checksum
 from deeplake_lite.storage.chunk_cache import ChunkCache
+from deeplake_lite.storage.log import Entries
 from deeplake_lite.storage.repo import in_thread, stream
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.storage.checksums import Checksums
+    from deeplake_lite.storage.log import LogWriter
     from deeplake_lite.storage.repo import Session
 
 type Slots = NDArray[np.int64]
@@ -75,7 +78,9 @@ class SlotArray:
     new : bool
         Whether the array has yet to be created.
     stored : int, optional
-        Number of rows in the Zarr array. None means to read it from the array's metadata on demand.
+        Number of committed rows, if known.
+    log : Entries, optional
+        The committed entries that are in the log instead of the Zarr array.
     checksums : Checksums, optional
         Checksums of the stored chunks. A chunk is verified before it is rewritten.
     checked : bool
@@ -91,6 +96,7 @@ class SlotArray:
         *,
         new: bool = False,
         stored: int | None = None,
+        log: Entries | None = None,
         checksums: Checksums | None = None,
         checked: bool = False,
     ) -> None:
@@ -100,6 +106,12 @@ class SlotArray:
         self._new_sums: dict[int, int] = {}  # the same, plus chunks from the last `write`
         self._session, self._cache, self._new = session, cache, new
         self._stored = 0 if new else stored
+        self._log = Entries.empty(spec) if log is None else log
+        if stored is not None and stored < len(self._log.rows):
+            raise DamagedError(
+                f"The lake's metadata document is damaged: the log has {len(self._log.rows)} of "
+                f"{stored} rows of {path}. Restore the lake from a backup."
+            )
         self._spilled, self._is_checked = False, False
         self._appended: list[NDArray[Any]] = []
         self._shared = False  # whether another array has the same blocks of pending rows
@@ -123,10 +135,14 @@ class SlotArray:
         return fork
 
     async def stored(self) -> int:
-        """Return the number of rows in the Zarr array."""
+        """Return the number of committed rows."""
         if self._stored is None:
-            self._stored = await self._session.length(self.path)
+            self._stored = await self._session.length(self.path) + len(self._log.rows)
         return self._stored
+
+    async def in_chunks(self) -> int:
+        """Return the number of rows in the Zarr array; the other committed rows are in the log."""
+        return await self.stored() - len(self._log.rows)
 
     async def length(self) -> int:
         """Return the number of rows, including pending rows."""
@@ -142,7 +158,7 @@ class SlotArray:
         ------
         DamagedError
         """
-        stored = await self.stored()
+        stored = await self.in_chunks()
         if self._new or self._spilled or self._is_checked or not stored:
             return
         await self._session.check_shape(self.path, (stored, *self.spec.shape))
@@ -154,7 +170,8 @@ class SlotArray:
     async def check_length(self) -> None:
         """Reject an array whose length differs from the root document. Raises DamagedError."""
         await self.check()
-        await self._session.check_length(self.path, await self.stored())
+        if rows := await self.in_chunks():
+            await self._session.check_length(self.path, rows)
 
     async def read_all(self) -> NDArray[Any]:
         """Return the values of all slots, (n, *shape)."""
@@ -173,6 +190,11 @@ class SlotArray:
         """Whether there are pending edits."""
         return self._new or bool(self._appended) or bool(self._updates)
 
+    @property
+    def is_unwritten(self) -> bool:
+        """Whether there are pending edits, or entries in the log."""
+        return self.dirty or bool(self._log)
+
     async def read(self, slots: Slots, out: NDArray[Any] | None = None) -> NDArray[Any]:
         """Return the values of `slots`, (n, *shape), in the given order.
 
@@ -181,11 +203,11 @@ class SlotArray:
         """
         stored = await self.stored()
         if not self._appended and not self._updates:
-            return await self._read_stored(slots, out)
+            return await self._read_committed(slots, out)
         out = await self._allocate(len(slots))
         old = slots < stored
         if old.any():
-            out[old] = await self._read_stored(slots[old])
+            out[old] = await self._read_committed(slots[old])
         if not old.all():
             out[~old] = self._pending()[slots[~old] - stored]
         for updated, values in self._consolidate():
@@ -201,7 +223,8 @@ class SlotArray:
         read. Checksums cover whole chunks, so they are not compared here.
         """
         spec = self.spec
-        if not spec.is_wide or self.dirty or self._spilled or self._checked or not len(slots):
+        is_pending = self.dirty or self._spilled or self._log
+        if not spec.is_wide or is_pending or self._checked or not len(slots):
             return None
         start, length, view = spec.span(index)
         if length * 2 > spec.row_bytes:
@@ -255,7 +278,7 @@ class SlotArray:
     def adopt(self, other: SlotArray) -> None:
         """Take over the pending edits of `other`, which is the same array at an earlier version."""
         if other._new or other._spilled:
-            self._new, self._stored = other._new, other._stored
+            self._new, self._stored, self._log = other._new, other._stored, other._log
         self._spilled_sums = dict(other._spilled_sums)
         self._appended, self._updates = list(other._appended), list(other._updates)
 
@@ -270,10 +293,12 @@ class SlotArray:
         if rows <= 0:
             return
         for block in list(self._appended):
-            part = block[:rows]
+            part, log = block[:rows], self._log
             self._new_sums = dict(self._spilled_sums)
-            await self._extend(fork, await self.stored(), part)
+            whole = np.concatenate([log.rows, part]) if len(log.rows) else part
+            await self._extend(fork, await self.in_chunks(), whole)
             self._session, self._new, self._spilled = fork, False, True
+            self._log = replace(log, rows=log.rows[:0])
             self._spilled_sums = dict(self._new_sums)
             self._stored = await self.stored() + len(part)
             self._appended[:1] = [block[rows:].copy()] if len(block) > rows else []
@@ -284,13 +309,51 @@ class SlotArray:
         # rows of the committed version.
         self._cache = ChunkCache()
 
-    async def write(self, session: Session) -> None:
-        """Write all pending edits to `session`."""
+    async def write(self, session: Session, log: LogWriter | None = None) -> None:
+        """Write all pending edits, and those in the log, to `session` or to a new log."""
         self._new_sums = dict(self._spilled_sums)
-        if self._updates:
-            await self._write_updates(session)
-        if self._appended or self._new:
-            await self._extend(session, await self.stored(), self._pending())
+        entries = await self._unwritten()
+        if log is not None:
+            log.add(self.path.partition("/")[2], entries)
+            return
+        if len(entries.slots):
+            await self._write_updates(session, entries.slots, entries.values)
+        if len(entries.rows) or self._new:
+            await self._extend(session, await self.in_chunks(), entries.rows)
+
+    async def _unwritten(self) -> Entries:
+        """Return the entries that are in the log or pending."""
+        first, rows = await self.in_chunks(), self._pending()
+        if len(self._log.rows):
+            rows = np.concatenate([self._log.rows, rows])
+        slots, values = self._log.slots, self._log.values
+        for changed, new in self._consolidate():
+            in_rows = changed >= first
+            if in_rows.any():
+                rows = rows.copy()
+                rows[changed[in_rows] - first] = new[in_rows]
+            left = ~np.isin(slots, changed)
+            slots = np.concatenate([slots[left], changed[~in_rows]])
+            values = np.concatenate([values[left], new[~in_rows]])
+            order = np.argsort(slots)
+            slots, values = slots[order], values[order]
+        return Entries(rows, slots, values)
+
+    def logged_chunks(self) -> frozenset[int]:
+        """Return the numbers of the chunks to which the entries in the log belong."""
+        first = (self._stored or 0) - len(self._log.rows)
+        slots = np.concatenate([self._log.slots, first + np.arange(len(self._log.rows))])
+        return frozenset(np.unique(slots // self.spec.chunk_rows).tolist())
+
+    async def unwritten_bytes(self) -> int:
+        """Return an upper bound of the size of the entries that are in the log or pending."""
+        pending = sum(rows.nbytes for rows in self._appended)
+        return self._log.nbytes + pending + sum(s.nbytes + v.nbytes for s, v in self._updates)
+
+    @property
+    def unwritten_updates(self) -> int:
+        """Upper bound of the number of updated entries that are in the log or pending."""
+        return len(self._log.slots) + sum(len(slots) for slots, _ in self._updates)
 
     async def rewrite(self, session: Session, start: int, rows: NDArray[Any], *, new: bool) -> None:
         """Write `rows` to `session` in place of all rows of the array from row `start` on.
@@ -300,7 +363,7 @@ class SlotArray:
         """
         self._new, self._new_sums = new, {}
         if not new:
-            replaced = range(start // self.spec.chunk_rows, self._chunks(await self.stored()))
+            replaced = range(start // self.spec.chunk_rows, self._chunks(await self.in_chunks()))
 
             async def check(chunk: int) -> None:
                 await self._chunk_to_rewrite(session, chunk)
@@ -315,14 +378,16 @@ class SlotArray:
 
     async def _extend(self, session: Session, start: int, rows: NDArray[Any]) -> None:
         """Write rows from `start` to the new end of the array; create the array if it is new."""
-        if self._new:
+        if self._new or not await self.in_chunks():
             if await session.has(f"{self.path}/zarr.json"):
+                if not self._new:
+                    await session.check_length(self.path, 0)
                 # The tip of the branch has this array, but the edits have removed it: they
-                # restored a version that is older than the array.
+                # restored a version that is older than the array, or in whose log all rows are.
                 await session.delete_tree(self.path)
             await session.create_array(self.path, self.spec, len(rows))
         else:
-            await self._resize(session, await self.stored(), start + len(rows))
+            await self._resize(session, await self.in_chunks(), start + len(rows))
         if rows.size:
             await self._fill(session, start, rows)
 
@@ -388,8 +453,7 @@ class SlotArray:
             f"Rows {start} to {stop} of {self.path} cannot be read: {reason}. Run ds.verify()."
         )
 
-    async def _write_updates(self, session: Session) -> None:
-        [(slots, values)] = self._consolidate()
+    async def _write_updates(self, session: Session, slots: Slots, values: NDArray[Any]) -> None:
         size = self.spec.chunk_rows
 
         async def write_chunk(rows: slice) -> None:
@@ -399,6 +463,27 @@ class SlotArray:
             self._new_sums[chunk] = await self._put_chunk(session, chunk, changed)
 
         await stream(map(write_chunk, chunks.runs_of_equal(slots // size)), READS_IN_FLIGHT)
+
+    async def _read_committed(self, slots: Slots, out: NDArray[Any] | None = None) -> NDArray[Any]:
+        """Return the values of committed slots, from the Zarr array and the log."""
+        log = self._log
+        if not log or not len(slots):
+            return await self._read_stored(slots, out)
+        first = await self.in_chunks()
+        in_array = slots < first
+        if in_array.all():
+            out = await self._read_stored(slots, out)
+        else:
+            out = await self._allocate(len(slots))
+            if in_array.any():
+                out[in_array] = await self._read_stored(slots[in_array])
+            out[~in_array] = log.rows[slots[~in_array] - first]
+        if len(log.slots):
+            at = np.minimum(np.searchsorted(log.slots, slots), len(log.slots) - 1)
+            is_hit = log.slots[at] == slots
+            if is_hit.any():
+                out[is_hit] = log.values[at[is_hit]]
+        return out
 
     async def _read_stored(self, slots: Slots, out: NDArray[Any] | None = None) -> NDArray[Any]:
         if len(slots) == 0 or 0 in self.spec.shape:
@@ -460,7 +545,7 @@ class SlotArray:
         copied.
         """
         spec, size = self.spec, self.spec.chunk_rows
-        stop = min(span.stop, await self.stored())
+        stop = min(span.stop, await self.in_chunks())
         shape = (max(0, stop - span.start), *spec.shape)
         if out is None or out.shape != shape:
             out = await self._allocate(shape[0])

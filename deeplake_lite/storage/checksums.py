@@ -148,6 +148,8 @@ class Checksums:
             blocks.setdefault((row // SIDE, chunk // SIDE), []).append(entry)
         if not blocks:
             return
+        if not await session.has(f"{self._path}/zarr.json"):
+            await session.create_table(self._path, (SIDE, SIDE), "uint64", _CODECS)
         shape = (SIDE * (1 + max(block[axis] for block in blocks)) for axis in (0, 1))
         await session.grow(self._path, tuple(shape))
         for (down, across), entries in blocks.items():
@@ -155,11 +157,6 @@ class Checksums:
             for row, chunk, value in entries:
                 changed[row, chunk] = value
             await session.put(self._key(down, across), _encode(changed))
-
-    @staticmethod
-    async def create(session: Session, generation: int) -> None:
-        """Create an empty table."""
-        await session.create_table(f"{generation}/{NAME}", (SIDE, SIDE), "uint64", _CODECS)
 
     async def _block(self, down: int, across: int) -> NDArray[np.uint64]:
         """Return a chunk of the table, (64, 64) uint64, or zeros if the chunk does not exist."""

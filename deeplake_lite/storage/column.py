@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from deeplake_lite.errors import DamagedError
 from deeplake_lite.storage.array_spec import ArraySpec
 from deeplake_lite.storage.arrays import SPILL_BYTES, SlotArray, Slots
 from deeplake_lite.storage.digests import digests_of
+from deeplake_lite.storage.log import Entries, Log
 from deeplake_lite.storage.repo import gather
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.checksums import Checksums
     from deeplake_lite.storage.chunk_cache import ChunkCache
     from deeplake_lite.storage.heap import Claims
+    from deeplake_lite.storage.log import LogWriter
     from deeplake_lite.storage.repo import Session
 
 
@@ -50,6 +53,8 @@ class Location:
     paths within the generation."""
     heaps: Mapping[str, int] = field(default_factory=dict)
     """Number of the first unused chunk of each array ``values``. The keys are the arrays' paths."""
+    log: Log = field(default_factory=Log)
+    """Entries of arrays in the version's document."""
     checksums: Checksums | None = None
     """Checksums of the stored chunks of the arrays."""
     checked: bool = False
@@ -65,9 +70,21 @@ class Location:
             self.cache,
             new=self.new,
             stored=self.slots,
+            log=self.entries(path, spec),
             checksums=self.checksums,
             checked=self.checked,
         )
+
+    def entries(self, path: str, spec: ArraySpec) -> Entries:
+        """Return the entries of an array in the log. Raises DamagedError."""
+        if self.new:
+            return Entries.empty(spec)
+        try:
+            return self.log.entries(path.partition("/")[2], spec)
+        except ValueError as error:
+            raise DamagedError(
+                f"The lake's root document is damaged: {error} Restore the lake from a backup."
+            ) from error
 
     def below(self, name: str) -> Location:
         """Return the location of the column of items in the group `name` of this column."""
@@ -218,10 +235,23 @@ class Column(ABC):
         """Return a dict from array path to the heap chunks that the transaction has written."""
         return {}
 
-    async def write(self, session: Session) -> None:
-        """Write all pending edits to `session`."""
-        dirty = [a for a in self.arrays.values() if a.dirty]
-        await gather(a.write(session) for a in dirty)
+    async def write(self, session: Session, log: LogWriter | None = None) -> None:
+        """Write all pending edits, and those in the log, to `session` or to a new log."""
+        await gather(a.write(session, log) for a in self.arrays.values() if a.is_unwritten)
+
+    async def unwritten_bytes(self) -> int:
+        """Return an upper bound of the size of what is in the log or pending, in bytes."""
+        return self.heap_bytes + sum([await a.unwritten_bytes() for a in self.stored_arrays])
+
+    @property
+    def heap_bytes(self) -> int:
+        """Number of bytes of heaps that are in the log, or pending and not in a chunk."""
+        return 0
+
+    @property
+    def unwritten_updates(self) -> int:
+        """Upper bound of the number of updated entries that are in the log or pending."""
+        return sum(array.unwritten_updates for array in self.stored_arrays)
 
 
 async def _pending_bytes(array: SlotArray) -> int:

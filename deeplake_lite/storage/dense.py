@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.array_spec import Index
     from deeplake_lite.storage.arrays import SlotArray, Slots
     from deeplake_lite.storage.heap import Claims
+    from deeplake_lite.storage.log import LogWriter
     from deeplake_lite.storage.repo import Session
 
 
@@ -118,17 +119,17 @@ class DenseColumn(Column):
                 array.adopt(other._stats.arrays[name])
                 array.revise(np.copy)  # `write` widens the values, and `other` must not change
 
-    async def write(self, session: Session) -> None:
-        """Write all pending edits to `session`."""
+    async def write(self, session: Session, log: LogWriter | None = None) -> None:
+        """Write all pending edits, and those in the log, to `session` or to a new log."""
         data = self.arrays["data"]
         if self._stats is not None and data.dirty:
             first, rows = await data.pending_rows()
             await self._stats.add_rows(first, rows, await self._valid_from(first, len(rows)))
             if (updates := data.pending_updates()) is not None:
                 await self._stats.add_updates(*updates, await self._valid_at(updates[0]))
-        if self._stats is not None:  # also if all of `data` is written: `spill` updated statistics
-            await self._stats.write(session)
-        await super().write(session)
+        if self._stats is not None:  # even if `data` has nothing pending, since `spill` adds rows
+            await self._stats.write(session, log)
+        await super().write(session, log)
 
     async def _valid_from(self, first: int, count: int) -> NDArray[np.bool_] | None:
         return await self._valid_at(np.arange(first, first + count))
@@ -190,11 +191,11 @@ class _Statistics:
         await bounds.set(at, low_high[None])
         await counts.set(at, nulls_nans[None])
 
-    async def write(self, session: Session) -> None:
-        """Write the arrays ``bounds`` and ``counts`` to `session`."""
+    async def write(self, session: Session, log: LogWriter | None) -> None:
+        """Write both arrays to `session` or to a log."""
         for array in self.arrays.values():
-            if array.dirty:
-                await array.write(session)
+            if array.is_unwritten:
+                await array.write(session, log)
 
 
 async def check_arrays(arrays: dict[str, SlotArray], slots: Slots | None) -> list[Damage]:

@@ -53,6 +53,7 @@ from deeplake_lite.storage.block_lists import limit_pieces
 from deeplake_lite.storage.chunk_cache import ChunkCache
 from deeplake_lite.storage.compression import CRC32C, ZSTD, zstd
 from deeplake_lite.storage.frames import unzstd
+from deeplake_lite.storage.log import Entries
 from deeplake_lite.storage.repo import gather
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deeplake_lite.storage.log import LogWriter
     from deeplake_lite.storage.repo import Session
 
 type Extents = NDArray[np.int64]
@@ -197,12 +199,12 @@ class Heap:
         Whether the chunks of ``values`` are compressed with Zstandard.
     cache : ChunkCache
         Cache shared by the arrays of one table.
-    new : bool
-        Whether the arrays have yet to be created.
     tail_bytes : int
-        Number of committed bytes in ``tail``.
+        Number of committed bytes in ``tail``, including those in the log.
+    log : bytes
+        The last bytes of ``tail``, which are in the log instead of the array.
     values_end : int
-        Number of the chunk after the last committed chunk of ``values``.
+        Number of the chunk after the last committed chunk of ``values``; 0 if there is no array.
     """
 
     def __init__(
@@ -212,12 +214,12 @@ class Heap:
         *,
         compressed: bool,
         cache: ChunkCache,
-        new: bool = False,
         tail_bytes: int = 0,
+        log: bytes = b"",
         values_end: int = 0,
     ) -> None:
-        self._new = new
         self.tail_bytes, self._values_end = tail_bytes, values_end
+        self._log, self._has_values = log, values_end > 0
         self.path, self.compressed = path, compressed
         self.chunk_bytes = TEXT_CHUNK if compressed else RAW_CHUNK
         self._session, self._cache = session, cache
@@ -243,19 +245,21 @@ class Heap:
         """Numbers of the chunks of ``values`` that the open transaction has written."""
         return range(self._first, self._first + self._written)
 
-    async def _create(self, session: Session) -> None:
-        self._new = False
-        codec = [ZSTD, CRC32C]
-        for name, length, chunk, codecs in (
-            (
-                "values",
-                HEAP_CHUNKS * self.chunk_bytes,
-                self.chunk_bytes,
-                codec if self.compressed else [],
-            ),
-            ("tail", 0, TAIL_CHUNK, codec),
-        ):
-            await session.create_bytes(f"{self.path}/{name}", length, chunk, codecs)
+    @property
+    def tail_in_array(self) -> int:
+        """Number of bytes in the array ``tail``; the others are in the log."""
+        return self.tail_bytes - len(self._log)
+
+    @property
+    def unwritten_bytes(self) -> int:
+        """Number of bytes that are in the log, or pending and not in a chunk."""
+        return len(self._log) + len(self._open)
+
+    async def _create_values(self, session: Session) -> None:
+        codecs: list[object] = [ZSTD, CRC32C] if self.compressed else []
+        length = HEAP_CHUNKS * self.chunk_bytes
+        await session.create_bytes(f"{self.path}/values", length, self.chunk_bytes, codecs)
+        self._has_values = True
 
     async def append(self, buffers: Sequence[Buffer], claims: Claims) -> Extents:
         """Append cells; return their pending extents, (n, 2) int64."""
@@ -269,8 +273,8 @@ class Heap:
             if self._first < 0:  # only when a chunk is full; most transactions never fill one
                 self._first = await claims.claim(f"{self.path}/values")
             self._fork = await claims.fork()
-            if self._new:
-                await self._create(self._fork)
+            if not self._has_values:
+                await self._create_values(self._fork)
             await self._write_open(self._fork)
             last = int(np.searchsorted(ends, boundary))  # the cell that filled the chunk
             self._straddle = int(starts[last]) if ends[last] > boundary else boundary
@@ -344,15 +348,13 @@ class Heap:
                 "written. Run ds.verify()."
             )
 
-    async def settle(self, session: Session) -> Settled:
-        """Write the bytes in memory to `session`; return the final addresses of pending bytes.
+    async def settle(self, session: Session, log: LogWriter | None = None) -> Settled:
+        """Write the remaining bytes to `session` or a log; return the addresses of pending bytes.
 
-        The module docstring shows the two cases.
+        The module docstring has a drawing of both cases. With a log, no chunk has been written.
         """
-        if self._new:
-            await self._create(session)
         boundary = self._written * self.chunk_bytes
-        end = self.tail_bytes
+        end, rest = self.tail_bytes, b""
         if len(self._open) and boundary - self._straddle > min(STRADDLE_BYTES, self.chunk_bytes):
             # This padding uses one more chunk. If the branch has moved, the caller has made sure
             # that this chunk is free as well (`Table._can_follow`).
@@ -366,14 +368,27 @@ class Heap:
             head = await self._read_pieces(
                 "values", self._address(self._straddle), boundary - self._straddle
             )
-            await self._extend_tail(session, head + self._open.data())
+            rest = head + self._open.data()
+        if rest or self._log:
+            await self._extend_tail(session, rest, log)
         return Settled(self._address(0), self._straddle, end)
 
-    async def _extend_tail(self, session: Session, data: bytes) -> None:
-        """Append bytes to the tail. This rewrites the last chunk of the tail."""
-        path, at = f"{self.path}/tail", self.tail_bytes
-        await session.resize(path, at, at + len(data))
+    async def _extend_tail(self, session: Session, data: bytes, log: LogWriter | None) -> None:
+        """Append bytes to the tail or the log.
+
+        The last chunk of the tail is decoded, extended and written again.
+        """
+        path, at, data = f"{self.path}/tail", self.tail_in_array, self._log + data
         self.tail_bytes = at + len(data)
+        if log is not None:
+            none = np.empty(0, np.int64)
+            entries = Entries(np.frombuffer(data, np.uint8), none, none)
+            log.add(path.partition("/")[2], entries)
+            return
+        if not at:
+            await session.create_bytes(path, 0, TAIL_CHUNK, [ZSTD, CRC32C])
+        self._log = b""
+        await session.resize(path, at, at + len(data))
         for chunk, start, stop in chunks.pieces(at, len(data), TAIL_CHUNK):
             old = b""
             if start:
@@ -385,7 +400,7 @@ class Heap:
 
     def adopt(self, other: Heap) -> None:
         """Take over the pending bytes of `other`, which is this heap at an earlier version."""
-        self._new, self._fork = other._new, other._fork
+        self._has_values, self._fork = self._has_values or other._has_values, other._fork
         self._first, self._written = other._first, other._written
         self._open, self._straddle = _Buffer([other._open.data()]), other._straddle
 
@@ -567,10 +582,21 @@ class Heap:
         cached = cache.get((path, chunk))
         if cached is None:
             key = f"{path}/c/{chunk}"
-            size = TAIL_CHUNK if path.endswith("/tail") else self.chunk_bytes
-            cached = _Chunk(_decode(key, await session.get(key), size))
+            if path.endswith("/tail"):
+                cached = _Chunk(await self._read_tail(session, key, chunk))
+            else:
+                cached = _Chunk(_decode(key, await session.get(key), self.chunk_bytes))
             cache.put((path, chunk), cached)
         return cast("_Chunk", cached).data
+
+    async def _read_tail(self, session: Session, key: str, chunk: int) -> memoryview:
+        """Return the content of a chunk of the tail, with the bytes that are in the log."""
+        start, end = chunk * TAIL_CHUNK, self.tail_in_array
+        data = b""
+        if start < end:
+            data = bytes(_decode(key, await session.get(key), TAIL_CHUNK)[: end - start])
+        from_log = self._log[max(0, start - end) : start - end + TAIL_CHUNK]
+        return memoryview((data + from_log)[:TAIL_CHUNK].ljust(TAIL_CHUNK, b"\0"))
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.layouts import Nested
     from deeplake_lite.storage.chunk_cache import ChunkCache
     from deeplake_lite.storage.heap import Claims
+    from deeplake_lite.storage.log import LogWriter
     from deeplake_lite.storage.repo import Session
 
 VERIFIED_ROWS = 8_192
@@ -226,10 +227,15 @@ class NestedColumn(Column):
         """Return a dict from array path to the heap chunks that the transaction has written."""
         return self.items.claimed()
 
-    async def write(self, session: Session) -> None:
-        """Write all pending edits to `session`."""
-        await super().write(session)
-        await self.items.write(session)
+    async def write(self, session: Session, log: LogWriter | None = None) -> None:
+        """Write all pending edits, and those in the log, to `session` or to a new log."""
+        await super().write(session, log)
+        await self.items.write(session, log)
+
+    @property
+    def heap_bytes(self) -> int:
+        """Number of bytes of heaps that are in the log, or pending and not in a chunk."""
+        return self.items.heap_bytes
 
     async def stage(self, cells: Cells, claims: Claims) -> Staged:
         """Append the items; return the entries for the slot arrays."""

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.arrays import SlotArray, Slots
     from deeplake_lite.storage.chunk_cache import ChunkCache
     from deeplake_lite.storage.heap import Claims
+    from deeplake_lite.storage.log import LogWriter
     from deeplake_lite.storage.repo import Session
 
 
@@ -57,8 +58,8 @@ class RaggedColumn(Column):
             location.path,
             compressed=layout.compressed,
             cache=location.cache,
-            new=location.new,
             tail_bytes=location.length(f"{location.path}/tail") or 0,
+            log=location.entries(f"{location.path}/tail", ArraySpec("uint8")).rows.tobytes(),
             values_end=location.heaps.get(f"{location.path}/values", 0),
         )
         self._checked = location.checked
@@ -118,7 +119,8 @@ class RaggedColumn(Column):
         """Read the cells in batches, compare each with its hash, and return the damage."""
         damage = []
         try:
-            await self.location.session.check_length(f"{self.heap.path}/tail", self.heap.tail_bytes)
+            if length := self.heap.tail_in_array:
+                await self.location.session.check_length(f"{self.heap.path}/tail", length)
         except DamagedError as error:
             damage.append(Damage(None, f"bytes: {error}"))
         for batch in chunks.batches(slots.tolist(), 1024):
@@ -158,14 +160,17 @@ class RaggedColumn(Column):
         """Return a dict from array path to the heap chunks that the transaction has written."""
         return {f"{self.heap.path}/values": self.heap.claimed} if len(self.heap.claimed) else {}
 
-    async def write(self, session: Session) -> None:
-        """Write all pending edits to `session`."""
-        extents = self.arrays["extents"]
-        if extents.dirty:
-            # `settle` decides which bytes go to the tail. Until then, pending extents start at
-            # heap.PENDING or above. `translate` replaces these starts by addresses in the arrays.
-            extents.revise((await self.heap.settle(session)).translate)
-        await super().write(session)
+    async def write(self, session: Session, log: LogWriter | None = None) -> None:
+        """Write all pending edits, and those in the log, to `session` or to a new log."""
+        # `settle` decides which bytes go to the tail. Until then, pending extents count from
+        # heap.PENDING; here they become addresses, just before they are written.
+        self.arrays["extents"].revise((await self.heap.settle(session, log)).translate)
+        await super().write(session, log)
+
+    @property
+    def heap_bytes(self) -> int:
+        """Number of bytes of the heap that are in the log, or pending and not in a chunk."""
+        return self.heap.unwritten_bytes
 
     async def stage(self, cells: Cells, claims: Claims) -> Staged:
         """Append the cells' bytes to the heap; return the entries for the slot arrays."""

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.arrays import SlotArray, Slots
     from deeplake_lite.storage.chunk_cache import ChunkCache
     from deeplake_lite.storage.column import Location
+    from deeplake_lite.storage.log import LogWriter
     from deeplake_lite.storage.repo import Session
 else:
     secrets = LazyModule("secrets")
@@ -357,11 +358,20 @@ class Rows:
         arrays = (self.ids, self.blocks, self._order_array)
         return {k: v for array in arrays for k, v in array.new_checksums().items()}
 
-    async def write(self, session: Session) -> None:
-        """Write all pending edits to `session`."""
+    async def write(self, session: Session, log: LogWriter | None = None) -> None:
+        """Write all pending edits to `session`, or those except the order to a new log."""
         for array in (self.ids, self.blocks):
-            await array.write(session)
+            await array.write(session, log)
         await self._write_order(session)
+
+    async def unwritten_bytes(self) -> int:
+        """Return an upper bound of the size of what is in the log or pending, in bytes."""
+        return await self.ids.unwritten_bytes() + await self.blocks.unwritten_bytes()
+
+    @property
+    def unwritten_updates(self) -> int:
+        """Upper bound of the number of updated entries that are in the log or pending."""
+        return self.ids.unwritten_updates + self.blocks.unwritten_updates
 
     async def _write_order(self, session: Session) -> None:
         """Write the order from the first position at which it differs from the stored order."""

@@ -79,8 +79,8 @@ class Snapshot:
     @classmethod
     async def _open(cls, repository: Repository, session: Session) -> Self:
         snapshot = cls(repository, session, State.from_json(await session.attributes()))
-        await session.check_length(snapshot.rows.ids.path, snapshot.slots)
-        if snapshot.slots > MANY_ROWS:  # a wrong number could make a later read take all memory
+        await snapshot.rows.ids.check_length()
+        if snapshot.slots > MANY_ROWS:  # a wrong number could take all memory later
             await snapshot.rows.ids.check()
         await snapshot.rows.load()
         return snapshot
@@ -257,6 +257,25 @@ class Snapshot:
                 may_differ |= is_written[slots // array.spec.chunk_rows]
         return may_differ
 
+    def chunks_of_different_logs(self, other: Snapshot) -> dict[str, frozenset[int]]:
+        """Return the chunks to which the entries of arrays belong whose logs differ, by path.
+
+        Only the arrays that `in_chunks` looks at have the numbers of all chunks.
+        """
+        ours, theirs = self.committed.log, other.committed.log
+        result = dict[str, frozenset[int]]()
+        for path in ours.index.keys() | theirs.index.keys():
+            if ours.encoded(path) != theirs.encoded(path):
+                chunks = self._logged_chunks(path) | other._logged_chunks(path)
+                result[f"{self.state.generation}/{path}"] = chunks
+        return result
+
+    def _logged_chunks(self, path: str) -> frozenset[int]:
+        column, _, name = path.partition("/")
+        is_known = any(f.id == column for f in self.committed.schema)
+        array = self._column(column).arrays.get(name) if is_known else None
+        return frozenset({0}) if array is None else array.logged_chunks()
+
     def digest(self, column: str, cells: Cells) -> NDArray[np.uint64]:
         """Return the digests of cells, which need not be stored in the column."""
         return self._column(column).digest(cells)
@@ -310,6 +329,7 @@ class Snapshot:
             slots=self.committed.slots,
             lengths=self.committed.lengths,
             heaps=self.committed.heaps,
+            log=self.committed.log,
             checksums=self.checksums,
             checked=self.repository.checks_reads,
         )

@@ -22,6 +22,7 @@ from deeplake_lite.errors import DamagedError, FormatError, LakeError
 from deeplake_lite.htypes.layouts import Dense, Nested
 from deeplake_lite.schema import Schema, check_metadata
 from deeplake_lite.storage.checksums import levels
+from deeplake_lite.storage.log import Log
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from deeplake_lite.codecs.limits import Limits
     from deeplake_lite.htypes.layouts import Layout
 
-FORMAT = 1
+FORMAT = 2
 """Number of the on-disk format, described in FORMAT.md."""
 
 KEY = "deeplake_lite"
@@ -50,6 +51,7 @@ MAX_LEVELS = 16
 
 _COLUMN = r"c[0-9a-f]{8}"
 _HEAP = re.compile(rf"\d+/{_COLUMN}(/items)*/values")
+_LOGGED = re.compile(rf"rows/(id|block)|{_COLUMN}(/items)*/[a-z]+")
 _LENGTH = re.compile(rf"rows/(block|slot)|{_COLUMN}(/items)*/(items|tail)")
 
 
@@ -77,6 +79,8 @@ class State:
     """First row of each column in the table of checksums. The keys are column ids."""
     metadata: Mapping[str, object] = field(default_factory=dict)
     """The user's metadata for the dataset."""
+    log: Log = field(default_factory=Log)
+    """Recent entries of arrays, which have not been written to the arrays yet."""
 
     def __post_init__(self) -> None:
         check_metadata("The dataset's metadata", self.metadata)
@@ -94,6 +98,7 @@ class State:
             "lengths": dict(self.lengths),
             "checksums": dict(self.checksums),
             "metadata": dict(self.metadata),
+            "log": self.log.to_json(),
         }
         return {KEY: add_digest(document)}
 
@@ -104,7 +109,7 @@ class State:
         Raises
         ------
         FormatError
-            When the document has a newer format, or when there is no document.
+            When the document has another format, or there is none.
         DamagedError
             When the document does not match its digest, or contradicts itself.
         """
@@ -114,10 +119,15 @@ class State:
                 f"The root group has no {KEY!r} document: this is an Icechunk repository, but not "
                 "a lake. Create a lake with dl.create in a folder of its own."
             )
-        if document["format"] > FORMAT:
+        if document["format"] != FORMAT:
+            way_out = (
+                "Upgrade: pip install -U deeplake-lite."
+                if document["format"] > FORMAT
+                else "Open it with the release that wrote it."
+            )
             raise FormatError(
                 f"This lake has format {document['format']}, but this release of deeplake-lite "
-                f"reads formats up to {FORMAT}. Upgrade: pip install -U deeplake-lite."
+                f"reads format {FORMAT}. {way_out}"
             )
         check_digest(document, "The lake's metadata document")
         try:
@@ -145,9 +155,13 @@ class State:
             lengths=_numbers(document, "lengths", _LENGTH, MAX_SLOTS),
             checksums=_numbers(document, "checksums", re.compile(_COLUMN), MAX_TABLE_ROWS),
             metadata=document["metadata"],
+            log=Log.from_json(document["log"]),
         )
         if state.checksums.keys() != {column.id for column in schema}:
             raise ValueError("'checksums' does not match the columns of the schema.")
+        for path in state.log.index:
+            if not _LOGGED.fullmatch(path):
+                raise ValueError(f"the log must not have entries of {brief(path)}.")
         expected = {"rows/block"} if state.ordered else {"rows/block", "rows/slot"}
         for column in schema:
             expected |= _paths_with_length(column.id, column.htype.layout)

@@ -34,9 +34,11 @@ from deeplake_lite.errors import ConflictError
 from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.schema import Schema
 from deeplake_lite.storage import chunks
-from deeplake_lite.storage.checksums import Checksums, first_rows
+from deeplake_lite.storage import log as storage_log
+from deeplake_lite.storage.checksums import first_rows
 from deeplake_lite.storage.defaults import cells_of_new_rows
 from deeplake_lite.storage.edits import Edits
+from deeplake_lite.storage.log import Log, LogWriter
 from deeplake_lite.storage.repo import TRANSACTION, LostChunksError, gather, in_thread, run, start
 from deeplake_lite.storage.rows import Rows
 from deeplake_lite.storage.scratch import Direct, Scratch
@@ -144,7 +146,6 @@ class Table(Snapshot):
         await self.rows.append(len(slots), await source.rows.ids.read(slots))
 
     async def _flush_new(self, session: Session) -> None:
-        await Checksums.create(session, self.state.generation)
         for f in self.schema:
             self._column(f.id)
         await self._flush(session)
@@ -434,6 +435,8 @@ class Table(Snapshot):
             return False
         if edits.document or edits.arranged or edits.spilled:
             return False
+        if any(path in tip.heaps and path not in self.state.heaps for path in claimed):
+            return False  # both have created the array
         theirs, ours = ({f.id: f.htype for f in s.schema} for s in (tip, self.state))
         if not all(c in theirs and _is_readable_as(theirs[c], ours[c]) for c in self._columns):
             return False
@@ -461,11 +464,11 @@ class Table(Snapshot):
     async def _flush(self, session: Session) -> None:
         """Write all pending edits, the checksums of the chunks, and finally the document."""
         await self._drain(f.id for f in self.schema if f.id in self._columns)
+        log = await self._start_log()
         columns = [self._columns[f.id] for f in self.schema if f.id in self._columns]
-        await gather([*(c.write(session) for c in columns), self.rows.write(session)])
-        # The ends are read after `write`, since `Heap.settle` may have written another chunk. On an
-        # object store, a claim may begin before the end of a larger claim that was committed
-        # meanwhile.
+        await gather([*(c.write(session, log) for c in columns), self.rows.write(session, log)])
+        # The ends are read after `write`, as settling may have filled another chunk. On an object
+        # store, a claim may begin before the end of a larger one that was committed meanwhile.
         ends = {path: taken.stop for column in columns for path, taken in column.claimed().items()}
         heaps = {path: max(end, self.state.heaps.get(path, 0)) for path, end in ends.items()}
         by_path = {path: n for c in columns for path, n in (await c.lengths()).items()}
@@ -484,8 +487,33 @@ class Table(Snapshot):
             slots=self.rows.slots,
             ordered=self.rows.order is None,
             revision=self.state.revision + 1,
+            log=Log() if log is None else log.log(),
         )
         await session.set_attributes(self.state.to_json())
+
+    async def _start_log(self) -> LogWriter | None:
+        """Return a new log with the entries of all columns that are not open.
+
+        Return None if the log would become too large. All columns with entries in it are then
+        open, so that they write them to their arrays.
+        """
+        edits, _ = self._open_edits()
+        columns = [self._columns[f.id] for f in self.schema if f.id in self._columns]
+        log, ids = LogWriter(), {f.id for f in self.schema}
+        logged = [path for path in self.state.log.index if path.partition("/")[0] in ids]
+        for path in logged:
+            column, _, name = path.partition("/")
+            if column not in self._columns and (name != "valid" or self._is_nullable(column)):
+                log.copy(self.state.log, path)
+        parts: list[Rows | Column] = [self.rows, *columns]
+        size = log.size + sum([await part.unwritten_bytes() for part in parts])
+        updates = log.updates + sum(part.unwritten_updates for part in parts)
+        fits = size <= storage_log.MAX_BYTES and updates <= storage_log.MAX_UPDATES
+        if fits and not edits.spilled and not any(column.claimed() for column in columns):
+            return log
+        for path in logged:
+            self._column(path.partition("/")[0])
+        return None
 
     def _is_in_use(self, path: str) -> bool:
         """Return whether a column still has the array whose length is recorded under `path`."""

@@ -1,4 +1,4 @@
-"""Chunks of a few bytes, which trigger the edge cases of large data with a few rows."""
+"""Chunks of a few bytes, and lakes without a log, which trigger the edge cases of large data."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ TINY = {
     "storage.heap.IN_FLIGHT": 2,
     "storage.heap.WRITES_IN_FLIGHT": 2,
     "storage.chunks.GAP_BYTES": 8,
+    "storage.log.MAX_BYTES": 150,
+    "storage.log.MAX_UPDATES": 4,
     "storage.chunks.COPY_ROWS": 3,
     "dataset.write.blocks.FIRST_ROWS": 2,
     "dataset.write.blocks.MAX_ROWS": 5,
@@ -43,4 +45,11 @@ def tiny_chunks() -> Iterator[None]:
     with ExitStack() as stack:
         for path, value in TINY.items():
             stack.enter_context(patch(f"deeplake_lite.{path}", value))
+        yield
+
+
+@contextmanager
+def only_arrays() -> Iterator[None]:
+    """Write everything to arrays within a ``with`` block, and nothing to the log of a version."""
+    with patch("deeplake_lite.storage.log.MAX_BYTES", -1):
         yield

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 import deeplake_lite as dl
+from deeplake_lite.storage import log
 from deeplake_lite.storage.state import FORMAT
 
 HERE = Path(__file__).parent
@@ -25,7 +26,7 @@ def place(name: str) -> str:
     return str(folder)
 
 
-def make_htypes() -> None:
+def make_htypes(name: str) -> None:
     """Every htype, two rows and a null, in one commit."""
     triangle, square = [[0, 0], [4, 0], [0, 3]], [[1, 1], [2, 1], [2, 2], [1, 2]]
     grey = np.full((8, 8, 3), 128, "uint8")
@@ -80,7 +81,7 @@ def make_htypes() -> None:
         "sequence": (dl.Sequence("text", nullable=True), [["a", "b"], [], None]),
     }
     ds = dl.create(
-        place("htypes"),
+        place(name),
         {n: htype for n, (htype, _) in columns.items()},
         metadata={"licence": "CC-BY"},
     )
@@ -113,8 +114,10 @@ def make_history() -> None:
 
 
 if __name__ == "__main__":
-    make_htypes()
+    make_htypes("htypes")
     make_history()
+    log.MAX_BYTES = -1
+    make_htypes("arrays")  # the same without a log
     for folder in HERE.glob(f"format{FORMAT}-*.lake"):
         shutil.rmtree(folder / ".writers", ignore_errors=True)
         files = [path for path in folder.rglob("*") if path.is_file()]

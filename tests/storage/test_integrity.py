@@ -17,8 +17,11 @@ from numcodecs import Blosc, Zstd
 import deeplake_lite as dl
 from deeplake_lite.storage import frames, state
 from deeplake_lite.storage.array_spec import ArraySpec, with_checksum
+from deeplake_lite.testing.tiny import only_arrays
 
 N = 2_000
+
+pytestmark = pytest.mark.usefixtures("only_arrays")
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +29,13 @@ def sound(tmp_path_factory):
     rng = np.random.default_rng(0)
     folder = tmp_path_factory.mktemp("sound") / "a.lake"
     columns = {"a": "int64", "b": "int64", "t": "text", "v": dl.Array("uint8", (70, 70))}
-    ds = dl.create(str(folder), {**columns, "d": "bytes"})
+    with only_arrays():
+        make(str(folder), columns, rng)
+    return folder
+
+
+def make(url, columns, rng):
+    ds = dl.create(url, {**columns, "d": "bytes"})
     ds.append(
         {
             "a": rng.integers(2**60, size=N),
@@ -37,7 +46,6 @@ def sound(tmp_path_factory):
         }
     )
     ds.commit("rows")
-    return folder
 
 
 @pytest.fixture

@@ -11,7 +11,10 @@ import pytest
 import deeplake_lite as dl
 from deeplake_lite.storage import state
 from deeplake_lite.storage.repo import Repository, Session, run
+from deeplake_lite.testing.tiny import only_arrays
 from tests.dataset import everything
+
+pytestmark = pytest.mark.usefixtures("only_arrays")
 
 MAX_BYTES = 100 * 2**20
 """Memory limit for opening, reading and writing the lake."""
@@ -51,13 +54,14 @@ COLUMNS = ["x", "text", "embedding", "mask", "boxes", "words", "counts", "frames
 def sound(tmp_path_factory):
     """Return a lake whose rows are not in order, and its contents."""
     folder = tmp_path_factory.mktemp("sound") / "a.lake"
-    ds = dl.create(str(folder), {name: everything.SCHEMA[name] for name in COLUMNS})
-    ds.append({name: everything.VALUES[name] for name in COLUMNS})
-    before = ds.commit("rows")
-    ds.delete([0])
-    ds.commit("one less")
-    ds.restore(before)
-    ds.commit("as before, in another place")
+    with only_arrays():
+        ds = dl.create(str(folder), {name: everything.SCHEMA[name] for name in COLUMNS})
+        ds.append({name: everything.VALUES[name] for name in COLUMNS})
+        before = ds.commit("rows")
+        ds.delete([0])
+        ds.commit("one less")
+        ds.restore(before)
+        ds.commit("as before, in another place")
     return folder, contents(ds)
 
 

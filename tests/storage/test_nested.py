@@ -21,6 +21,9 @@ def ds(request, make_lake):
     return make_lake({"s": htype}, s=VALUES[request.param])
 
 
+pytestmark = pytest.mark.usefixtures("only_arrays")
+
+
 def rewrite(ds, name, change):
     """Commit different content of a column's array, bypassing the column, with a checksum."""
     session, state = ds.handle.repository.writer("main"), ds.handle.table.state

@@ -238,6 +238,8 @@ def _touched_chunks(a: Table, b: Table) -> Touched | None:
                 result.setdefault(path, set()).update(touched)
     except LakeError:  # the logs between them have been vacuumed
         return None
+    for path, logged in a.chunks_of_different_logs(b).items():
+        result.setdefault(path, set()).update(logged)
     return result
 
 

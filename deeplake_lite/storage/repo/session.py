@@ -398,8 +398,12 @@ class Session:
             ) from error
 
     async def set_attributes(self, attributes: Mapping[str, object]) -> None:
-        """Set the given attributes of the root group. All other attributes stay unchanged."""
-        await arrays().set_attributes(self.store, attributes)
+        """Set some attributes of the root group, and keep the others."""
+        stored = await self.get("zarr.json")
+        group = {} if stored is None else json.loads(bytes(stored))
+        known = {**(group.get("attributes") or {}), **attributes}
+        group = {"zarr_format": 3, "node_type": "group", **group, "attributes": known}
+        await self.put("zarr.json", json.dumps(group).encode())
 
     def fork(self) -> Session:
         """Return an independent session that collects chunks and is later merged into a writer."""

@@ -1,0 +1,175 @@
+"""The log of a version: recent entries of arrays, which are stored in the document.
+
+Writing a few rows to arrays rewrites a chunk, a manifest and the metadata of each array. So small
+commits only add their entries to the log, and a commit that would make the log larger than
+`MAX_BYTES` moves everything in it to the arrays::
+
+    slot 0                          slots in chunks           slots
+         │ Zarr array               │ rows in the log         │
+         │       ↑ updates in the log
+
+An array all of whose rows are in the log need not exist. The log is compressed, and encoded as
+base64 in the document, whose digest covers it.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.storage.compression import zstd
+from deeplake_lite.storage.frames import unzstd
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.storage.array_spec import ArraySpec
+
+MAX_BYTES = 64 * 1024
+"""Maximum size of a log before compression, in bytes. Every commit writes the log again."""
+
+MAX_UPDATES = 1_024
+"""Maximum number of updated entries in a log. Moving them to arrays may rewrite as many chunks."""
+
+READ_BYTES = 2**24
+"""Maximum size of a log that is read, in bytes; other writers may have another `MAX_BYTES`."""
+
+
+@dataclass(frozen=True)
+class Entries:
+    """The entries of one array in a log."""
+
+    rows: NDArray[Any]
+    """Rows after those in the array, (n, *shape)."""
+
+    slots: NDArray[np.int64]
+    """Slots of updated rows that are in the array, ascending."""
+
+    values: NDArray[Any]
+    """Values of these slots, (len(slots), *shape)."""
+
+    @classmethod
+    def empty(cls, spec: ArraySpec) -> Entries:
+        """Return no entries."""
+        none = np.zeros((0, *spec.shape), spec.dtype)
+        return cls(none, np.zeros(0, np.int64), none)
+
+    def __bool__(self) -> bool:
+        return bool(len(self.rows) or len(self.slots))
+
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes."""
+        return self.rows.nbytes + self.slots.nbytes + self.values.nbytes
+
+
+@dataclass(frozen=True)
+class Log:
+    """Entries of all arrays, by path in the generation."""
+
+    index: Mapping[str, tuple[int, int, int, int]] = field(default_factory=dict)
+    """For each array: position and size of its entries in `data`, and the numbers of rows and
+    updates."""
+
+    data: bytes = b""
+    """For each array: rows, slots of the updates, values of the updates."""
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    @property
+    def updates(self) -> int:
+        """Number of updated entries."""
+        return sum(updates for *_, updates in self.index.values())
+
+    def entries(self, path: str, spec: ArraySpec) -> Entries:
+        """Return the entries of an array. Raises ValueError if the log is too short for them."""
+        if path not in self.index:
+            return Entries.empty(spec)
+        at, size, rows, updates = self.index[path]
+        end = at + size
+        dtype = np.dtype(spec.dtype).newbyteorder("<")
+
+        def take(count: int, kind: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+            nonlocal at
+            size = count * int(np.prod(shape)) * kind.itemsize
+            part = self.data[at : min(at + size, end)]
+            if len(part) != size:
+                raise ValueError(f"the log is too short for its entries of {path}.")
+            at += size
+            return np.frombuffer(part, kind).reshape(count, *shape)
+
+        return Entries(
+            take(rows, dtype, spec.shape),
+            take(updates, np.dtype("<i8"), ()),
+            take(updates, dtype, spec.shape),
+        )
+
+    def encoded(self, path: str) -> tuple[int, int, bytes] | None:
+        """Return the numbers of rows and updates of an array and their bytes, or None."""
+        if path not in self.index:
+            return None
+        at, size, rows, updates = self.index[path]
+        return rows, updates, self.data[at : at + size]
+
+    def to_json(self) -> dict[str, object]:
+        """Return the log as it is stored in the document."""
+        packed = b64encode(bytes(zstd().encode(self.data))).decode() if self.data else ""
+        index = {path: list(entry) for path, entry in self.index.items()}
+        return {"arrays": index, "bytes": len(self.data), "data": packed}
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Log:
+        """Read a log from the document. An invalid log may raise any exception."""
+        size = stored["bytes"]
+        if type(size) is not int or not 0 <= size <= READ_BYTES:
+            raise ValueError(f"a log must have at most {READ_BYTES:,} bytes.")
+        data = unzstd(b64decode(stored["data"], validate=True), size) if size else b""
+        index = {}
+        for path, entry in stored["arrays"].items():
+            if len(entry) != 4 or not all(type(n) is int and 0 <= n <= READ_BYTES for n in entry):
+                raise ValueError(f"the log's entry for {path} must have four small numbers.")
+            index[path] = (entry[0], entry[1], entry[2], entry[3])
+        return cls(index, data)
+
+
+class LogWriter:
+    """Collects the entries of a new log."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, tuple[int, int, bytes]] = {}
+        self.size = 0
+        """Number of bytes."""
+        self.updates = 0
+        """Number of updated entries."""
+
+    def add(self, path: str, entries: Entries) -> None:
+        """Add the entries of the array at `path`, a path in the generation."""
+        if not entries:
+            return
+        arrays = (entries.rows, entries.slots, entries.values)
+        data = b"".join(a.astype(a.dtype.newbyteorder("<"), copy=False).tobytes() for a in arrays)
+        self._add(path, len(entries.rows), len(entries.slots), data)
+
+    def copy(self, log: Log, path: str) -> None:
+        """Add the entries that another log has for the array at `path`."""
+        if (encoded := log.encoded(path)) is not None:
+            self._add(path, *encoded)
+
+    def _add(self, path: str, rows: int, updates: int, data: bytes) -> None:
+        self._parts[path] = rows, updates, data
+        self.size += len(data)
+        self.updates += updates
+
+    def log(self) -> Log:
+        """Return the new log, which does not depend on the order in which entries were added."""
+        index, at = dict[str, tuple[int, int, int, int]](), 0
+        for path, (rows, updates, data) in sorted(self._parts.items()):
+            index[path] = at, len(data), rows, updates
+            at += len(data)
+        return Log(index, b"".join(data for _, (_, _, data) in sorted(self._parts.items())))
