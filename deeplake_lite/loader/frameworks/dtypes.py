@@ -37,7 +37,7 @@ TORCH = frozenset({
 
 
 def for_torch(values: NDArray[Any], *, classes: bool = False) -> NDArray[Any] | None:
-    """Return an array whose memory a tensor can share, or None if PyTorch has no such dtype.
+    """Return an array whose memory a tensor can share, or None if PyTorch has no suitable dtype.
 
     Parameters
     ----------

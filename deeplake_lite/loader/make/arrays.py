@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NUMBERS = "biufcmM"
-"""Kinds of the dtypes that can be joined: numbers and times."""
+"""Kind codes of the dtypes that can be stacked, padded and concatenated: numbers and times."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class RaggedBatch:
 
     @cached_property
     def _ends(self) -> NDArray[np.int64]:
-        """0, and the end of each row in `values`, (rows + 1,)."""
+        """Offsets in `values` at which rows begin, and at which the last row ends, (rows + 1,)."""
         return np.concatenate([[0], np.cumsum(self.lengths)]).astype(np.int64)
 
 
@@ -86,7 +86,7 @@ def stack(name: str, values: Any, how: str = "stack") -> NDArray[Any]:
 def pad(
     name: str, values: Sequence[object], varying: int, least: tuple[int, ...] | None = None
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Pad values with zeros, and stack them. Also return a mask that is False at padding.
+    """Pad values with zeros, and stack them. Return the array, and a mask that is False at padding.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def pad(
     varying : int
         Number of axes of a value that the mask covers.
     least : tuple of int, optional
-        Minimum shape to pad to.
+        Minimum shape of padded values.
 
     Examples
     --------
@@ -114,11 +114,11 @@ def pad(
             f"{name!r} have fewer. Use collate='list', or a transform that adds the axis."
         )
     shapes = [a.shape for a in arrays] + ([] if least is None or len(least) != ndim else [least])
-    if len(rests := sorted({shape[varying:] for shape in shapes})) > 1:
+    if len(inner_shapes := sorted({shape[varying:] for shape in shapes})) > 1:
         raise OptionError(
             f"With collate='pad', rows of {name!r} must have the same shape from axis {varying} "
-            f"on, but they have {rests[0]} and {rests[1]}. Give images the same number of "
-            "channels with mode='RGB' or mode='L', or use collate='list'."
+            f"on, but some have {inner_shapes[0]} and others {inner_shapes[1]}. Give images the "
+            "same number of channels with mode='RGB' or mode='L', or use collate='list'."
         )
     most = tuple(np.array(shapes).reshape(-1, ndim).max(axis=0).tolist())
     out = allocate_aligned((len(arrays), *most), _dtype(arrays))
@@ -131,7 +131,7 @@ def pad(
 
 
 def concatenate(name: str, values: Sequence[object]) -> RaggedBatch:
-    """Concatenate values along their first axis."""
+    """Concatenate values along their first axis. Raises OptionError if their shapes do not fit."""
     arrays = _arrays(name, values, "ragged")
     if any(a.ndim == 0 for a in arrays):
         raise OptionError(

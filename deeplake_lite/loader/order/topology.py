@@ -19,17 +19,19 @@ type Rank = tuple[int, int]
 def find_rank(
     rank: int | None, world_size: int | None, ask: Callable[[], Rank | None] = lambda: None
 ) -> Rank:
-    """Return the rank and world size: the arguments, or those of torch, JAX, torchrun or SLURM.
+    """Return the rank and the world size.
 
-    If none of them is set, the result is (0, 1). No framework is imported for this.
+    They are the arguments, if both are set, or else the rank and the world size that torch, JAX,
+    torchrun or SLURM report. If none of these is in use, the result is (0, 1). Frameworks that the
+    user has not imported are not imported here.
 
     Parameters
     ----------
     rank, world_size : int, optional
         The user's values, which apply if both are set.
     ask : callable
-        Returns the rank that another framework reports, or None. Its result takes precedence over
-        torch, JAX, torchrun and SLURM.
+        Returns the rank and world size that another framework reports, or None. This result takes
+        precedence over those of torch, JAX, torchrun and SLURM.
 
     Raises
     ------
@@ -73,6 +75,6 @@ def _read_variables(rank_name: str, size_name: str) -> Rank:
         raise OptionError(
             f"The variables {rank_name} and {size_name} must be the rank of this process and the "
             f"number of ranks, but they are {rank_name}={rank!r} and {size_name}={size!r}. Unset "
-            "them, or pass rank= and world_size=."
+            "both variables, or pass rank= and world_size=."
         )
     return int(rank), int(size)

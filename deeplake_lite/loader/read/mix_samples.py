@@ -13,7 +13,7 @@ from deeplake_lite.dataset.read.reading import NOWHERE
 from deeplake_lite.errors import ColumnNotFoundError, OptionError
 from deeplake_lite.htypes import Scalar
 from deeplake_lite.htypes.cells import DenseCells, RaggedCells, concat, take
-from deeplake_lite.loader.order.places import Rows
+from deeplake_lite.loader.order.epoch import Rows
 from deeplake_lite.loader.order.proportions import MixShuffle
 from deeplake_lite.loader.read.samples import ROW_ID, ViewSamples
 from deeplake_lite.schema import Field

@@ -20,7 +20,7 @@ from deeplake_lite.dataset.repr.describe import seen_axes
 from deeplake_lite.dataset.saved.parameters import params_to_json
 from deeplake_lite.htypes.cells import DenseCells
 from deeplake_lite.htypes.layouts import Dense, Nested, Ragged
-from deeplake_lite.loader.order.places import Rows
+from deeplake_lite.loader.order.epoch import Rows
 from deeplake_lite.loader.order.shuffle import Shuffle
 from deeplake_lite.storage import chunks
 

@@ -10,12 +10,12 @@ from deeplake_lite.dataset.repr import bars
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from deeplake_lite.loader.order.places import Progress
+    from deeplake_lite.loader.order.epoch import Progress
 
 
 @contextmanager
 def bar(progress: Progress, total: int, *, visible: bool) -> Iterator[Callable[[int], None]]:
-    """Show how many of an epoch's rows all ranks together have yielded.
+    """Show a progress bar of the rows of an epoch that all ranks together have yielded.
 
     Parameters
     ----------

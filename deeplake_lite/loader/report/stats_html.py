@@ -30,13 +30,13 @@ class Bars:
     """The contents of a page."""
 
     kind: str
-    """The kind of page, in one word."""
+    """A word for the contents of the page, such as "Stats"."""
     title: str
-    """One line next to the kind."""
+    """A line of text next to this word."""
     lines: tuple[Line, ...]
     """The bars."""
     note: str
-    """One line below the bars."""
+    """A line of text below the bars."""
 
 
 def page_of(kind: str, title: str, lines: Sequence[Line], note: str = "") -> str:

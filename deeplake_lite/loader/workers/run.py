@@ -13,7 +13,7 @@ from deeplake_lite.htypes.cells import DenseCells
 from deeplake_lite.loader import clock
 from deeplake_lite.loader.make.recipe import BatchResult, CachedRows, Job
 from deeplake_lite.loader.memory import limit_spare
-from deeplake_lite.loader.order.places import Task, passes_of, positions_of
+from deeplake_lite.loader.order.epoch import Task, passes_of, positions_of
 from deeplake_lite.loader.read.blocks import Request
 from deeplake_lite.loader.read.readers import CLOSED
 from deeplake_lite.loader.read.samples import ROW_ID, UNKNOWN
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.make.decoded_cache import DecodedCache
     from deeplake_lite.loader.make.recipe import Recipe
     from deeplake_lite.loader.order.order import Order
-    from deeplake_lite.loader.order.places import Places
+    from deeplake_lite.loader.order.epoch import CachedOrder
     from deeplake_lite.loader.order.shares import Shares
     from deeplake_lite.loader.read.blocks import Blocks
     from deeplake_lite.loader.read.samples import Samples
@@ -86,7 +86,7 @@ class Run:
     ----------
     pipeline : Pipeline
         Parts that turn rows into batches.
-    places : Places
+    order : CachedOrder
         The order of this epoch.
     coming : Order
         The order of the next epoch, which determines the blocks to hold until then.
@@ -101,14 +101,14 @@ class Run:
     def __init__(
         self,
         pipeline: Pipeline,
-        places: Places,
+        order: CachedOrder,
         coming: Order,
         first: int,
         epoch: int,
         meter: Meter,
     ) -> None:
         self._pipeline, self._meter = pipeline, meter
-        self._places, self._coming, self._epoch = places, coming, epoch
+        self._order, self._coming, self._epoch = order, coming, epoch
         self._read = self._next = first  # next batches to read and to make
         self._requests: deque[tuple[Request, int]] = deque()
         self._pending: deque[Future[Results]] = deque()
@@ -220,10 +220,10 @@ class Run:
             return
         shares = self._pipeline.shares
         while self._read < min(self._total, self._next + count):
-            positions, own = positions_of(self._places, shares, self._read)
+            positions, own = positions_of(self._order, shares, self._read)
             done = self._next * shares.size
             request = self._pipeline.blocks.request(
-                positions, self._places.order, done, self._coming
+                positions, self._order.order, done, self._coming
             )
             self._requests.append((request, own))
             if request.alone is not None:
@@ -244,7 +244,7 @@ class Run:
         """Make the batches of a task until one fails, and adapt the size of tasks."""
         started = clock.now()
         for number in range(task.first, task.first + task.count if not requests else 0):
-            positions, own = positions_of(self._places, self._pipeline.shares, number)
+            positions, own = positions_of(self._order, self._pipeline.shares, number)
             requests.append((Request(positions), own))
         try:
             jobs, waits, read_error = self._wait_for_rows(task, requests)
@@ -297,7 +297,7 @@ class Run:
             cached = None if cache is None else CachedRows(cache, request.positions)
             try:
                 cells = self._pipeline.blocks.take(request)
-                passes = passes_of(self._places, self._pipeline.shares, number)
+                passes = passes_of(self._order, self._pipeline.shares, number)
                 where = self._pipeline.samples.where(request.positions, passes)
                 jobs.append(Job(cells, own, where, cached))
             except Exception as error:
