@@ -367,7 +367,7 @@ class Loader:
         began = clock.now()
         n, seed, size = self.shares.n, self.options.seed, self.shares.size
         order = CachedOrder(self.shuffle.order(n, seed, progress.epoch))
-        coming = self.shuffle.order(n, seed, progress.epoch + 1)
+        next_order = self.shuffle.order(n, seed, progress.epoch + 1)
         first, hand_over = progress.consumed // size, self.resources.framework.hand_over
         blocks, workers = self.resources.blocks, self.options.threads
         batches = len(self.shares) - first  # if there are fewer batches than workers, some are idle
@@ -376,7 +376,7 @@ class Loader:
         )  # before the meter, so that a failure here does not count as an epoch
         tasks = min(self.resources.max_tasks, max(1, batches))
         meter = Meter(progress.epoch, min(workers, tasks), blocks.tally, began, tasks)
-        run = Run(pipeline, order, coming, first, progress.epoch, meter)
+        run = Run(pipeline, order, next_order, first, progress.epoch, meter)
         self._meters.begin(meter)
         self._runs.add(run)
         total, has_batches = min(n, len(self) * size), False

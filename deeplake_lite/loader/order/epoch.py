@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Progress:
-    """How far an epoch has come."""
+    """The progress of an epoch, from which the epoch can be resumed."""
 
     epoch: int
     """Number of the epoch, from 0."""
@@ -87,7 +87,7 @@ class Task:
 
 
 def positions_of(order: CachedOrder, shares: Shares, batch: int) -> tuple[Positions, int]:
-    """Return the positions of this rank's rows in a batch, and the number of rows but padding."""
+    """Return the positions of this rank's rows in a batch, and how many of them are not padding."""
     start, stop = shares.span(batch)
     return shares.of(order.at(start, stop)), len(shares.rows(batch))
 
