@@ -15,11 +15,11 @@ COLOURS = {"rose": (200, 30, 60), "tulip": (230, 190, 40), "iris": (70, 60, 170)
 
 
 def paint(folder: Path, per_class: int) -> None:
-    """Write some images of each flower. Images that exist stay the same."""
-    rng = np.random.default_rng(0)
+    """Write images of each flower. An image with the same number always has the same pixels."""
     for name, colour in COLOURS.items():
         (folder / name).mkdir(parents=True, exist_ok=True)
         for i in range(per_class):
+            rng = np.random.default_rng(i)
             size = rng.integers(40, 90, 2)
             noise = rng.integers(-30, 30, (*size, 3))
             pixels = np.clip(np.array(colour) + noise, 0, 255).astype(np.uint8)

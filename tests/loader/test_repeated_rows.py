@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.loader.order.order import SEGMENT
 from deeplake_lite.loader.order.epoch import CachedOrder, passes_of, positions_of
+from deeplake_lite.loader.order.order import SEGMENT
 from deeplake_lite.loader.order.proportions import MixShuffle
 from deeplake_lite.loader.order.shares import Shares
 from deeplake_lite.loader.order.shuffle import Shuffle

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes import Htype
     from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.loader.make.decoded_cache import DecodedCache
-    from deeplake_lite.loader.order.order import Positions
     from deeplake_lite.loader.order.epoch import Rows
+    from deeplake_lite.loader.order.order import Positions
 
 
 @dataclass(frozen=True)

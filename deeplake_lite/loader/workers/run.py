@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from deeplake_lite.loader.make.decoded_cache import DecodedCache
     from deeplake_lite.loader.make.recipe import Recipe
-    from deeplake_lite.loader.order.order import Order
     from deeplake_lite.loader.order.epoch import CachedOrder
+    from deeplake_lite.loader.order.order import Order
     from deeplake_lite.loader.order.shares import Shares
     from deeplake_lite.loader.read.blocks import Blocks
     from deeplake_lite.loader.read.samples import Samples
@@ -193,7 +193,7 @@ class Run:
         """Start tasks until `_most` are pending, and then read further ahead."""
         while len(self._pending) < self._most and self._next < self._total:
             count = min(self._group, self._total - self._next)
-            # At first, only the rows of this task are requested, so that a thread can begin with the
+            # At first, only the rows of this task are requested, so that a thread can begin the
             # task as early as possible.
             self._read_ahead(count if self._pipeline.threads else self._ahead)
             # Once all rows are in memory, nothing is read ahead, and the task looks up its rows.

@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deeplake_lite.loader.order.order import SEGMENT, BlockOrder, ExactOrder, Order, Permutation, mix64
+from deeplake_lite.loader.order.order import (
+    SEGMENT,
+    BlockOrder,
+    ExactOrder,
+    Order,
+    Permutation,
+    mix64,
+)
 
 SIZES = st.integers(0, 3_000)
 KEYS = st.integers(0, 2**64 - 1)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deeplake_lite.loader.order.order import ExactOrder
 from deeplake_lite.loader.order.epoch import CachedOrder, positions_of
+from deeplake_lite.loader.order.order import ExactOrder
 from deeplake_lite.loader.order.shares import Shares
 
 WORLDS = (1, 2, 3, 4, 6, 8)

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from deeplake_lite.loader.order.order import SEGMENT, BlockOrder, ExactOrder, Order
 from deeplake_lite.loader.order.epoch import CachedOrder
+from deeplake_lite.loader.order.order import SEGMENT, BlockOrder, ExactOrder, Order
 from deeplake_lite.loader.order.shuffle import EXACT_BYTES, Shuffle
 
 
