@@ -289,7 +289,7 @@ def neighbours_vote(vectors: NDArray[np.float32], labels: NDArray[np.int32]) -> 
     """Return for each row the label that all of its neighbours share, (n,) int64.
 
     The label is -1 if the neighbours have different labels. The neighbours of a row are the other
-    rows whose vectors have the highest cosine similarity; the search is exact.
+    rows whose vectors have the highest cosine similarity.
     """  # fmt: skip
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     similarities = unit @ unit.T

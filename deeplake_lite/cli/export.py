@@ -78,7 +78,7 @@ class Exported:
 
 
 def export_folder(view: View, folder: str, **options: Any) -> Exported:
-    """Write images as files in one folder per class, with a table of the other columns."""
+    """Write image files to one folder per class, and the other columns to a table."""
     return Exported(view.to_folder(folder, **options), [])
 
 

@@ -48,7 +48,7 @@ class Loader:
     Parameters
     ----------
     view : View or Mix
-        Rows to load. They are pinned to the current version, so later edits have no effect.
+        Rows to load, pinned to the current version, so that later edits have no effect.
     options : Options
         The user's options.
     framework : Framework, optional
@@ -170,10 +170,7 @@ class Loader:
 
     @property
     def batches_left(self) -> int:
-        """Number of batches that the next iterator will yield.
-
-        This is a whole epoch, or after loading a state, the rest of the state's epoch.
-        """
+        """Number of batches of the next epoch or, after loading a state, of the rest of an epoch."""
         done = self._progress.consumed // self.shares.size if self._resumed else 0
         return max(0, len(self) - done)
 
@@ -419,7 +416,8 @@ class Loader:
 
 
 _loaders: weakref.WeakSet[Loader] = weakref.WeakSet()
-"""All loaders. They are closed when the interpreter exits, which would else wait for threads."""
+"""All loaders, which are closed when the interpreter exits, so that it need not wait for threads.
+"""
 
 
 def _close_all() -> None:

@@ -40,7 +40,7 @@ class Mix(Loadable):
     views : tuple of View
         The views, in the order in which they were passed.
     weights : tuple of float
-        Share of each view; they add up to 1.
+        Share of each view. The shares add up to 1.
     seed : int
         Default seed of the loaders.
     length : int
@@ -55,7 +55,7 @@ class Mix(Loadable):
 
     @property
     def weights(self) -> tuple[float, ...]:
-        """Share of each view. They add up to 1."""
+        """Share of each view. The shares add up to 1."""
         return tuple(map(float, self._shares))
 
     def __len__(self) -> int:
@@ -67,7 +67,7 @@ class Mix(Loadable):
         return "\n".join([f"Mix · {self.length:,} rows per epoch, seed {self.seed}", *shares])
 
     def samples(self, columns: Sequence[str] | None, *, with_ids: bool = False) -> MixSamples:
-        """Return the rows of the views, one view after the other, pinned to their current versions.
+        """Return the rows of one view after the other, pinned to the views' current versions.
 
         Raises the same errors as `batches`.
         """

@@ -70,7 +70,7 @@ MIN_BUDGET = 64 * 2**20
 
 @dataclass(frozen=True)
 class Options(Keywords):
-    """Options of one loader. `View.batches` describes them."""
+    """The options of one loader, which `View.batches` describes."""
 
     @classmethod
     def of(cls, *, drop_last: bool = False, **options: Any) -> Options:

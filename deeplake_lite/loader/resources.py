@@ -1,4 +1,4 @@
-"""The resources of a loader: rows, recipe, threads and processes, created on first use."""
+"""The rows, recipe, threads and processes of a loader, most of which are created on first use."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class Resources:
                 )
 
     def close(self) -> None:
-        """Stop threads and processes, and free the memory. The next use creates new ones."""
+        """Stop threads and processes, and free the memory. The next use starts new threads."""
         # `cached_property` keeps its value in `__dict__`. Once the value is removed from there, the
         # next access creates a new one.
         pool = self.__dict__.pop("pool", None)
@@ -254,8 +254,8 @@ class Resources:
     def _drop_mask(self, f: Field, recipe: ColumnRecipe) -> ColumnRecipe:
         """Leave out the mask of a padded column if all its values are known to have one shape.
 
-        With a transform, which may change shapes, padded columns always have a mask: the keys of a
-        batch should not depend on random numbers.
+        With a transform, which may change shapes at random, padded columns always have a mask,
+        because the keys of a batch should not depend on random numbers.
         """
         if recipe.collate != "pad" or self.options.transform is not None:
             return recipe

@@ -1,6 +1,6 @@
-"""Batches as trees: dicts and tuples, nested to any depth, with all other values as leaves.
+"""Functions that treat a batch as a tree: they change or list leaves, or pair those of two trees.
 
-The functions change the leaves of a tree, list them, or pair them with the leaves of another tree.
+Dicts and tuples, nested to any depth, are the branches of a tree. All other values are leaves.
 """
 
 from __future__ import annotations

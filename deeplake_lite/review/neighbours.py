@@ -52,7 +52,7 @@ def nearest(vectors: Vectors, count: int) -> tuple[Rows, Vectors]:
     rows : ndarray, (n, count) int64
         Rows of the neighbours in no particular order, padded with -1 if there are fewer.
     cosines : ndarray, (n, count) float32
-        Cosine similarities, which are 0 for zero vectors and -inf for missing neighbours.
+        Cosine similarity of each neighbour: 0 for zero vectors, -inf for missing neighbours.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Rankings of rows by how likely their labels are wrong, as views with two additional columns.
 
-Like a query result, such a view stores its parameters, so it can be saved, pickled and computed
-again.
+Like a query result, the view of a ranking stores its parameters, so that the view can be saved,
+pickled and computed again.
 """
 
 from __future__ import annotations
@@ -213,7 +213,7 @@ def _present(view: View, f: Field, by: By) -> NDArray[np.bool_]:
 
 
 def _blocks(view: View, f: Field) -> Iterator[tuple[slice, Any]]:
-    """Yield the rows of a column of vectors in blocks, as slices and values."""
+    """Yield a column of vectors in blocks, each as a slice of rows and the vectors of the slice."""
     width = max(1, int(np.prod(f.htype.layout.shape)))  # type: ignore[union-attr]
     for span in chunks.spans(len(view), max(1, BLOCK_BYTES // (8 * width))):
         yield span, read_values(view, [f], np.arange(span.start, span.stop))[f.name]

@@ -32,7 +32,7 @@ def votes(
     Returns
     -------
     suspicion : ndarray, (n,) float32
-        Share of the votes against the row's label. It is 0 if there are no neighbours.
+        Share of the votes against the row's label; 0 if there are no neighbours.
     suggested : ndarray, (n,) int64
         The label with the most votes. In a tie, it is the row's own label.
 

@@ -352,7 +352,7 @@ class _Merger:
 
 @dataclass(frozen=True)
 class ModelCommit:
-    """One version."""
+    """A version of the lake, as a commit creates it."""
 
     content: Content
     """Content of the version, which is never changed."""
@@ -396,7 +396,7 @@ class ModelLake:
         return sorted(common - older, key=lambda c: -self.commits[c].number)
 
     def merged_base(self, bases: list[str]) -> Base:
-        """Return the base of a merge: the only merge base, or several bases merged into one."""
+        """Return the base of a merge, which is the only merge base or several bases merged."""
         content, unresolved = self.commits[bases[0]].content, frozenset[Unresolved]()
         for i, other in enumerate(bases[1:], 1):
             older = self.merged_base(self.merge_bases(other, *bases[:i]))
@@ -415,7 +415,7 @@ class ConflictsError(Exception):
 
 @dataclass
 class ModelHandle:
-    """An open handle: its version and its edits."""
+    """An open handle on a branch, with the edits that are not committed yet."""
 
     lake: ModelLake
     """The lake, shared by all handles."""

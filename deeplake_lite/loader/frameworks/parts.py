@@ -1,4 +1,4 @@
-"""Descriptions of the leaves of a batch, for frameworks that must know them in advance.
+"""Descriptions of the leaves of a batch, for frameworks that need a fixed structure of batches.
 
 A batch is a tree of dicts and tuples, and a `Part` describes the dtype, shape and ragged axes of
 each leaf. A part also converts its leaf to plain arrays, from which the framework rebuilds the

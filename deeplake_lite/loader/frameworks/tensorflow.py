@@ -1,7 +1,7 @@
 """Batches as a tf.data.Dataset with a static element spec.
 
-The loader's threads convert each batch to plain arrays, which are aligned in memory so that
-TensorFlow need not copy them. In TensorFlow's graph, the batch is rebuilt from these arrays.
+The loader's threads convert each batch to plain arrays. The arrays are aligned in memory, so that
+TensorFlow does not copy their values. In TensorFlow's graph, the batch is rebuilt from the arrays.
 """
 
 from __future__ import annotations

@@ -148,8 +148,8 @@ def _tensor(value: object, *, classes: bool = False) -> Any:
 def _as_nested(ragged: RaggedBatch, values: torch.Tensor) -> torch.Tensor:
     """Return a nested tensor that shares the memory of `values`.
 
-    The shortest and the longest length are passed to PyTorch, because finding them later on a GPU
-    would make the CPU wait.
+    PyTorch gets the shortest and the longest length, because the CPU would have to wait if PyTorch
+    computed these lengths on a GPU.
     """
     ends = torch.from_numpy(np.concatenate([[0], np.cumsum(ragged.lengths)]).astype(np.int64))
     if not len(ragged):

@@ -70,7 +70,7 @@ class TorchLoader(Loader):
     """A loader of PyTorch tensors, created by `View.pytorch`.
 
     The loader has the methods ``state_dict`` and ``load_state_dict``, which torchdata, Lightning
-    and Accelerate call. It gets its rank from torch.distributed, and can be passed to
+    and Accelerate call. The loader gets its rank from torch.distributed, and can be passed to
     ``Trainer.fit``.
 
     Parameters

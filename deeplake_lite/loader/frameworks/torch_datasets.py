@@ -296,14 +296,14 @@ class TorchIterableDataset(_Rows, torch.utils.data.IterableDataset[Any]):
         return super().__getstate__() | {"_share": self._share}
 
     def __iter__(self) -> SampleIterator:
-        """Iterate over this worker's share of the epoch, or if a state was loaded, over its rest.
+        """Iterate over this worker's share of the epoch, or the rest of it after loading a state.
 
         The epoch starts at the first `next`, so an unused iterator does not use up a loaded state.
         """
         return SampleIterator(self._share)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the position of this worker. After the last row, it is that of the first row."""
+        """Return the position of this worker, which after the last row is the first row again."""
         return self._share.state(self._share.current())
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
@@ -431,8 +431,8 @@ class SampleIterator:
     """One iteration over a worker's share of a dataset.
 
     torchdata's StatefulDataLoader stores the state of the iterator and the state of the dataset.
-    Only the iterator's state records that a share is exhausted. This is needed because a worker
-    that finishes long before other workers must yield nothing more in this epoch, but its whole
+    Only the iterator's state records that a share is exhausted. When this state is loaded, a worker
+    that had finished before the other workers yields nothing more in this epoch, but its whole
     share in the next epoch.
     """
 

@@ -29,7 +29,7 @@ class BatchNumber(NamedTuple):
 
 
 class Epoch:
-    """An epoch of a loader. It starts at the first batch that is requested from it.
+    """An epoch of a loader, which starts when the first batch is requested from this object.
 
     Parameters
     ----------

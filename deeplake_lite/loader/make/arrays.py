@@ -41,7 +41,7 @@ class RaggedBatch:
         return len(self.lengths)
 
     def __getitem__(self, row: int) -> NDArray[Any]:
-        """Return the values of one row; negative numbers count from the end. Raises RowIndexError.
+        """Return the values of a row. A negative `row` counts from the end. Raises RowIndexError.
 
         >>> RaggedBatch(np.arange(5), np.array([2, 0, 3]))[-1]
         array([2, 3, 4])

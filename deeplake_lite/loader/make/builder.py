@@ -1,4 +1,4 @@
-"""The stages of making a batch, and a builder that runs them and measures how long they take.
+"""The stages of making a batch, and a builder that runs and times these stages.
 
 The stages are, in this order: decode cells, transform samples, pad the batch to its full size,
 collate samples, and transform the batch.

@@ -44,7 +44,7 @@ def fits(htype: Htype, how: Collate) -> bool:
 
 
 def collate_column(name: str, values: Any, recipe: ColumnRecipe) -> dict[str, object]:
-    """Return a column's entries in the batch: its values, and masks of nulls and of padding.
+    """Return a column's entries in the batch, which are values and masks of nulls and padding.
 
     Raises
     ------

@@ -2,8 +2,8 @@
 
 The random numbers of a transform depend only on the seed, the epoch, the row, and the occurrence of
 the row if it appears several times in an epoch. A transform with a parameter `rng` gets its own
-generator. Other generators that the transform refers to are seeded before each sample, and so are
-the global generators, unless several threads share them.
+generator. Other generators that the transform refers to are seeded before each sample. The global
+generators are seeded too, unless several threads share these generators.
 """
 
 from __future__ import annotations

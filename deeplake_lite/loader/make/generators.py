@@ -1,4 +1,4 @@
-"""Functions that find the random generators in a user's function, and seed them for each sample.
+"""Random generators to which a user's function refers, and how they are seeded for each sample.
 
 Transforms of many libraries draw the random numbers for all samples from one generator, so the
 numbers for a sample would depend on the order in which threads run. Therefore, the generator is

@@ -1,4 +1,4 @@
-"""Functions that seed the global random generators, which all code shares, and restore them."""
+"""Functions that seed and restore the global random generators, which all code shares."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ class Job:
     """The rows of one batch, before they are decoded."""
 
     cells: Mapping[str, Cells]
-    """Cells of each column by name. Row ids are a column `ROW_ID`, if anything depends on them."""
+    """Cells of each column by name. If anything depends on row ids, they are a column `ROW_ID`."""
     unpadded: int
     """Number of rows without padding."""
     where: Rows

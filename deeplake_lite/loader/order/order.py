@@ -3,10 +3,10 @@
 The shuffle ``exact`` permutes all rows. The shuffle ``block`` permutes blocks of rows, and then the
 rows within windows, which are groups of consecutive blocks.
 
-A permutation is a Feistel network. Its domain is the smallest range of ``high << bits`` numbers
+A permutation is a Feistel network, whose domain is the smallest range of ``high << bits`` numbers
 that contains the numbers of all rows. If a result is not the number of a row, the result is
-permuted again until it is one (cycle walking). Nothing is stored, and any segment of a permutation
-can be computed without the others.
+permuted again until it is the number of a row (cycle walking). Nothing is stored, and any segment
+of a permutation can be computed without computing other segments.
 
 References: Luby, Rackoff, How to Construct Pseudorandom Permutations from Pseudorandom Functions
 (1988); Black, Rogaway, Ciphers with Arbitrary Finite Domains (CT-RSA 2002), for cycle walking.
@@ -93,9 +93,10 @@ class Permutation:
         return x
 
     def _network(self, x: NDArray[Any]) -> NDArray[Any]:
-        """Permute ``range(high << bits)`` by changing each half of the bits by a hash of the other.
+        """Permute ``range(high << bits)``.
 
-        The left half has `_high` values, and the right half has `_low_bits` bits.
+        A number has two halves: the left half has `_high` values, and the right half has
+        `_low_bits` bits. Each round changes one half by a hash of the other half.
         """
         kind, bits, high = self._dtype.type, self._low_bits, self._dtype.type(self._high)
         half = kind(self._dtype.itemsize * 4)
@@ -148,7 +149,7 @@ class Permutation:
 
 @dataclass(frozen=True)
 class Order:
-    """The order of one epoch. This class keeps the order of the view; subclasses shuffle.
+    """The order of one epoch. This class keeps the order of the view, and subclasses shuffle.
 
     Parameters
     ----------

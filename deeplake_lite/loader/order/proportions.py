@@ -1,9 +1,9 @@
 """The order of the rows of a mix, in which several views have fixed proportions. No I/O.
 
 The order is divided into segments of `SEGMENT` indices. Each view has a quota of the indices in
-every segment, and a permutation decides which indices these are. Therefore, the number of rows that
-a view provides before a given index is a product plus a count within one segment. This number says
-at which row the view continues its own epoch, so no state is needed.
+every segment, and a permutation assigns the indices to the views. Therefore, the number of rows
+that a view provides before a given index is a product plus a count within one segment. This number
+says at which row the view continues its own epoch, so no state is needed.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class MixOrder(Order):
     rows: tuple[int, ...] = ()
     """Number of rows of each view."""
     weights: tuple[Fraction, ...] = ()
-    """Share of each view. They add up to 1."""
+    """Share of each view. The shares add up to 1."""
     shuffles: tuple[Shuffle, ...] = ()
     """How each view is shuffled."""
 
@@ -165,7 +165,7 @@ class MixShuffle:
     rows: tuple[int, ...]
     """Number of rows of each view."""
     weights: tuple[Fraction, ...]
-    """Share of each view. They add up to 1."""
+    """Share of each view. The shares add up to 1."""
     shuffles: tuple[Shuffle, ...]
     """How each view is shuffled."""
     kind: str = "mix"

@@ -19,19 +19,19 @@ type Rank = tuple[int, int]
 def find_rank(
     rank: int | None, world_size: int | None, ask: Callable[[], Rank | None] = lambda: None
 ) -> Rank:
-    """Return the rank and the world size.
+    """Return the rank of this process, and the world size, which is the number of ranks.
 
-    They are the arguments, if both are set, or else the rank and the world size that torch, JAX,
-    torchrun or SLURM report. If none of these is in use, the result is (0, 1). Frameworks that the
-    user has not imported are not imported here.
+    If both arguments are set, the result is the arguments. Otherwise, `ask`, torch, JAX, torchrun
+    and SLURM are asked in turn, and the result is the first answer, or (0, 1) if there is none.
+    Frameworks that the user has not imported are not imported here.
 
     Parameters
     ----------
     rank, world_size : int, optional
         The user's values, which apply if both are set.
     ask : callable
-        Returns the rank and world size that another framework reports, or None. This result takes
-        precedence over those of torch, JAX, torchrun and SLURM.
+        Returns the rank and world size that another framework reports, or None. Asked before torch,
+        JAX, torchrun and SLURM.
 
     Raises
     ------

@@ -28,13 +28,14 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.read.samples import Samples
 
 EARLY = 2
-"""Number of batches at the start of which only the rows are read, so as not to wait for blocks."""
+"""Number of batches, at the start, whose rows are read singly, so as not to wait for whole blocks.
+"""
 
 EARLY_SHARE = 4
 """Divisor that turns the memory for blocks into the memory for the rows of the early batches."""
 
 FEW_BYTES = 16 * 2**20
-"""Maximum size of unread blocks for which an early batch waits, because reading them is quick."""
+"""Maximum size of unread blocks, in bytes, for which an early batch waits nevertheless."""
 
 MAX_MAPPED_BLOCKS = 4_096
 """Maximum number of memory-mapped blocks. Operating systems limit the number of mappings."""
@@ -177,7 +178,7 @@ class Blocks:
             request.alone.add_done_callback(self._release)
 
     def take(self, request: Request) -> dict[str, Cells]:
-        """Wait for the rows of a request. Return the cells of each column by name, in order."""
+        """Wait for the rows of a request, and return their cells as a dict by column name."""
         positions = request.positions
         blocks = {number: block.result() for number, block in request.blocks.items()}
         if self.mode == "whole" and request.alone is None:
@@ -205,9 +206,9 @@ class Blocks:
         return gather(blocks, number, positions % self.rows, None)
 
     def _destinations(self, start: int, stop: int) -> dict[str, NDArray[Any]]:
-        """Return the arrays into which the rows `start` to `stop` - 1 are read, by column name.
+        """Return the array into which rows `start` to `stop` - 1 are read, for each column by name.
 
-        These are slices of the columns that are held as one array.
+        Each array is a slice of a column that is held as one array. Other columns are left out.
         """
         with self._lock:
             return {

@@ -1,15 +1,15 @@
-"""The disk cache: blocks as memory-mapped local files, for lakes in remote stores.
+"""The disk cache, which stores blocks of lakes in remote stores as memory-mapped local files.
 
 There is one folder for each view and each release of the package, with one file per block;
 `array_file` describes the files. If the files take more than half of the free disk space, the least
 recently used folders are removed. If another process might compute the rows differently, the folder
 belongs to one loader, and is removed when the loader is freed.
 
-When a file is first mapped, its bytes are compared with its hashes. They are compared again if the
-inode, size or modification time of the file has changed, which is checked before each use. A change
-goes unnoticed if it happens within the same tick of the file system's clock, if the modification
-time is reset, or while a batch is being copied. If a file is truncated during the copy, SIGBUS ends
-the process.
+When a file is first mapped, its bytes are compared with its hashes. The bytes are compared again if
+the inode, size or modification time of the file has changed, which is checked before each use. A
+change goes unnoticed if it happens within the same tick of the file system's clock, if the
+modification time is reset, or while a batch is being copied. If a file is truncated during the
+copy, SIGBUS ends the process.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ class Disk:
 
 
 def _remove(folder: Path, pid: int) -> None:
-    """Remove a loader's private folder, but not from a fork of the process that created it."""
+    """Remove a loader's private folder. In a fork of the process with id `pid`, do nothing."""
     if os.getpid() == pid:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -219,7 +219,7 @@ def _clear(folder: Path) -> None:
 
 
 def _last_used(path: Path) -> float:
-    """Return the time of a file's or folder's last use; 0 if it has just been removed."""
+    """Return the time at which a file or folder was last used, or 0 if the path does not exist."""
     try:
         return path.stat().st_mtime
     except OSError:

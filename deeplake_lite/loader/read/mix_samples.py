@@ -50,7 +50,7 @@ class MixSamples:
     parts : tuple of ViewSamples
         The rows of each view. All have the same columns, in any order.
     columns : tuple of str
-        Names of the columns in a batch, in order. `SOURCE` may be among them.
+        Names of the columns in a batch, in order. `SOURCE` may be one of these names.
     weights : tuple of Fraction
         Shares of the views in an epoch.
     epoch_rows : int
@@ -62,7 +62,7 @@ class MixSamples:
     columns: tuple[str, ...]
     """Names of the columns in a batch, in order."""
     weights: tuple[Fraction, ...]
-    """Shares of the views in an epoch. They add up to 1."""
+    """Shares of the views in an epoch. The shares add up to 1."""
     epoch_rows: int
     """Number of rows in an epoch."""
 
@@ -106,7 +106,7 @@ class MixSamples:
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:
-        """The columns, in order, with a type that covers the types in all views."""
+        """The columns of a batch, each with a type that covers its types in all views."""
         htypes = {n: common_htype(n, self._of(n)) for n in self.columns if n != SOURCE}
         htypes[SOURCE] = Scalar("int64")
         return tuple(Field(n, f"c{i:08x}", htypes[n]) for i, n in enumerate(self.columns))

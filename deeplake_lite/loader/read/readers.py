@@ -41,7 +41,7 @@ class Readers:
         self._closed = False
 
     def submit[T](self, read: Callable[..., T], *args: object, nbytes: float = 0) -> Future[T]:
-        """Queue a read of about `nbytes` bytes.
+        """Queue a read of about `nbytes` bytes, and return its future.
 
         Raises RuntimeError after `close`.
         """

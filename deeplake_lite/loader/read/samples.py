@@ -1,4 +1,4 @@
-"""The rows that a loader reads as cells, and those properties that are known without reading them.
+"""The rows that a loader reads as cells, and their properties that are known without reading cells.
 
 `Samples` is the interface that loaders use. `ViewSamples` implements this interface for the rows of
 a view, and `mix_samples` implements it for the rows of a mix.
@@ -98,7 +98,7 @@ class Samples(Protocol):
     def repeatable(self) -> bool:
         """Whether every process with the same fingerprint reads the same cells.
 
-        This is not certain if a query calls user-defined functions.
+        The value is False if a query calls user-defined functions, which may differ.
         """
         ...
 

@@ -200,7 +200,7 @@ class Meters:
             self._before = Stats.total([self._before, self._past.popleft()])
 
     def stats(self) -> Stats:
-        """Return the statistics of all epochs, including running ones."""
+        """Return the statistics of all epochs, including epochs that still run."""
         epochs = (*self._past, *(meter.stats() for meter in self._running))
         return replace(Stats.total([self._before, *epochs]), epochs=epochs)
 

@@ -29,7 +29,7 @@ def bar(progress: Progress, total: int, *, visible: bool) -> Iterator[Callable[[
     Yields
     ------
     callable
-        Updates the bar. Its argument is the number of rows left out so far.
+        A function that updates the bar, given the number of rows that have been left out so far.
     """
     if not visible:
         yield lambda _: None

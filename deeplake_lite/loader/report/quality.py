@@ -1,4 +1,4 @@
-"""The quality of a shuffle: statistics of an epoch's order, compared with a random order."""
+"""The quality of a shuffle, by statistics that compare an epoch's order with a random order."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ class Stats:
         return cls(**values)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all fields, and the properties derived from them, as a JSON object.
+        """Return all fields, and the properties derived from fields, as a JSON object.
 
         >>> Stats(wall=2.0, samples=100).to_dict()["samples_per_second"]
         50.0

@@ -1,4 +1,4 @@
-"""The HTML of statistics in a notebook: a bar for each stage, in the style of a dataset's page."""
+"""The HTML of statistics in a notebook, with a bar for each stage, in the style of a dataset."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Line:
-    """One bar with its captions."""
+    """A bar of the page, with a caption on each side."""
 
     name: str
     """Caption on the left."""

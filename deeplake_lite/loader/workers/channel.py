@@ -50,7 +50,7 @@ _maps: WeakSet[mmap.mmap] = WeakSet()
 
 
 class Channel:
-    """One end of a socket for messages, one at a time in each direction.
+    """One end of a connection to another process, with one message at a time in each direction.
 
     Parameters
     ----------
@@ -128,8 +128,8 @@ class Channel:
     def _forget(self) -> None:
         """Close the descriptor of the last message that was sent.
 
-        This happens only now, because macOS loses a descriptor that the sender closes before the
-        receiver has received it.
+        The descriptor stays open until the next message, because macOS loses a descriptor that the
+        sender closes before the receiver has received it.
         """
         if self._sent is not None:
             os.close(self._sent)

@@ -1,8 +1,8 @@
-"""The pool of worker processes of a loader. They run until the loader is closed.
+"""The pool of worker processes of a loader, which run until the loader is closed.
 
 The loader's process reads the cells of a batch and sends them to a worker, which replies with the
-batch. Workers are new processes, not forks. They import the main module only if the recipe needs
-this module.
+batch. Workers are new processes, not forks. A worker imports the main module only if the recipe
+needs this module.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.stdin.readline()); "
     "from deeplake_lite.loader.workers.worker import main; main()"
 )
-"""Code of a worker. It reads the import path and its sockets from standard input."""
+"""Code that a worker runs. The worker reads the import path and sockets from standard input."""
 
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
@@ -265,9 +265,7 @@ def check_functions(options: Options) -> None:
 
 
 def assignment_for(recipe: Recipe) -> Assignment:
-    """Return the first message to a worker.
-
-    It has the recipe, and the data with which the worker can import the modules of the recipe.
+    """Return the first message to a worker, with the recipe and the data to import its modules.
 
     Raises
     ------

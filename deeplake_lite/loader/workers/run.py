@@ -1,4 +1,4 @@
-"""The run of one epoch, in which rows are read ahead, and batches made in parallel, in order."""
+"""The run of one epoch: it reads rows ahead, makes batches in parallel, and yields the batches."""
 
 from __future__ import annotations
 
