@@ -163,14 +163,14 @@ class Loader:
             return self._progress, self._skipped
 
     def start_epoch_after(self, skipped: int) -> Iterator[Any]:
-        """Start or resume an epoch as `__iter__` does, but skip its first `skipped` batches."""
+        """Start or resume an epoch as `__iter__` does, but skip the first `skipped` batches."""
         progress, failed = self._start_epoch()
         progress.consumed = min(progress.consumed + skipped * self.shares.size, self.shares.n)
         return self.run_epoch(progress, failed)
 
     @property
     def batches_left(self) -> int:
-        """Number of batches of the next epoch or, after loading a state, of the rest of an epoch."""
+        """Number of batches of the next epoch, or of the rest of an epoch whose state is loaded."""
         done = self._progress.consumed // self.shares.size if self._resumed else 0
         return max(0, len(self) - done)
 
@@ -205,8 +205,9 @@ class Loader:
         )
         if progress.consumed % self.shares.size and progress.consumed != self.shares.n:
             raise OptionError(
-                f"A state must be at the end of a batch of {self.shares.size} rows, but it has "
-                f"consumed {progress.consumed:,} rows. Load the unchanged result of state_dict()."
+                f"A state must be at the end of a batch of {self.shares.size} rows, but this state "
+                f"has consumed {progress.consumed:,} rows. Load the unchanged result of "
+                "state_dict()."
             )
         self._progress = progress
         self._resumed = self._progress.consumed < self.shares.end
@@ -395,7 +396,7 @@ class Loader:
                 raise LoaderError(
                     f"on_error='skip' left out every row of the epoch ({len(skipped):,}). The "
                     f"first is row {skipped[0].position} of its view (row id "
-                    f"{skipped[0].row_id}): {skipped[0].error}. See .skipped.",
+                    f"{skipped[0].row_id}): {skipped[0].error}. See loader.skipped.",
                     row_id=skipped[0].row_id,
                     column=skipped[0].column,
                     position=skipped[0].position,

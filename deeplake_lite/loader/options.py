@@ -278,7 +278,7 @@ def _explain_unknown(name: str, known: Sequence[str]) -> str:
 
 
 def _check_size(value: object) -> tuple[int, int] | dict[str, tuple[int, int]]:
-    """Return a valid size, or a dict of the size for each column. Raises OptionError."""
+    """Return a size, or a dict from column name to size. Raises OptionError for an invalid size."""
     if isinstance(value, Mapping):
         return {name: height_and_width(f"size of {name!r}", size) for name, size in value.items()}
     return height_and_width("size", value)

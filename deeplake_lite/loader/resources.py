@@ -252,7 +252,7 @@ class Resources:
         return self._drop_mask(f, recipe)
 
     def _drop_mask(self, f: Field, recipe: ColumnRecipe) -> ColumnRecipe:
-        """Leave out the mask of a padded column if all its values are known to have one shape.
+        """Return a recipe without a mask of padding if all values are known to have one shape.
 
         With a transform, which may change shapes at random, padded columns always have a mask,
         because the keys of a batch should not depend on random numbers.
@@ -311,7 +311,10 @@ class Resources:
         return cast("tuple[int, ...]", axes) if fixed else None
 
     def _set_null_shape(self, f: Field, recipe: ColumnRecipe) -> ColumnRecipe:
-        """Set the shape and dtype of stacked nulls, because a batch of only nulls has neither."""
+        """Return a recipe with the shape and dtype of stacked nulls, if these are known.
+
+        A batch that has only nulls has neither.
+        """
         how = recipe.collate or ("stack" if recipe.stacks else "list")
         if how != "stack" or not f.htype.nullable:
             return recipe

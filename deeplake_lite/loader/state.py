@@ -73,7 +73,7 @@ def check_state(
         raise OptionError(_explain_batch_size(state["global_batch_size"], shares))
     if state["consumed"] > shares.n:
         raise OptionError(
-            f"A state must have consumed at most {shares.n:,} rows, but it has consumed "
+            f"A state must have consumed at most {shares.n:,} rows, but this state has consumed "
             f"{state['consumed']:,}. Load the unchanged result of state_dict()."
         )
     return Progress(int(state["epoch"]), int(state["consumed"]))

@@ -143,7 +143,7 @@ def _column(view: View, by: By, name: str | None, *, other_than: str) -> Field:
     """Return the column of embeddings or scores by which to judge the labels.
 
     This is the column that the caller names, or else a suitable column whose name is `by`, or else
-    the only suitable column. Raises SchemaError.
+    the only suitable column. Raises SchemaError if there is no such column.
     """
     fits = [f for f in view.schema.fields if f.name != other_than and _fits(f, by)]
     if name is not None:

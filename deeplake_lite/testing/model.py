@@ -5,7 +5,8 @@ versions by the same rules as a lake, which are a three-way merge of rows, cells
 metadata keys. A `ModelLake` holds the commits and branches, and a `ModelHandle` holds the edits of
 an open transaction.
 
-A merge has two sides: "theirs" is merged into "ours". Both derive from a common version, the base.
+A merge has two sides: "theirs" is merged into "ours". Both sides derive from a common version, the
+base of the merge.
 """
 
 from __future__ import annotations
@@ -359,7 +360,7 @@ class ModelCommit:
     parents: tuple[str, ...]
     """Ids of the parent versions."""
     number: int
-    """Number of the commit, higher than those of earlier commits."""
+    """Number of the commit, which is higher than the numbers of earlier commits."""
 
 
 @dataclass

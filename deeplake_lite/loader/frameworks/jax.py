@@ -265,7 +265,7 @@ def narrow(name: str, values: NDArray[Any]) -> NDArray[Any]:
             f"{name!r} has numbers, such as {values[lost][0]}, that {dtype} cannot hold, and JAX "
             f"has no {values.dtype} by default. Call "
             'jax.config.update("jax_enable_x64", True) before the first array is created, leave '
-            "the column out with columns=, or change it in a transform.",
+            "the column out with columns=, or change the numbers in a transform.",
             column=name,
         )
     return out

@@ -56,8 +56,8 @@ def dataset(view: View | Mix, options: Options) -> Any:
     tree = flat.tree(loader.resources)
     if not any(leaves(tree)):
         raise OptionError(
-            "A batch of a tf.data.Dataset must have at least one tensor, but columns is []. Name a "
-            "column."
+            "A batch of a tf.data.Dataset must have at least one tensor, but columns is []. Name "
+            "at least one column."
         )
     arrays = tf.data.Dataset.from_generator(
         _epochs(loader, owned=tf.executing_eagerly()),

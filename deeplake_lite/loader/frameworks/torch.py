@@ -138,7 +138,7 @@ class TorchLoader(Loader):
 
 
 def _device(device: Any) -> torch.device:
-    """Return the device that the user chose, by default the CPU. Raises OptionError."""
+    """Return the user's device, or the CPU for None. Raises OptionError for an invalid device."""
     try:
         return torch.device("cpu" if device is None else device)
     except (RuntimeError, TypeError, ValueError) as error:

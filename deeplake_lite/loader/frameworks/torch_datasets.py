@@ -68,7 +68,8 @@ def dataset_of(
         )
     if wrong:
         raise OptionError(
-            f"A dataset has no option {min(wrong)!r}. Pass it to the DataLoader, or leave it out."
+            f"A dataset has no option {min(wrong)!r}. Pass the option to the DataLoader, or leave "
+            "it out."
         )
     collate = options.get("collate")
     if callable(collate):
@@ -397,7 +398,7 @@ class WorkerShare:
             raise OptionError(
                 f"The state belongs to {state['share']}, but this is {self._name}. Use the "
                 "same number of workers and ranks, or view.pytorch(…), which resumes with any "
-                "number of them."
+                "number of workers and ranks."
             )
         return check_state(
             state["order"], parts.samples, parts.shuffle, parts.options.seed, parts.shares

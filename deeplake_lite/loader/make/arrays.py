@@ -41,7 +41,9 @@ class RaggedBatch:
         return len(self.lengths)
 
     def __getitem__(self, row: int) -> NDArray[Any]:
-        """Return the values of a row. A negative `row` counts from the end. Raises RowIndexError.
+        """Return the values of a row. A negative `row` counts from the end.
+
+        Raises RowIndexError if the row does not exist.
 
         >>> RaggedBatch(np.arange(5), np.array([2, 0, 3]))[-1]
         array([2, 3, 4])
@@ -73,7 +75,7 @@ def stack(name: str, values: Any, how: str = "stack") -> NDArray[Any]:
     if len(shapes) > 1:
         examples = ", ".join(map(str, sorted(shapes)[:3]))
         raise OptionError(
-            f"collate='stack' needs values of the same shape, but those of {name!r} have the "
+            f"collate='stack' needs values of the same shape, but the values of {name!r} have the "
             f"shapes {examples}. Use collate='pad', 'list' or 'ragged', size=(height, width) for "
             "images, or a transform that crops."
         )
@@ -111,7 +113,7 @@ def pad(
     if any(a.ndim != ndim for a in arrays):
         raise OptionError(
             "collate='pad' needs values with the same number of axes, but some values of "
-            f"{name!r} have fewer. Use collate='list', or a transform that adds the axis."
+            f"{name!r} have fewer axes. Use collate='list', or a transform that adds axes."
         )
     shapes = [a.shape for a in arrays] + ([] if least is None or len(least) != ndim else [least])
     if len(inner_shapes := sorted({shape[varying:] for shape in shapes})) > 1:

@@ -1,9 +1,9 @@
 """Functions that resize images and the boxes, points, outlines and masks that belong to an image.
 
 Coordinates in pixels are multiplied by the same factors as the sides of the image. Masks are
-resized with nearest-neighbor interpolation, because classes have no mean. In a `Sequence`, each
-item is resized. If the images are a sequence too, each item belongs to the image with the same
-index.
+resized with nearest-neighbor interpolation, because class numbers cannot be averaged. In a
+`Sequence`, each item is resized. If the images are a sequence too, each item belongs to the image
+with the same index.
 """
 
 from __future__ import annotations

@@ -25,7 +25,8 @@ LARGE_ROW = 8_192
 """If rows have at least this many bytes, reading one row is much faster than reading its block."""
 
 TOGETHER = 16
-"""Factor by which blocks are larger in mode ``"whole"``. Each read takes an extra millisecond."""
+"""Factor by which blocks are larger in mode ``"whole"``, because fewer and larger reads are faster.
+"""
 
 COMPUTED_ROWS = 32
 """Maximum number of rows in a block that a query computes. Batches wait for whole blocks."""

@@ -83,7 +83,7 @@ class Disk:
             _make_room(folder, self._folder)
         except OSError as error:
             raise LoaderError(
-                f"cache='disk' stores files in {folder}, but that failed with "
+                f"cache='disk' stores files in {folder}, but preparing this folder failed with "
                 f"{type(error).__name__}: {error}. Set XDG_CACHE_HOME to a writable folder, or use "
                 "cache='encoded'."
             ) from error

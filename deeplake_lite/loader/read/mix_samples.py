@@ -164,7 +164,10 @@ class MixSamples:
         return groups, np.argsort(views, kind="stable")
 
     def only(self, names: Sequence[str]) -> MixSamples:
-        """Return the same rows with only some columns. Raises ColumnNotFoundError."""
+        """Return the same rows with only the given columns.
+
+        Raises ColumnNotFoundError if a column does not exist.
+        """
         return self.of(self.sources, tuple(names), self.weights, self.epoch_rows)
 
     @cached_property
@@ -289,8 +292,9 @@ def common_columns(views: Sequence[View]) -> tuple[str, ...]:
         for name in names:
             if name not in view.columns:
                 raise ColumnNotFoundError(
-                    f"All views of a mix must have the same columns, but view {number} has no "
-                    f"column {name!r}. Choose common columns: columns={_common_columns(views)}."
+                    f"All views of a mix must have the same columns, but view {number}, counted "
+                    f"from 0, has no column {name!r}. Choose common columns: "
+                    f"columns={_common_columns(views)}."
                 )
     return views[0].columns
 

@@ -131,7 +131,10 @@ class Samples(Protocol):
         ...
 
     def only(self, names: Sequence[str]) -> Samples:
-        """Return the same rows with only some columns. Raises ColumnNotFoundError."""
+        """Return the same rows with only the given columns.
+
+        Raises ColumnNotFoundError if a column does not exist.
+        """
         ...
 
     def shape_of(self, f: Field) -> tuple[int, ...] | None:
@@ -180,7 +183,10 @@ class ViewSamples:
     def of(
         cls, view: View, columns: Sequence[str] | None = None, *, with_ids: bool = False
     ) -> ViewSamples:
-        """Return the rows of a view, pinned to its current version. Raises ColumnNotFoundError."""
+        """Return the rows of a view, pinned to the current version of the view.
+
+        Raises ColumnNotFoundError if a column does not exist.
+        """
         names = tuple(view.columns if columns is None else columns)
         return cls(view.select(names), with_ids, view.columns)
 
@@ -198,7 +204,10 @@ class ViewSamples:
         return (self.view,)
 
     def only(self, names: Sequence[str]) -> ViewSamples:
-        """Return the same rows with only some columns. Raises ColumnNotFoundError."""
+        """Return the same rows with only the given columns.
+
+        Raises ColumnNotFoundError if a column does not exist.
+        """
         return ViewSamples.of(self.view, names)
 
     def choose_shuffle(self, requested: bool | str) -> Shuffle:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 INLINE_BYTES = 32 * 1024
-"""Messages of up to this size are sent through the socket. Arrays of up to this size are copied."""
+"""Maximum size of messages that are sent through the socket, and of arrays that are copied."""
 
 MAX_MAPS = 128
 """Maximum number of messages whose memory is mapped, which takes a file descriptor for each.

@@ -196,7 +196,7 @@ class Worker:
 
 
 def _end(workers: list[Worker], pid: int) -> None:
-    """End all processes, but not from a fork of the process that started them."""
+    """End all worker processes. In a fork of the process with id `pid`, do nothing."""
     if os.getpid() != pid:
         return
     for worker in workers:
