@@ -79,10 +79,10 @@ class Options(Keywords):
         >>> Options.of(batch_size=2, drop_last=True, columns=["x"]).last
         'drop'
         """
-        known = [*(f.name for f in fields(cls)), "drop_last"]
+        option_names = [*(f.name for f in fields(cls)), "drop_last"]
         for name in options:
-            if name not in known:
-                raise OptionError(_explain_unknown(name, known))
+            if name not in option_names:
+                raise OptionError(_explain_unknown(name, option_names))
         drop_last = flag("drop_last", drop_last)
         if drop_last and options.get("last") not in (None, "drop"):
             raise OptionError(
@@ -186,7 +186,7 @@ class Options(Keywords):
             When an option does not fit a column, or a column has the name of a key that an option
             adds.
         """
-        known = [f.name for f in fields]
+        columns = [f.name for f in fields]
         names_used: list[str] = []
         # A transform may create any key, so its keys need not be columns.
         if isinstance(self.collate, Mapping) and self.transform is None:
@@ -195,15 +195,15 @@ class Options(Keywords):
             if isinstance(by_name, Mapping):
                 names_used += by_name
         for name in names_used:
-            if name not in known:
-                raise ColumnNotFoundError.named("column", name, known)
+            if name not in columns:
+                raise ColumnNotFoundError.named("column", name, columns)
         if self.size is not None:
             self._check_images(fields, "size", self.size, "resizes columns of type Image")
             self.followed_image(fields)
         if self.mode is not None:
             self._check_images(fields, "mode", self.mode, "converts columns of type Image")
         for f in fields:
-            check_keys(f.name, self._added_keys(f), known)
+            check_keys(f.name, self._added_keys(f), columns)
 
     def _check_images(self, fields: Sequence[Field], option: str, value: object, does: str) -> None:
         """Raise OptionError if an option for images is set for a column of another type."""
@@ -268,13 +268,13 @@ def check_keys(name: str, keys: Iterable[str], columns: Sequence[str]) -> None:
             )
 
 
-def _explain_unknown(name: str, known: Sequence[str]) -> str:
+def _explain_unknown(name: str, option_names: Sequence[str]) -> str:
     """Return the error message for an option that does not exist."""
     if name in DATALOADER_HINTS:
         return f"A loader has no option {name!r}. {DATALOADER_HINTS[name]}"
-    near = get_close_matches(name, known, n=1)
-    hint = f"Did you mean {near[0]!r}? " if near else ""
-    return f"A loader has no option {name!r}. {hint}The options are {', '.join(known)}."
+    matches = get_close_matches(name, option_names, n=1)
+    hint = f"Did you mean {matches[0]!r}? " if matches else ""
+    return f"A loader has no option {name!r}. {hint}The options are {', '.join(option_names)}."
 
 
 def _check_size(value: object) -> tuple[int, int] | dict[str, tuple[int, int]]:

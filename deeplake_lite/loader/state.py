@@ -110,17 +110,22 @@ def _explain_version(versions: list[str], samples: Samples) -> str:
 
 
 def _explain_batch_size(size: int, shares: Shares) -> str:
-    each, rest = divmod(size, shares.world_size)
-    way_out = f"use a number of ranks that divides {size}" if rest else f"set batch_size={each}"
+    batch_size, remainder = divmod(size, shares.world_size)
+    way_out = (
+        f"use a number of ranks that divides {size}"
+        if remainder
+        else f"set batch_size={batch_size}"
+    )
     return (
         f"The state has batches of {size} rows over all ranks, but {shares.world_size} ranks with "
         f"batch_size={shares.batch_size} make {shares.size}. To continue exactly, {way_out}."
     )
 
 
-def _columns_hint(one: object, other: Any) -> str:
+def _columns_hint(shuffle: object, current: Any) -> str:
     """Return a hint to load the same columns if two shuffles differ only in their block sizes."""
-    if not isinstance(one, Mapping) or one.get("kind") != other["kind"] or one == other:
+    is_same_kind = isinstance(shuffle, Mapping) and shuffle.get("kind") == current["kind"]
+    if not is_same_kind or shuffle == current:
         return ""
     return ", and the same columns=, because the number of rows in a block depends on their size"
 
@@ -133,7 +138,7 @@ def _format_shuffle(shuffle: object) -> str:
     """
     if not isinstance(shuffle, Mapping) or not shuffle:
         return repr(shuffle)
-    kind, *rest = shuffle.values()
+    kind, *settings = shuffle.values()
     if kind == "none":
         return "False"
-    return repr(kind) if not any(rest) else repr(dict(shuffle))
+    return repr(kind) if not any(settings) else repr(dict(shuffle))

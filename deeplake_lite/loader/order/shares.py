@@ -64,10 +64,10 @@ class Shares:
         return self.n - self.n % self.size if self.last == "drop" else self.n
 
     def __len__(self) -> int:
-        whole, rest = divmod(self.n, self.size)
-        if self.last == "drop" or not rest:
+        whole, remainder = divmod(self.n, self.size)
+        if self.last == "drop" or not remainder:
             return whole
-        return whole + (self.last == "pad" or rest > self.rank)
+        return whole + (self.last == "pad" or remainder > self.rank)
 
     def span(self, batch: int) -> tuple[int, int]:
         """Return the range of a global batch's indices in the epoch's order, as start and stop."""

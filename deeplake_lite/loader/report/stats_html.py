@@ -63,12 +63,12 @@ def _draw(bars: Bars) -> Html:
 
 
 def _draw_row(line: Line) -> Html:
-    part = min(max(line.share, 0.0), 1.0)
-    drawn = tag("span", Html(bar(part)), look="bar", style=f"width:{max(part, 0.01):.0%}")
+    share = min(max(line.share, 0.0), 1.0)
+    drawn = tag("span", Html(bar(share)), look="bar", style=f"width:{max(share, 0.01):.0%}")
     return tag(
         "tr",
         tag("th", escaped(line.name), scope="row", align="left"),
-        tag("td", drawn if part else Html("")),
+        tag("td", drawn if share else Html("")),
         tag("td", escaped(line.text), look="n", align="right"),
     )
 

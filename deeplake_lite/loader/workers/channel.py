@@ -181,8 +181,8 @@ class Channel:
                 unused.callback(os.close, descriptor)
             if not data:
                 raise EOFError("the other process has closed the connection")
-            rest = self._read(memoryview(bytearray(_PREFIX.size - len(data))))
-            return data + bytes(rest), descriptors[0] if descriptors else None
+            remainder = self._read(memoryview(bytearray(_PREFIX.size - len(data))))
+            return data + bytes(remainder), descriptors[0] if descriptors else None
         return bytes(self._read(memoryview(bytearray(_PREFIX.size)))), None
 
     def _check(self) -> None:

@@ -221,12 +221,12 @@ class Run:
             return
         shares = self._pipeline.shares
         while self._read < min(self._total, self._next + count):
-            positions, own = positions_of(self._order, shares, self._read)
+            positions, unpadded = positions_of(self._order, shares, self._read)
             done = self._next * shares.size
             request = self._pipeline.blocks.request(
                 positions, self._order.order, done, self._next_order
             )
-            self._requests.append((request, own))
+            self._requests.append((request, unpadded))
             if request.alone is not None:
                 self._outstanding.add(request)
             self._read += 1
@@ -245,8 +245,8 @@ class Run:
         """Make the batches of a task until one fails, and adapt the size of tasks."""
         started = clock.now()
         for number in range(task.first, task.first + task.count if not requests else 0):
-            positions, own = positions_of(self._order, self._pipeline.shares, number)
-            requests.append((Request(positions), own))
+            positions, unpadded = positions_of(self._order, self._pipeline.shares, number)
+            requests.append((Request(positions), unpadded))
         try:
             jobs, waits, read_error = self._wait_for_rows(task, requests)
             results, error = self._make_batches(jobs, requests)
@@ -293,14 +293,14 @@ class Run:
         jobs: list[Job] = []
         waits: list[float] = []
         cache = self._pipeline.decoded_cache
-        for number, (request, own) in enumerate(requests, task.first):
+        for number, (request, unpadded) in enumerate(requests, task.first):
             began = clock.now()
             cached = None if cache is None else CachedRows(cache, request.positions)
             try:
                 cells = self._pipeline.blocks.take(request)
                 passes = passes_of(self._order, self._pipeline.shares, number)
                 where = self._pipeline.samples.where(request.positions, passes)
-                jobs.append(Job(cells, own, where, cached))
+                jobs.append(Job(cells, unpadded, where, cached))
             except Exception as error:
                 return jobs, waits, error
             waits.append(clock.now() - began)
