@@ -35,7 +35,7 @@ class DemoState:
 
     @property
     def ds(self) -> Dataset:
-        """The lake. The step `write_digits` creates it."""
+        """The lake, which the step `write_digits` creates."""
         assert self.lake is not None
         return self.lake
 

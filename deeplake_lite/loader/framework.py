@@ -35,7 +35,7 @@ class Framework:
     """
 
     def find_rank(self) -> tuple[int, int] | None:
-        """Return the rank of this process and the number of ranks, or None if they are unknown.
+        """Return the rank of this process and the number of ranks, or None if both are unknown.
 
         Ranks that are set by torch.distributed, JAX or a launcher are detected without this method.
         """

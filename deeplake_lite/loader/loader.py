@@ -298,7 +298,7 @@ class Loader:
         return self._meters.stats()
 
     def explain(self) -> Explanation:
-        """Explain whether the loader or the code that uses it is slower, and how to speed it up.
+        """Explain whether the loader or the code that uses it is slower, and how to load faster.
 
         The explanation covers the current epoch, or the previous epoch if the current one has just
         begun.
@@ -359,7 +359,7 @@ class Loader:
             Number of the epoch, and number of rows that all ranks have already yielded. Updated
             before each batch is yielded.
         skipped : list of Skipped
-            List to which rows are added that are left out because of errors.
+            List to which the rows that are left out because of errors are added.
         """
         self._check_process()
         began = clock.now()
@@ -417,8 +417,7 @@ class Loader:
 
 
 _loaders: weakref.WeakSet[Loader] = weakref.WeakSet()
-"""All loaders, which are closed when the interpreter exits, so that it need not wait for threads.
-"""
+"""All loaders. At exit, the interpreter would wait for their threads, so all loaders are closed."""
 
 
 def _close_all() -> None:

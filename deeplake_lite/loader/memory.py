@@ -24,7 +24,7 @@ MAX_FREE_PIECES = 16
 """Maximum number of separate pieces of free memory in the pool."""
 
 MAX_BYTES = 256 * 2**20
-"""Default limit of the free memory in the pool, in bytes. Loaders with a small budget lower it."""
+"""Default limit of the free memory in the pool, in bytes. A small budget lowers the limit."""
 
 MIN_BYTES = 4 * LARGE
 """Lowest limit that loaders can set, in bytes."""

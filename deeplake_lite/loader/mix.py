@@ -93,14 +93,14 @@ def mix(views: Weighted, *, seed: int = 0, length: int | None = None) -> Mix:
     views : mapping or sequence of (View, float)
         Weight of each view. A view's share is its weight divided by the sum of all weights.
     seed : int
-        Seed of the order. A loader may override it.
+        Default seed of loaders, on which the order of the rows depends.
     length : int, optional
         Number of rows in an epoch. By default, the total number of rows of all views.
 
     Returns
     -------
     Mix
-        It has the methods ``batches``, ``pytorch``, ``tensorflow`` and ``jax`` of a view.
+        An object with the methods ``batches``, ``pytorch``, ``tensorflow`` and ``jax`` of a view.
 
     Raises
     ------
@@ -166,7 +166,7 @@ def _describe(value: object) -> str:
 def samples_of(
     source: View | Mix, columns: Sequence[str] | None, *, with_ids: bool = False
 ) -> Samples:
-    """Return the rows of a view or a mix, pinned to its current version.
+    """Return the rows of a view or a mix, pinned to the current version.
 
     Raises ColumnNotFoundError if a column does not exist.
     """

@@ -313,7 +313,7 @@ class Resources:
     def _set_null_shape(self, f: Field, recipe: ColumnRecipe) -> ColumnRecipe:
         """Return a recipe with the shape and dtype of stacked nulls, if these are known.
 
-        A batch that has only nulls has neither.
+        From a batch that has only nulls, the shape and dtype could not be inferred.
         """
         how = recipe.collate or ("stack" if recipe.stacks else "list")
         if how != "stack" or not f.htype.nullable:

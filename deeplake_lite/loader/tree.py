@@ -1,4 +1,4 @@
-"""Functions that treat a batch as a tree: they change or list leaves, or pair those of two trees.
+"""Functions that treat a batch as a tree, and change, list or pair the leaves of trees.
 
 Dicts and tuples, nested to any depth, are the branches of a tree. All other values are leaves.
 """
@@ -28,7 +28,7 @@ def map_leaves(tree: object, change: Callable[[Any], object], *, lists: bool = F
         Takes a leaf and returns the new leaf. Called for one leaf after another, in the tree's
         order.
     lists : bool
-        Whether lists are branches. Otherwise, they are leaves.
+        Whether lists are branches of the tree, and not leaves.
 
     Examples
     --------

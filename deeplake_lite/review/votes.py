@@ -34,7 +34,7 @@ def votes(
     suspicion : ndarray, (n,) float32
         Share of the votes against the row's label; 0 if there are no neighbours.
     suggested : ndarray, (n,) int64
-        The label with the most votes. In a tie, it is the row's own label.
+        The label with the most votes, or in a tie, the row's own label.
 
     Examples
     --------

@@ -261,7 +261,7 @@ class _Merger:
         return [i for i in side.rows if i in self.base.rows and not self._is_unresolved("row", i)]
 
     def _resolve_names(self, columns: dict[str, ModelColumn]) -> dict[str, ModelColumn]:
-        """Return the columns without clashes of their names.
+        """Return the columns after resolving clashes of names.
 
         The columns whose names clash get the names that they have on the winning side. If names
         still clash, columns that the winning side lacks are dropped.

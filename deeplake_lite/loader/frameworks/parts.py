@@ -163,7 +163,7 @@ class Part:
         )
 
     def flat(self, value: object) -> Iterator[NDArray[Any]]:
-        """Yield the arrays of a leaf like `arrays`, but without checking their dtype and shape."""
+        """Yield the arrays of a leaf like `arrays`, but without checking dtypes and shapes."""
         if not self.nulls and not self.json and _has_null(value):
             raise _NullError("null rows")
         if isinstance(value, RaggedBatch):
@@ -228,7 +228,7 @@ def tree_of(batch: object, rows: int | None) -> Tree:
 
 
 def flatten(batch: object, tree: Tree) -> Iterator[NDArray[Any]]:
-    """Yield the arrays of all leaves of a batch, in the order of its tree.
+    """Yield the arrays of all leaves of a batch, in the order of `tree`.
 
     Raises
     ------

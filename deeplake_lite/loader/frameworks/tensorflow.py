@@ -175,7 +175,7 @@ class _BatchParts:
     def _example_tree(self) -> Tree:
         """Return the parts that describe an example batch, in a tree like the batch.
 
-        If the example also matches the parts that follow from the type of a column, these are
+        If the parts that follow from the type of a column describe the example too, these parts are
         returned, because they describe all rows of the column.
         """
         example = self._example()
@@ -226,7 +226,7 @@ class _BatchParts:
         )
 
     def _parts(self, f: Field, recipe: ColumnRecipe) -> dict[str, Part]:
-        """Return a dict from the keys of a column's values and masks in a batch to their parts."""
+        """Return the part of each key that a column adds to a batch, as a dict by key."""
         dtype, axes = self._dtype_and_shape(f, recipe)
         how = recipe.collate
         if how is None:

@@ -43,7 +43,7 @@ class PyTorch(Framework):
         self._device = device
 
     def convert(self, batch: object, resources: Resources) -> object:
-        """Convert a batch to tensors, in pinned memory if they are for a GPU."""
+        """Convert a batch to tensors, which are in pinned memory if the device is a GPU."""
         tensors = as_tensors(batch, class_columns(resources))
         return pin(tensors) if self._device.type == "cuda" else tensors
 

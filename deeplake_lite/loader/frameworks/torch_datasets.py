@@ -297,7 +297,7 @@ class TorchIterableDataset(_Rows, torch.utils.data.IterableDataset[Any]):
         return super().__getstate__() | {"_share": self._share}
 
     def __iter__(self) -> SampleIterator:
-        """Iterate over this worker's share of the epoch, or the rest of it after loading a state.
+        """Iterate over this worker's share of the epoch. After loading a state, skip earlier rows.
 
         The epoch starts at the first `next`, so an unused iterator does not use up a loaded state.
         """
@@ -349,7 +349,7 @@ class WorkerShare:
         return state | {"_options": options}
 
     def start_epoch(self, loaded: Progress | None) -> Progress:
-        """Start an epoch, or resume it from a state, and return the progress to continue from.
+        """Start an epoch, or resume an epoch from a state. Return the progress to continue from.
 
         `loaded` is the progress of a state that the iterator has loaded. A state that the dataset
         has loaded is used if `loaded` is None.

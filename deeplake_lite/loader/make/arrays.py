@@ -133,7 +133,10 @@ def pad(
 
 
 def concatenate(name: str, values: Sequence[object]) -> RaggedBatch:
-    """Concatenate values along their first axis. Raises OptionError if their shapes do not fit."""
+    """Concatenate values along their first axis.
+
+    Raises OptionError if the shapes of the values differ in other axes.
+    """
     arrays = _arrays(name, values, "ragged")
     if any(a.ndim == 0 for a in arrays):
         raise OptionError(

@@ -39,7 +39,7 @@ class BatchBuilder:
     job : Job
         The rows of the batch, with their stored cells.
     epoch : int
-        Number of the epoch. Random numbers of transforms depend on it.
+        Number of the epoch, on which the random numbers of transforms depend.
     result : BatchResult
         Receives the batch, the seconds of each stage and the skipped rows.
     """
@@ -92,7 +92,7 @@ class BatchBuilder:
             self._select(np.flatnonzero(good))
 
     def _transform(self) -> None:
-        """Apply the transform to the samples. Rows for which it fails are left out."""
+        """Apply the transform to the samples. Rows for which the transform fails are left out."""
         transform = self._recipe.sample_function
         self._samples, good = [], []
         # Columns that the transform leaves unchanged are collated as a whole. This is faster than

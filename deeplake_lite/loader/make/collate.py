@@ -125,7 +125,7 @@ def collate_samples(
 
 
 def _values_of(samples: list[Any], key: str) -> list[object]:
-    """Return the values of a key. Raises OptionError if a sample does not have it."""
+    """Return the values of a key. Raises OptionError if a sample does not have the key."""
     for sample in samples:
         if not isinstance(sample, Mapping) or key not in sample:
             actual = (
@@ -192,7 +192,7 @@ def _stackable(values: list[object]) -> bool:
 def _collate(
     name: str, values: Any, how: Collate, varying: int, least: tuple[int, ...] | None = None
 ) -> dict[str, object]:
-    """Collate values in the given way, with a mask if they are padded."""
+    """Collate values in the given way. Padded values have a mask."""
     if how == "list":
         return {name: list(values)}
     if how == "ragged":

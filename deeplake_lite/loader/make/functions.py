@@ -1,7 +1,7 @@
 """Calls of a user's function with seeded random generators and clear errors.
 
-The random numbers of a transform depend only on the seed, the epoch, the row, and the occurrence of
-the row if it appears several times in an epoch. A transform with a parameter `rng` gets its own
+The random numbers of a transform depend only on the seed, the epoch, the row, and, if the row
+occurs several times in an epoch, on the occurrence. A transform with a parameter `rng` gets its own
 generator. Other generators that the transform refers to are seeded before each sample. The global
 generators are seeded too, unless several threads share these generators.
 """
@@ -157,7 +157,7 @@ def takes_rng(function: Callable[..., object]) -> bool:
 
 
 def check_returned(option: str, value: object) -> object:
-    """Return the result of a user's function. Raises LoaderError if it is None.
+    """Return the result of a user's function. Raises LoaderError if the result is None.
 
     >>> check_returned("transform", {"x": 1})
     {'x': 1}

@@ -1,4 +1,4 @@
-"""Random generators to which a user's function refers, and how they are seeded for each sample.
+"""Functions that find the random generators of a user's function, and seed each generator.
 
 Transforms of many libraries draw the random numbers for all samples from one generator, so the
 numbers for a sample would depend on the order in which threads run. Therefore, the generator is
@@ -120,7 +120,7 @@ class OwnGenerators:
         return bool(self._sources)
 
     def __call__(self, seed: int, epoch: int, value: object, **rng: object) -> object:
-        """Call the function with a value after seeding its generators.
+        """Seed the generators to which the function refers, and call the function with a value.
 
         The function is copied again in each epoch, so that the user's changes to it between epochs
         take effect.
@@ -143,7 +143,7 @@ class OwnGenerators:
     def _copy_of_thread(self, epoch: int) -> tuple[Callable[..., object], list[Source[Any]]]:
         """Return this thread's copy of the function, and the copy's generators.
 
-        Return the function itself if a copy would share generators with it.
+        If a copy would share generators with the function itself, return the function itself.
         """
         cached = getattr(self._copies, "cached", None)
         if cached is None or cached[0] != epoch:

@@ -102,7 +102,8 @@ class Job:
     """The rows of one batch, before they are decoded."""
 
     cells: Mapping[str, Cells]
-    """Cells of each column by name. If anything depends on row ids, they are a column `ROW_ID`."""
+    """Cells of each column by name. The column `ROW_ID` is present if anything depends on row ids.
+    """
     unpadded: int
     """Number of rows without padding."""
     where: Rows
@@ -192,7 +193,7 @@ class Recipe:
     def make_all(
         self, jobs: Sequence[Job], epoch: int
     ) -> tuple[Sequence[BatchResult], Exception | None]:
-        """Make batches until one fails. Return the finished batches, and the error or None."""
+        """Make batches until a batch fails. Return the finished batches, and the error or None."""
         results: list[BatchResult] = []
         with preserve_globals() if self.seeds else nullcontext():
             for job in jobs:
@@ -210,7 +211,7 @@ class Recipe:
         job : Job
             The rows of the batch, with their stored cells.
         epoch : int
-            Number of the epoch. Random numbers of transforms depend on it.
+            Number of the epoch, on which the random numbers of transforms depend.
 
         Raises
         ------

@@ -248,7 +248,7 @@ def axes_in_mode(htype: Htype, axes: tuple[object, ...], mode: str) -> tuple[Any
 
 
 def convert_mode(pixels: NDArray[Any], mode: str | None) -> NDArray[Any]:
-    """Convert an image to a mode by Pillow's rules. None leaves it unchanged.
+    """Convert an image to a mode by Pillow's rules. The mode None leaves the image unchanged.
 
     >>> convert_mode(np.array([[7]], "uint8"), "RGB").tolist()
     [[[7, 7, 7]]]

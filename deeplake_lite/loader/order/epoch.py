@@ -45,7 +45,7 @@ class CachedOrder:
         return positions
 
     def passes(self, start: int, stop: int) -> Positions | None:
-        """Return for each row of `at` how many times the epoch has already gone through its view.
+        """Return how many times the epoch has already gone through the view of each row of `at`.
 
         None means zero for all rows. See `Order.passes`.
         """

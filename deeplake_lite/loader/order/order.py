@@ -171,7 +171,7 @@ class Order:
         return np.arange(start, min(stop, self.n))
 
     def passes(self, start: int, stop: int) -> Positions | None:  # noqa: ARG002
-        """Return for each row of `at` how many times the epoch has already gone through its view.
+        """Return how many times the epoch has already gone through the view of each row of `at`.
 
         An epoch of a mix may go through a small view several times. None means zero for all rows,
         so that no row appears twice.
@@ -179,7 +179,7 @@ class Order:
         return None
 
     def after(self, block: int, rows: int) -> int:
-        """Return the index in this order from which on no row of a block follows.
+        """Return the index after which this order has no more rows of a block.
 
         The block consists of the positions from ``block * rows`` to ``(block + 1) * rows - 1``.
         """
@@ -254,7 +254,7 @@ class BlockOrder(Order):
         return np.concatenate(parts)
 
     def after(self, block: int, rows: int) -> int:
-        """Return the index in this order from which on no row of a block follows.
+        """Return the index after which this order has no more rows of a block.
 
         The block consists of the positions from ``block * rows`` to ``(block + 1) * rows - 1``.
         """

@@ -77,7 +77,7 @@ class MixOrder(Order):
         return self._join(self._segment, start, stop)
 
     def passes(self, start: int, stop: int) -> Positions | None:
-        """Return for each row of `at` how many times this epoch has already gone through its view.
+        """Return how many times this epoch has already gone through the view of each row of `at`.
 
         None means zero for all rows.
         """

@@ -74,12 +74,12 @@ class Shares:
         return batch * self.size, min((batch + 1) * self.size, self.n)
 
     def rows(self, batch: int) -> range:
-        """Return the indices, in the epoch's order, of this rank's rows in a batch, unpadded."""
+        """Return the indices, in the epoch's order, of this rank's rows in an unpadded batch."""
         start, stop = self.span(batch)
         return range(start + self.rank, stop, self.world_size)
 
     def of(self, rows: Positions) -> Positions:
-        """Return this rank's rows, given those of a global batch. Padding repeats some of these."""
+        """Return this rank's rows among the rows of a global batch, which padding may repeat."""
         mine = rows[self.rank :: self.world_size]
         missing = self.batch_size - len(mine)
         if self.last != "pad" or not missing:

@@ -69,7 +69,10 @@ def _from_environment() -> Rank | None:
 
 
 def _read_variables(rank_name: str, size_name: str) -> Rank:
-    """Return the values of two environment variables. Raises OptionError if they are invalid."""
+    """Return the rank and the number of ranks from two environment variables.
+
+    Raises OptionError if the values are invalid.
+    """
     rank, size = os.environ[rank_name], os.environ[size_name]
     if not (rank.isdecimal() and size.isdecimal() and int(rank) < int(size)):
         raise OptionError(

@@ -42,7 +42,7 @@ def write(path: Path, key: str, arrays: Mapping[str, NDArray[Any]]) -> None:
     Parameters
     ----------
     key : str
-        Identifies the contents. `read` rejects the file unless it is called with the same key.
+        Identifies the contents. A call of `read` with another key will reject the file.
     """
     flat = [np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in arrays.values()]
     listed, end = [], 0

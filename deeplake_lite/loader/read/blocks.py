@@ -59,7 +59,7 @@ class Request:
     blocks: Mapping[int, Future[Block]] = field(default_factory=dict)
     """The blocks that contain the rows, by block number."""
     alone: Future[Fetched] | None = None
-    """The rows that are read singly, without the rest of their block; None if there are none."""
+    """The rows that are read singly, without the rest of their block; None without such rows."""
 
 
 class Blocks:
@@ -197,7 +197,7 @@ class Blocks:
         }
 
     def _of_all(self, name: str, positions: Positions) -> Cells:
-        """Return the cells of rows in a column of which all rows are in memory."""
+        """Return the cells of a column in the given rows, if all rows of the view are in memory."""
         whole = self._whole.get(name)
         if whole is not None:
             return _rows_of(whole, positions)
@@ -291,8 +291,8 @@ class Blocks:
     def _make_room(self, order: Order, done: int, next_order: Order) -> None:
         """Drop blocks if there are too many.
 
-        In mode ``"disk"``, these are the blocks that were mapped first. In mode ``"window"``, they
-        are the blocks whose use lies farthest ahead.
+        In mode ``"disk"``, blocks that were mapped first are dropped first. In mode ``"window"``,
+        blocks whose use lies farthest ahead are dropped first.
         """
         if self.mode == "disk" and len(self._futures) >= MAX_MAPPED_BLOCKS:
             self._drop(next(iter(self._futures)))

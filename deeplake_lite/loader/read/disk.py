@@ -63,7 +63,7 @@ class Disk:
     Parameters
     ----------
     key : str
-        Identifies the view and its columns.
+        Identifies the view and the columns that are loaded.
     folder : Path
         Folder of the blocks of all views.
 
@@ -94,7 +94,7 @@ class Disk:
 
         Each release of this package has its own caches, because its functions may compute different
         values. If another process might compute the rows differently, the cache is not shared with
-        other loaders, and is removed when it is garbage-collected.
+        other loaders, and its folder is removed when the cache is garbage-collected.
         """
         words = [metadata.version("deeplake-lite"), samples.fingerprint, *samples.names]
         key = xxhash.xxh3_128_hexdigest("\0".join(words).encode())

@@ -225,10 +225,10 @@ class MixSamples:
 
     @cached_property
     def _class_numbers(self) -> dict[str, list[NDArray[np.int32] | None]]:
-        """The new class numbers of each view, in a list by view, for each column of classes.
+        """Tables that map class numbers of each view to those of the mix, by column name.
 
-        The array of a view has the number in the mix of each class of the view. None instead of an
-        array means that the classes of the view keep their numbers.
+        Each column has a list with one table per view. A view whose classes keep their numbers has
+        None instead of a table.
         """
         return {
             f.name: [_renumbering(h.classes, f.htype.classes) for h in self._of(f.name)]

@@ -26,7 +26,7 @@ class Counts(NamedTuple):
     bytes: int = 0
     """Size of the encoded cells that were read, in bytes."""
     rows: int = 0
-    """Number of rows that were read. If a row is read again, it counts again."""
+    """Number of rows that were read. A row that is read twice counts twice."""
     asked: int = 0
     """Number of rows that were requested before their batch was made."""
     missed: int = 0

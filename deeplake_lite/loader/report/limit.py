@@ -42,7 +42,7 @@ class Limit:
     """
 
     samples: int
-    """Number of rows that were decoded. If a row is decoded again, it counts again."""
+    """Number of rows that were decoded. A row that is decoded twice counts twice."""
     seconds: float
     """Duration of the measurement in seconds."""
     threads: int

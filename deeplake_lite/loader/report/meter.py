@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.read.tally import Tally
 
 TASK_STAGES = STAGES[:4]
-"""The stages of which a task measures the seconds. Other stages are waiting times."""
+"""The stages whose seconds are measured by tasks. The other stages are waiting times."""
 
 MAX_EPOCHS = 100
 """Number of recent epochs whose statistics are kept separately."""

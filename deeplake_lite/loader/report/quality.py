@@ -28,7 +28,7 @@ MIN_BLOCKS = 64
 class ShuffleQuality:
     """The quality of a shuffle.
 
-    In a good shuffle, each number is close to its expected value in a uniformly random order.
+    In a good shuffle, each statistic is close to its expected value in a uniformly random order.
     Without shuffling, the rank correlation is 1, sorted labels form one run per class, and most
     rows of a batch are from one block.
     """

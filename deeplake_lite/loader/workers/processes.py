@@ -84,7 +84,7 @@ class WorkerPool:
     def make_all(
         self, jobs: Sequence[Job], epoch: int
     ) -> tuple[Sequence[BatchResult], Exception | None]:
-        """Make batches in a worker until one fails. See `Recipe.make_all`.
+        """Make batches in a worker until a batch fails. See `Recipe.make_all`.
 
         Raises
         ------
@@ -184,7 +184,7 @@ class Worker:
             channel.hang_up()
 
     def end(self, until: float) -> None:
-        """End the process. If it still runs when `time.monotonic` reaches `until`, kill it."""
+        """End the process. Kill a process that still runs when `time.monotonic` reaches `until`."""
         self.hang_up()
         try:
             self._process.wait(max(0.0, until - time.monotonic()))

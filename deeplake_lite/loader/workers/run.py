@@ -242,7 +242,7 @@ class Run:
         return results, error
 
     def _make_each(self, task: Task, requests: list[tuple[Request, int]]) -> Results:
-        """Make the batches of a task until one fails, and adapt the size of tasks."""
+        """Make the batches of a task until a batch fails, and adapt the size of tasks."""
         started = clock.now()
         for number in range(task.first, task.first + task.count if not requests else 0):
             positions, unpadded = positions_of(self._order, self._pipeline.shares, number)
@@ -265,7 +265,7 @@ class Run:
         return results, convert_error or error or read_error  # in the order of the batches
 
     def _convert(self, results: Sequence[BatchResult]) -> Results:
-        """Convert batches to the arrays of a framework until one fails."""
+        """Convert batches to the arrays of a framework until a conversion fails."""
         for number, result in enumerate(results):
             try:
                 if result.batch is not None:
@@ -307,7 +307,7 @@ class Run:
         return jobs, waits, None
 
     def _make_batches(self, jobs: list[Job], requests: list[tuple[Request, int]]) -> Results:
-        """Make batches until one fails.
+        """Make batches until a batch fails.
 
         Row ids are usually not read. If a batch fails, it is made again with its row ids, so that
         the error can name the row.

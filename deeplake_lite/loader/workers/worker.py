@@ -223,7 +223,7 @@ def _send(channel: Channel, reply: Reply) -> None:
 
 
 def _pickle_error(error: BaseException | None) -> bytes | None:
-    """Pickle an error. Return None if it cannot be pickled and unpickled again."""
+    """Return the pickle of an error, or None if the error cannot be pickled and unpickled."""
     with contextlib.suppress(Exception):
         data = pickle.dumps(error)
         if isinstance(pickle.loads(data), BaseException):
