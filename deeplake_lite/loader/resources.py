@@ -93,8 +93,8 @@ class Resources:
         """Converts the batches."""
         options.check_columns(self.samples.fields)
         rank, world_size = find_rank(options.rank, options.world_size, framework.find_rank)
-        # All ranks need the same number of batches. Otherwise, some would wait forever in the
-        # all-reduce of a batch that the others do not have.
+        # All ranks need the same number of batches. Otherwise, some ranks would wait forever in the
+        # all-reduce of a batch that other ranks do not have.
         last = options.last or ("uneven" if world_size == 1 else "pad")
         n = self.samples.epoch_rows
         self.shares = Shares(n, options.batch_size, rank, world_size, last)

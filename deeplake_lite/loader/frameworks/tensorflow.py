@@ -64,8 +64,8 @@ def dataset(view: View | Mix, options: Options) -> Any:
         output_signature=tuple(s for _, part in leaves(tree) for s in _specs(tf, part)),
     )
     exact = tf.data.Options()
-    # `state_dict` counts the batches that TensorFlow has taken. With these optimizations, it would
-    # take batches before the user asks for them.
+    # `state_dict` counts the batches that TensorFlow has taken. With these optimizations,
+    # TensorFlow would take batches before the user asks for them.
     for rewrite in ("inject_prefetch", "map_parallelization", "map_and_batch_fusion"):
         setattr(exact.experimental_optimization, rewrite, False)
     batches = arrays.map(lambda *tensors: _rebuild(tf, tree, iter(tensors))).with_options(exact)

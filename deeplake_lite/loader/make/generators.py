@@ -261,7 +261,7 @@ def _globals_of(function: Any) -> list[object]:
         if isinstance(value, ModuleType):
             is_users = _is_users(value.__name__)
             objects += [vars(value)[name] for name in names if is_users and name in vars(value)]
-        elif not type(value).__module__.startswith("deeplake_lite."):  # a lake has no transforms
+        elif not type(value).__module__.startswith("deeplake_lite."):  # datasets have no generators
             objects.append(value)
     return objects
 

@@ -286,7 +286,7 @@ def common_htype(name: str, htypes: Sequence[Htype]) -> Htype:
 
 
 def common_columns(views: Sequence[View]) -> tuple[str, ...]:
-    """Return the column names of views. Raises ColumnNotFoundError if views have other columns."""
+    """Return the names of the columns of all views. Raises ColumnNotFoundError if views differ."""
     names = list(dict.fromkeys(name for view in views for name in view.columns))
     for number, view in enumerate(views):
         for name in names:

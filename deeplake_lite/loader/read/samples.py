@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 ROW_ID = "_row_id"
-"""Key of the row ids."""
+"""Key of the row ids in a batch."""
 
 UNKNOWN = -1
 """Placeholder for a row id that was not read because nothing depends on it."""
@@ -412,7 +412,7 @@ def fingerprint(view: View, columns: Sequence[str]) -> str:
         digest.update(json.dumps(words, default=str).encode())
         for source in _views_read_by(question):
             digest.update(fingerprint(source, source.columns).encode())
-    # The same query may return other rows if it calls user-defined functions.
+    # A query with user-defined functions may return other rows each time.
     if isinstance(view.rows.table, VirtualTable):
         for positions in view.rows.table.positions():
             digest.update(np.ascontiguousarray(positions))

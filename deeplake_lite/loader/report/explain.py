@@ -55,7 +55,7 @@ class Situation:
     def of(
         cls, samples: Samples, options: Options, shuffle: str, mode: str, batches: int
     ) -> Situation:
-        """Return the situation of a loader."""
+        """Return the situation of a loader of `samples`, given its options and other settings."""
         pixels = {f.name: f.htype.pixels for f in samples.fields}
         images = {
             name: of.codec if of.is_image else "mask"
