@@ -75,8 +75,8 @@ def suspects(
     suspicion, suggested = _METHODS[by](judged, f, labels.at(rows), neighbours)
     params = {"label": label, "by": by, "column": f.name, "neighbours": neighbours}
     question = Question(f"suspects of {label} by {f.name}", params, asked=pinned, kind="suspects")
-    # Columns of an earlier ranking are replaced. If other columns have the names of new columns, the
-    # new columns get different names.
+    # Columns of an earlier ranking are replaced. If other columns have these names, the new columns
+    # get other names.
     others = (f.name for f in judged.schema if not _is_ranked(judged, f))
     names = unused(others, SUSPICION, SUGGESTED)
     added: dict[str, VirtualColumn] = {
