@@ -1,4 +1,4 @@
-"""Caching parsed pictures, which are used twice, as long as they are small."""
+"""Caching parsed pictures, which are used twice, if they are small enough."""
 
 from __future__ import annotations
 

@@ -34,13 +34,16 @@ def is_inside(name: str) -> bool:
 
 @dataclass(frozen=True)
 class ImageFolder:
-    """Folders with images."""
+    """Folders in which the images of a dataset are looked up."""
 
     folders: Sequence[Path]
-    """Folders to look in, in this order."""
+    """Folders, in the order in which they are searched."""
 
     def find(self, names: Iterable[str]) -> str:
-        """Return the path of the first name that exists. Raises ValueError."""
+        """Return the absolute path of the first file that exists under one of the names.
+
+        Raises ValueError.
+        """
         names = [name.replace("\\", "/") for name in names]
         for name in names:
             if not is_inside(name):
@@ -68,23 +71,23 @@ class ImageFolder:
 
 @dataclass(frozen=True)
 class ImageZip:
-    """A ZIP file with images."""
+    """A ZIP file in which the images of a dataset are looked up."""
 
     path: Path
     _open: list[zipfile.ZipFile] = field(default_factory=list)
 
     @cached_property
     def file(self) -> zipfile.ZipFile:
-        """The open file. Raises InvalidValueError."""
+        """The ZIP file, opened for reading. Raises InvalidValueError."""
         return open_zip(self.path)
 
     @cached_property
     def names(self) -> dict[str, zipfile.ZipInfo]:
-        """The members of the file, by name."""
+        """Dict from names to members of the ZIP file, without folders."""
         return {info.filename: info for info in self.file.infolist() if not info.is_dir()}
 
     def find(self, names: Iterable[str]) -> bytes:
-        """Return the content of the first name that exists. Raises ValueError."""
+        """Return the content of the first member that has one of the names. Raises ValueError."""
         names = [*names]
         for name in names:
             for place in (f"images/{name}", name):

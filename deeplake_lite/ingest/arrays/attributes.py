@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 DEEPEST = 32
-"""Depth above which nested attributes become strings."""
+"""Nesting depth below which attributes are converted to strings."""
 
 MAX_ITEMS = 100_000
 """Maximum number of items in an array; for larger arrays, only type and shape are recorded."""
 
 
 def json_attributes(items: Iterable[tuple[str, Any]]) -> dict[str, object]:
-    """Convert attributes to JSON values or strings.
+    """Convert attributes to a dict of JSON values; values that JSON cannot hold become strings.
 
     >>> json_attributes([("scale", np.float32(0.5)), ("fill", np.nan), ("unit", b"m")])
     {'scale': 0.5, 'fill': 'nan', 'unit': 'm'}
@@ -31,7 +31,7 @@ def json_attributes(items: Iterable[tuple[str, Any]]) -> dict[str, object]:
 
 
 def json_value(value: Any, depth: int = 0) -> object:
-    """Convert a value to JSON: arrays to lists, non-finite numbers and other values to strings.
+    """Convert a value to JSON. Arrays become lists, and NaN, infinity and complex numbers strings.
 
     >>> json_value([np.int8(1), {"a": 1j}])
     [1, {'a': '1j'}]

@@ -30,25 +30,25 @@ def parts_of(
     *,
     in_names: bool = True,
 ) -> list[Part]:
-    """Return the parts of a file: one per split in the names of its arrays, or only one.
+    """Return a part for each split that occurs in names of arrays, or a single part.
 
     Parameters
     ----------
     title : str
         Name of the file.
     columns : mapping
-        Its arrays by name.
+        The arrays of the file, by name.
     chosen : sequence of str, optional
         The columns to ingest; by default all.
     in_names : bool
-        Whether names may contain splits.
+        Whether names of arrays may contain the name of a split.
 
     Raises
     ------
     NotFoundError
         If a column does not exist.
     InvalidValueError
-        If no columns are chosen, and the lengths of the arrays differ.
+        If no columns are chosen, and the arrays have different lengths.
     """
     splits = _splits(columns) if in_names else {}
     if chosen is not None:
@@ -72,14 +72,17 @@ def parts_of(
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{name!r}: {n:,}" for name, n in lengths.items())
         raise InvalidValueError(
-            f"Columns must have the same length, but the lengths in {title} are {listed}. Select "
+            f"Columns must have the same length, but in {title} their lengths are {listed}. Select "
             "columns of the same length: columns=[…]."
         )
     return [Part(title, columns)]
 
 
 def _splits(columns: Mapping[str, ArrayColumn]) -> dict[str, dict[str, ArrayColumn]]:
-    """Return columns by split and name, in the order of splits; {} if a name contains no split."""
+    """Return a dict from splits, in order, to dicts from column names to columns.
+
+    The dict is empty unless every name contains a split, and all splits have the same columns.
+    """
     for pattern in (_LAST, _FIRST):
         matches = {name: pattern.fullmatch(name) for name in columns}
         splits = dict[str, dict[str, ArrayColumn]]()

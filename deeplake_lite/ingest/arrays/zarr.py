@@ -37,7 +37,7 @@ VARIABLE_BYTES = 1_024
 """Estimated size of a string in bytes."""
 
 _UNSAFE = {"pickle", "numcodecs.pickle"}
-"""Codecs that can run code from the data."""
+"""Codecs that could run code that is stored in the data."""
 
 
 @takes_options
@@ -49,7 +49,9 @@ def from_zarr(
     columns: Names[str] | None = None,
     **options: Unpack[Options],
 ) -> IngestedDataset:
-    """Ingest the arrays of a Zarr group (format 2 or 3) as columns, with rows along the first axis.
+    """Ingest the arrays of a Zarr group as columns. The first axis of an array becomes the rows.
+
+    Zarr formats 2 and 3 are supported.
 
     Parameters
     ----------
@@ -68,9 +70,9 @@ def from_zarr(
     Returns
     -------
     Dataset
-        The committed dataset; its ``ingested`` is a summary. An array in a nested group becomes a
-        column such as ``"group.x"``. Missing chunks are read as the fill value. Attributes and
-        arrays without axes are stored in ``ds.metadata["zarr"]``.
+        The committed dataset. Its attribute ``ingested`` summarizes the import. An array in a
+        nested group becomes a column such as ``"group.x"``. Missing chunks are read as the fill
+        value. Attributes and arrays without axes are stored in ``ds.metadata["zarr"]``.
 
     Raises
     ------
@@ -158,15 +160,15 @@ def _read_tree(root: Any, title: str) -> Tree:
 
 
 def _nodes(root: Any, title: str) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield the root and all nodes below it, with their paths."""
+    """Yield each node with its path: the root, and all arrays and groups below it."""
     todo: list[tuple[tuple[str, ...], Any]] = [((), root)]
     while todo:
         path, node = todo.pop(0)
         yield path, node
         if len(path) > DEEPEST:
             raise InvalidValueError(
-                f"Groups may be nested at most {DEEPEST} levels deep, but those of {title} are "
-                "deeper. Flatten them."
+                f"Groups may be nested at most {DEEPEST} levels deep, but the groups of {title} "
+                "are nested more deeply. Move their arrays to groups nearer to the root."
             )
         if isinstance(node, zarr.Group):
             todo += [((*path, name), item) for name, item in sorted(node.members())]
@@ -196,7 +198,7 @@ def _codec_name(codec: Any) -> object:
 
 @dataclass(frozen=True)
 class ZarrRows:
-    """An array of numbers, times or structures."""
+    """A Zarr array of numbers, times or structures."""
 
     array: Any
     title: str
@@ -220,7 +222,7 @@ class ZarrRows:
 
 @dataclass(frozen=True)
 class ZarrTexts:
-    """An array of strings or bytes of variable length."""
+    """A column for a Zarr array of strings or bytes of variable length."""
 
     array: Any
     title: str

@@ -1,4 +1,4 @@
-"""Converting COCO annotations to cells, and keeping the values that cells cannot hold exactly.
+"""Converting COCO annotations to cells, and keeping values that cells cannot hold exactly.
 
 A block has thousands of annotations, so their numbers are converted and compared in one go. Only if
 that fails are annotations converted one by one, to find the invalid ones.
@@ -23,21 +23,22 @@ if TYPE_CHECKING:
 type Annotations = Sequence[Mapping[str, Any]]
 
 DERIVED = ("num_keypoints",)
-"""Keys whose values follow from other cells."""
+"""Keys that do not become columns, because their values follow from other cells."""
 
 
 @dataclass
 class Cells:
-    """The cells of annotations."""
+    """The cells of a block of annotations."""
 
     by_key: dict[str, list[Any]] = field(default_factory=dict)
-    """For each key, a cell per annotation; invalid values become placeholders."""
+    """For each key, a list with one cell per annotation. Invalid values become placeholders."""
 
     originals: list[dict[str, Any]] = field(default_factory=list)
-    """Values of each annotation that are not in its cells; see `coco_annotations.restore`."""
+    """For each annotation, the values that its cells cannot hold; see `coco_annotations.restore`.
+    """
 
     bad: dict[int, str] = field(default_factory=dict)
-    """Error messages of invalid annotations, by number."""
+    """For the position of each invalid annotation, the error message."""
 
 
 def cells_of(
@@ -52,9 +53,9 @@ def cells_of(
     keys : collection of str
         The keys that become columns, or whose values follow from columns.
     classes : mapping
-        Class of each category id.
+        Dict from category ids to class numbers.
     points : mapping
-        Number of keypoints by category id.
+        Dict from category ids to numbers of keypoints.
     """
     cells = Cells()
     wanted, known = frozenset(keys), {*coco.COLUMNS, *DERIVED, "image_id"}
@@ -93,7 +94,7 @@ def cells_of(
 
 @dataclass(frozen=True)
 class _Column:
-    """The values of a key."""
+    """Converts the values that annotations have for one key."""
 
     key: str
     flat: Annotations
@@ -105,7 +106,17 @@ class _Column:
         blank: object,
         is_exact: Callable[[Any, object], bool] | None = None,
     ) -> list[Any]:
-        """Convert values one by one; keep the originals of those whose cells are not exact."""
+        """Convert values one by one, and keep the originals of values whose cells are not exact.
+
+        Parameters
+        ----------
+        convert : callable
+            Converts a value to a cell, or raises ValueError.
+        blank : object
+            The cell for missing and invalid values.
+        is_exact : callable, optional
+            Returns whether a cell, the first argument, is equal to the value, the second.
+        """
         if (plain := self._plain()) is not None:
             return plain
         key, result = self.key, list[Any]()
@@ -141,7 +152,7 @@ class _Column:
         return None
 
     def boxes(self) -> list[NDArray[np.float32]]:
-        """Return boxes, (4,) each."""
+        """Return a box with shape (4,) for each annotation."""
         try:
             wide = np.array([own["bbox"] for own in self.flat])
         except (KeyError, ValueError):
@@ -154,7 +165,7 @@ class _Column:
         return [*narrow]
 
     def outlines(self) -> list[list[NDArray[np.float32]]]:
-        """Return the outlines of each annotation, (k, 2) each."""
+        """Return the outlines of each annotation, which have shapes (k, 2)."""
         values = [own.get("segmentation") for own in self.flat]
         parts = [part for value in values if type(value) is list for part in value]
         joined = _numbers(parts)
@@ -182,7 +193,10 @@ class _Column:
         return result
 
     def keypoints(self, points: Mapping[Any, int]) -> list[NDArray[np.float32]]:
-        """Return keypoints, (k, 3) each; keep originals whose length an export would change."""
+        """Return the keypoints of each annotation, with shapes (k, 3).
+
+        If an export would write another number of keypoints, the originals are kept.
+        """
         most = max(points.values(), default=0)
         cells = self.each(coco.points, np.zeros((most, 3), np.float32), _is_exact)
         lengths = {*map(len, cells)}
@@ -207,7 +221,7 @@ class _Column:
 
 
 def _numbers(parts: Sequence[Any]) -> NDArray[np.float64] | None:
-    """Join lists of numbers into one array; return None if they contain other values."""
+    """Join lists of numbers into one array; return None if there are other values."""
     if not all(type(part) is list for part in parts):
         return None
     try:
@@ -231,7 +245,7 @@ def _are_exact(cells: Sequence[NDArray[np.float32]], value: object) -> bool:
 
 
 def _keep_counts(flat: Annotations, cells: Cells) -> None:
-    """Keep values of ``num_keypoints`` that differ from the number of visible keypoints."""
+    """Keep each ``num_keypoints`` that differs from the number of visible keypoints."""
     for own, points, rest in zip(flat, cells.by_key["keypoints"], cells.originals, strict=True):
         count = own.get("num_keypoints")
         if "num_keypoints" in own and count != np.count_nonzero(points[:, 2] > 0):

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 def lake_columns(
     content: Mapping[str, Any], file: str
 ) -> tuple[dict[str, FeatureColumn], dict[str, dict[str, object]]]:
-    """Return the columns and the metadata of the lake from the file next to the records.
+    """Return the columns and the metadata that a file next to the records describes.
 
     Parameters
     ----------
     content : mapping
-        Content of that file, ``deeplake_lite.json``.
+        Content of this file, ``deeplake_lite.json``.
     file : str
         A record file in the same folder, for messages.
 
@@ -57,7 +57,7 @@ def lake_columns(
 
 @dataclass(frozen=True)
 class _LakeColumn:
-    """A column of a lake."""
+    """A column that was exported from a lake."""
 
     field: Field
 
@@ -78,7 +78,7 @@ class _LakeColumn:
         return feature_names(self._empty, self.name)
 
     def read(self, message: Any) -> dict[str, Any] | None:
-        """Return the lists of a row, or None for null."""
+        """Return a dict from features to lists, or None if the value of the row is null."""
         own = message.features.feature
         lists = {
             name: raw_values(feature)
@@ -88,14 +88,19 @@ class _LakeColumn:
         return lists or None
 
     def values(self, cells: Sequence[dict[str, Any] | None]) -> tuple[Any, dict[int, str]]:
-        """Return the values of a block, and error messages by row."""
+        """Return the values of a block, and the reasons for invalid rows by position."""
         try:
             return self._values(cells), {}
         except ValueError:
             return self._values_by_row(cells)
 
     def _values_by_row(self, cells: Sequence[dict[str, Any] | None]) -> tuple[Any, dict[int, str]]:
-        """Read rows one by one; return their values, with nulls for invalid rows, and errors."""
+        """Convert rows one by one.
+
+        Returns
+        -------
+        (values with nulls for invalid rows, dict from positions of invalid rows to error messages)
+        """
         bad, kept = dict[int, str](), list(cells)
         for i, cell in enumerate(cells):
             try:
