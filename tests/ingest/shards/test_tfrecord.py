@@ -272,7 +272,7 @@ def test_text_that_begins_like_an_image_stays_text(tmp_path, ingest):
         (example(x=1, t=2), "column 't': a value must be bytes"),
         (
             example(x=1, t="a", new=1),
-            "only have features of the first records, but this one also has 'new'",
+            "only have features that the first records have, but this record also has 'new'",
         ),
     ],
     ids=range(7),
