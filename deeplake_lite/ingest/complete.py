@@ -1,8 +1,8 @@
 """Detecting missing files in sharded datasets.
 
 Many tools put the number of a file and the total into its name, as in
-``train-00000-of-00003.parquet`` and
-``mnist-train.tfrecord-00000-of-00010``. This makes it possible to detect an interrupted download.
+``train-00000-of-00003.parquet`` and ``mnist-train.tfrecord-00000-of-00010``. This makes it possible
+to detect an interrupted download.
 """
 
 from __future__ import annotations
@@ -31,9 +31,8 @@ def check_complete(names: Sequence[str]) -> None:
     """Raise an error if some files of a numbered set are missing.
 
     Call this for the files in a folder, or for those that match a pattern, but not for a list that
-    the user
-    passed. Numbers start at 0 or 1. Files in different folders, or with different names, belong to
-    different sets.
+    the user passed. Numbers start at 0 or 1. Files in different folders, or with different names,
+    belong to different sets.
 
     Raises
     ------

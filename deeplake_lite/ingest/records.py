@@ -136,8 +136,7 @@ class Records:
         """Return whether a record counts, because a row that its ingest added still exists.
 
         A record also counts if its ingest did not add any rows, or if it is unknown whether it did,
-        because a
-        vacuum has deleted the versions.
+        because a vacuum has deleted the versions.
         """
         has_added = False
         for commit in self._parts(at):

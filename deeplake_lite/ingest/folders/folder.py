@@ -78,9 +78,9 @@ def from_folder(
     file_column : str, optional
         The column of the CSV that has the file names. By default, this is the column whose values
         match the files. Columns with full file names are preferred to columns of numbers or of
-        names without suffixes; among several, the column called ``file_name`` or similar
-        (``file``, ``image_path``…) is used. If the CSV also has a column ``file_name_``, it is
-        ingested as ``file_name``, which undoes the renaming by `View.to_folder`.
+        names without suffixes; among several, the column called ``file_name`` or similar (``file``,
+        ``image_path``…) is used. If the CSV also has a column ``file_name_``, it is ingested as
+        ``file_name``, which undoes the renaming by `View.to_folder`.
     **options
         See `Options`.
 
@@ -99,8 +99,8 @@ def from_folder(
         If `schema` declares ``path`` as a column of images, or ``split`` if there are split
         folders.
     InvalidValueError
-        If there are no images, or a file is not an image; with ``on_error="skip"``, such a
-        file is skipped.
+        If there are no images, or a file is not an image; with ``on_error="skip"``, such a file is
+        skipped.
 
     Examples
     --------

@@ -58,8 +58,8 @@ class Labels:
     """Names of the rows without a file, whose images are null."""
 
     columns: dict[str, Any]
-    """The columns, except for the column of file names. A column whose type is in `types` is a
-    list of values, unless it is a column of classes whose names are collected later."""
+    """The columns, except for the column of file names. A column whose type is in `types` is a list
+    of values, unless it is a column of classes whose names are collected later."""
 
     missing: tuple[Skipped, ...]
     """Rows whose file does not exist, and rows without a file if images must not be null."""

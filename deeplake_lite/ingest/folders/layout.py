@@ -1,8 +1,8 @@
 """The layout of a folder of images: its sorted files, their classes and their splits.
 
 `scan` walks the folder without opening files. It ignores hidden files and the table with all other
-columns that `View.to_folder` writes, and it does not follow cyclic links. `Layout.of`
-distinguishes class folders, split folders and flat folders.
+columns that `View.to_folder` writes, and it does not follow cyclic links. `Layout.of` distinguishes
+class folders, split folders and flat folders.
 """
 
 from __future__ import annotations

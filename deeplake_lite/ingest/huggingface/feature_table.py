@@ -152,8 +152,7 @@ def lake_metadata(
     """Return the lake's metadata for a table: its description and its features.
 
     If the table was exported from a lake, it contains the metadata of that lake. The key
-    ``"arrow"``
-    has the features of Arrow types that the lake simplifies.
+    ``"arrow"`` has the features of Arrow types that the lake simplifies.
     """
     own = metadata.get(OWN)
     if isinstance(own, dict) and isinstance(own.get("metadata"), dict):

@@ -1,8 +1,7 @@
 """Decoding JSON values in LitData's binary form.
 
 A value consists of a tag (one byte) and its content. If it does not begin with a tag, it is JSON
-text. Numbers
-are little-endian, and lengths are uint32.
+text. Numbers are little-endian, and lengths are uint32.
 """
 
 from __future__ import annotations

@@ -242,8 +242,8 @@ def read_types(known: Mapping[str, Htype]) -> dict[str, Htype]:
     """Return the types for reading columns of a CSV that exist in a lake.
 
     These are the lake's types. If types were inferred instead, they would have to fit all values,
-    so that a single invalid
-    value would make all rows invalid. Classes without names are read as numbers.
+    so that a single invalid value would make all rows invalid. Classes without names are read as
+    numbers.
 
     >>> from deeplake_lite.htypes import ClassLabel
     >>> read_types({"a": Scalar("int8"), "b": ClassLabel(), "c": ClassLabel(["cat"])})

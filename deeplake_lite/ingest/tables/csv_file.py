@@ -245,8 +245,8 @@ def read_typed_rows(
     Parameters
     ----------
     file : CsvFile
-    file : CsvFile
         The file.
+    declared : mapping
         Types of columns. The types of other columns are inferred.
     columns : sequence of str, optional
         The columns to read; by default all.
