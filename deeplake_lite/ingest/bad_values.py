@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.source import Names
 
     type Read = Callable[[int, int], Any]
-    """Called with the numbers of the first row and of the row after the last. Returns values."""
+    """Takes the numbers of the first row and of the row after the last, and returns the values."""
 
     type Part = tuple[int, int, Any]
-    """First row, row after the last, and their values or an InvalidValueError."""
+    """A tuple of the first row, the row after the last, and values or an InvalidValueError."""
 
 
 class RestUnreadableError(InvalidValueError):
@@ -46,7 +46,7 @@ def read_column(
 
     Returns
     -------
-    (values, dict from positions in the block to bad values)
+    (values, dict that maps positions in the block to bad values)
 
     Raises
     ------

@@ -88,7 +88,7 @@ def _numbers_in(values: object) -> Iterator[object]:
 
 
 def _numbers_in_names(htype: Htype) -> dict[int, int]:
-    """For each class whose name is an integer, map this integer to the class number.
+    """Return a dict that maps integers that are names of classes to class numbers.
 
     >>> from deeplake_lite.htypes import ClassLabel
     >>> _numbers_in_names(ClassLabel(["7", "cat", "03", "-1"]))

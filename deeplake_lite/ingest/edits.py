@@ -40,7 +40,7 @@ class Edits:
     """Cells and rows that people have edited."""
 
     cells: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
-    """For the id of each column, the ids of the rows whose cell has been edited."""
+    """Maps the ids of columns to the ids of the rows whose cell has been edited."""
 
     deleted: NDArray[np.uint64] = field(default_factory=lambda: NO_KEYS)
     """Digests of the keys of deleted rows."""
@@ -86,7 +86,7 @@ def _difference(values: NDArray[Any], others: NDArray[Any] | None) -> NDArray[An
 
 
 def _new_cells(table: Table, changes: Changes) -> dict[str, NDArray[np.int64]]:
-    """Return the ids of rows whose cell is new and not the default value, by column id.
+    """Return, by column id, the ids of rows whose cell is new and not the default value.
 
     Default values do not count, because a column may be added so that the source can fill it.
     """
@@ -134,7 +134,7 @@ class History:
         return edited.union(self._edits_between(since, version)) if since else edited
 
     def _events(self, version: str) -> list[Step]:
-        """Return the ingests and merges up to a version, starting after one with known edits."""
+        """Return the ingests and merges up to a version, from one whose edits are known."""
         events = []
         for step in self._lineage.line(version):
             if METADATA_KEY in step.commit.metadata or step.merged is not None:
@@ -154,8 +154,9 @@ class History:
     def _merge(self, step: Step, ours: Edits, joined: str) -> Edits:
         """Return the edits after a step that merges a version.
 
-        A cell counts as edited if it was edited on the side from which its merged value comes. An
-        edited key no longer counts if one side has undone the edit since the merge base.
+        A cell counts as edited if it was edited in the version from which its merged value comes.
+        An edited key no longer counts if one of the two versions has undone the edit since the
+        merge base.
         """
         theirs = self.edits(joined)
         undone = self._undone(step, ours, theirs)
@@ -182,7 +183,7 @@ class History:
     def _edits_in_restore(self, step: Step) -> Edits:
         """Return the edits that were made in the same transaction as a restore.
 
-        Such cells differ from both the restored version and the merged one.
+        The cells of these edits differ from both the restored version and the merged version.
         """
         restored, joined = (
             self._edits_between(str(v), step.commit.id) for v in (step.before, step.merged)

@@ -47,7 +47,7 @@ class Encoded:
     """An encoded block without its bad rows."""
 
     cells: Mapping[str, Cells]
-    """For the id of each column, its encoded cells."""
+    """Maps the ids of columns to their encoded cells."""
 
     row_names: Names
     """Name of each row in messages."""
@@ -71,7 +71,7 @@ class Encoded:
     """Ids of columns whose cells belong together, because they describe the objects of a row."""
 
     reencoded: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """For the id of each column, notices about values that lost detail when re-encoded."""
+    """Maps the ids of columns to notices about values that lost detail when re-encoded."""
 
     def __len__(self) -> int:
         return len(self.row_names)

@@ -26,7 +26,9 @@ if other files have been added or removed."""
 
 
 def find_files(path: Paths, suffix: str, *suffixes: str) -> list[str]:
-    """Return the sorted files at a path, in a folder or for a pattern, or those for a list of them.
+    """Return the sorted files at a path, in a folder or for a pattern.
+
+    If `path` is a list, the files of each of its items are returned.
 
     In folders, suffixes may be in upper or lower case. Files and subfolders whose name begins with
     "." or "_" are ignored, because tools use such names for their own data: ``_SUCCESS``,
@@ -82,8 +84,8 @@ def find_all_files(path: Paths, suffix: str, *suffixes: str) -> list[str]:
     Raises
     ------
     NotFoundError, InvalidValueError
-        As for `find_files`. InvalidValueError also if a numbered set is incomplete that was found
-        in a folder or by a pattern.
+        As for `find_files`. InvalidValueError is also raised if a folder or pattern has only some
+        files of a numbered set.
     """
     files = find_files(path, suffix, *suffixes)
     if isinstance(path, str | os.PathLike) and not Path(path).expanduser().is_file():
@@ -101,7 +103,7 @@ def name_of(path: Paths, files: Sequence[str]) -> str:
 
 
 def title_of(path: Paths, files: Sequence[str]) -> str:
-    """Return the name of a source for messages, which is that of its file or folder.
+    """Return the name of a source for messages: the name of its file or folder.
 
     >>> title_of("data/a", ["data/a/1.csv"]), title_of(["b/1.csv", "b/2.csv"], ["b/1.csv", "b/2"])
     ('a', 'b')

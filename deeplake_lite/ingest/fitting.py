@@ -133,7 +133,7 @@ def _widen(ds: Dataset, existing: Field, htype: Htype) -> None:
 
 
 def _check_defaults(ds: Dataset, columns: Mapping[str, Htype]) -> None:
-    """Raise SchemaError if a column that the source does not have has no default in the lake."""
+    """Raise SchemaError if the lake has a column without a default that the source lacks."""
     for f in ds.schema:
         if f.name not in columns:
             try:

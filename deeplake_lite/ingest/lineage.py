@@ -35,7 +35,7 @@ class Step:
 class Lineage:
     """The versions from which a lake descends, including versions restored from other branches.
 
-    After a restore, the lineage continues from the older version, not from the one that was
+    After a restore, the lineage continues from the older version, not from the version that was
     replaced. Commits that others made while the restore was staged are kept, as if they were
     merged. If a vacuum has deleted the older version, the restore counts as an ordinary commit.
     """

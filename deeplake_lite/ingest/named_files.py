@@ -33,7 +33,7 @@ files."""
 
 
 def with_named_files(block: Block, fields: Sequence[Field]) -> Block:
-    """Return a block in which each row is bad that contains a path that is not allowed.
+    """Return a block in which rows with paths that are not allowed are marked as bad.
 
     In columns of bytes, paths are replaced with the content of the files. Columns of images read
     their files later, when they are encoded.
@@ -61,9 +61,9 @@ class _Column:
         self._field, self._base, self._allowed_paths = f, base, allowed_paths
 
     def check(self, values: Any, of: Htype) -> tuple[Any, dict[int, BadValue]]:
-        """Return the values, in which the content of files replaces paths if they are bytes.
+        """Return the values, and a dict that maps the positions of bad rows to the reasons.
 
-        A dict from the positions of bad rows to the reasons is also returned.
+        If the values are bytes, paths are replaced with the content of the files.
         """
         takes_files = self._field.htype.takes_files or of.takes_files
         if not (takes_files or _is_of_bytes(of)) or _has_no_names(values):

@@ -98,7 +98,7 @@ _CHECKS: dict[str, Callable[[str, object], object]] = {
     "message": checks.text,
     "progress": checks.flag,
 }
-"""For each option, a function that checks a value and returns it in its canonical form."""
+"""Maps options to functions that check a value and return it in its canonical form."""
 
 TABLE_PLACE = """    on, columns
         See `TABLE_LINES`.
@@ -146,7 +146,7 @@ LINES = """    schema : mapping or Schema, optional
 
 
 def types_of(schema: Types) -> Mapping[str, object]:
-    """Return a dict from the names of columns to declared types; None becomes an empty dict.
+    """Return a dict that maps the names of columns to declared types; None becomes an empty dict.
 
     >>> types_of(Schema.build({"x": "int32"}))
     {'x': Scalar('int32')}

@@ -126,14 +126,14 @@ class Records:
         ]
 
     def last(self, matches: Callable[[Record], object]) -> tuple[str, Record] | None:
-        """Return the newest version whose record matches and counts, with the record, or None."""
+        """Return the newest version whose record matches and counts, and the record, or None."""
         for at, (commit, record) in enumerate(self._commits):
             if matches(record) and self._counts(at):
                 return commit.id, record
         return None
 
     def _counts(self, at: int) -> bool:
-        """Return whether a record counts, because a row that its ingest added still exists.
+        """Return whether a record counts: a row that was added by its ingest still exists.
 
         A record also counts if its ingest did not add any rows, or if it is unknown whether it did,
         because a vacuum has deleted the versions.

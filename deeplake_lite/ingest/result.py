@@ -67,8 +67,8 @@ class Ingested:
     ``update="force"`` overwrites them."""
 
     repeated: str
-    """If a source without a key was ingested before, so that no rows were added: the version that
-    has its rows. Otherwise an empty string."""
+    """The version that already has all rows of a source without a key, in which case no rows were
+    added; otherwise an empty string."""
 
     seconds: float
     """Duration in seconds."""

@@ -181,8 +181,8 @@ class Run:
 
         `first` is the row number at which the block begins in the source.
 
-        If an earlier run skipped rows, only these are read. With ``update=False``, only rows with
-        new keys.
+        If an earlier run skipped rows, only those rows are read. With ``update=False``, only rows
+        with new keys are read.
         """
         if self.only is not None:
             return np.flatnonzero(

@@ -60,7 +60,7 @@ class Block:
     """A block of rows from a source."""
 
     columns: Mapping[str, Any]
-    """Dict from column names to values, as for `Dataset.append`. All columns have one length."""
+    """Maps column names to values, as for `Dataset.append`. All columns have the same length."""
 
     row_names: Names
     """Name of each row in messages: a file, or ``"flowers.csv, row 17"``."""
@@ -69,11 +69,11 @@ class Block:
     """Folder from which relative paths of files start; None for the working directory."""
 
     errors: Mapping[int, str | BadValue] = field(default_factory=dict)
-    """For the position of each bad row in the block, the reason why it is bad. The values of such
-    rows are placeholders."""
+    """Maps the positions of bad rows in the block to the reasons why they are bad. The values of
+    bad rows are placeholders."""
 
     allowed_paths: Mapping[str, AllowedPaths] = field(default_factory=dict)
-    """For each column whose paths come from the source: the files that it may refer to. Other
+    """Maps columns whose paths come from the source to the files that the paths may lead to. Other
     columns may contain any path, because the user has written or declared them."""
 
     linked: Collection[str] = ()
@@ -106,7 +106,7 @@ class Source(Protocol):
 
     @property
     def left_out(self) -> Collection[Skipped]:
-        """Files and records that are not rows. Complete after all blocks have been read."""
+        """Files and records that are not rows. All are listed once all blocks have been read."""
 
     @property
     def metadata(self) -> Mapping[str, object]:

@@ -66,7 +66,7 @@ def ingest(
     limits, storage_options
         See `Options`.
     column_metadata : mapping, optional
-        Items for the metadata of columns, by column. They replace items of the lake.
+        Maps columns to items for their metadata, which replace items that the lake has.
 
     Returns
     -------

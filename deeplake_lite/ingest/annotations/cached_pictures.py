@@ -22,7 +22,7 @@ class CachedPictures:
     Parameters
     ----------
     read : callable
-        Reads the pictures. It is called for each iteration if they are too large to cache.
+        Yields the pictures. If they are too large to cache, this is called for each iteration.
     """
 
     def __init__(self, read: Callable[[], Iterator[Picture]]) -> None:

@@ -62,8 +62,8 @@ def from_cvat(
         and file name), ``split`` (the subset), ``width``, ``height``, ``boxes`` (xyxy; shapes other
         than boxes are stored with their bounding boxes), ``labels``, and, if there are any:
         ``segmentation`` (polygons and rotated boxes), ``polylines``, ``keypoints`` (points and
-        skeletons), ``masks``, ``occluded``, and ``tags``. Its attribute ``ingested`` summarizes the
-        import.
+        skeletons), ``masks``, ``occluded``, and ``tags``. The dataset's attribute ``ingested``
+        summarizes the import.
 
     Raises
     ------
@@ -170,12 +170,12 @@ class CvatReader:
 
     @cached_property
     def skeletons(self) -> dict[str, list[str]]:
-        """For the label of each skeleton, the names of its points."""
+        """Maps the labels of skeletons to the names of their points."""
         return cvat_meta.skeletons(self.meta)
 
     @property
     def points(self) -> Keypoints:
-        """Type of keypoints, with names if all of them belong to the same skeleton."""
+        """Type of keypoints, with names if all keypoints belong to the same skeleton."""
         return Keypoints(cvat_meta.only_skeleton(self.meta))
 
     @property
@@ -206,7 +206,7 @@ class CvatReader:
                 yield file
 
     def _elements(self) -> Iterator[Element]:
-        """Yield the elements below the root. Raises InvalidValueError."""
+        """Yield the child elements of the root. Raises InvalidValueError."""
         try:
             with self._open() as file:
                 elements = xml_tree.elements(file)

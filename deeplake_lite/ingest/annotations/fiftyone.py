@@ -79,7 +79,7 @@ def from_fiftyone(
         (from tags such as "train" and "val"), ``tags`` (all other tags), ``width``, ``height``,
         ``boxes`` (xyxy, in pixels), ``labels``, and, if there are any: ``segmentation`` (closed
         polylines), ``polylines``, ``keypoints``, ``masks``, ``scores``, and a column for each field
-        of classifications, segmentations, regressions, numbers and strings. Its attribute
+        of classifications, segmentations, regressions, numbers and strings. The dataset's attribute
         ``ingested`` summarizes the import.
 
     Raises
@@ -205,7 +205,7 @@ class FiftyOneReader:
 
     @cached_property
     def fields(self) -> dict[str, Field]:
-        """Dict from names to fields of samples, without the fields that every sample has."""
+        """Maps names to fields of samples, without the fields that every sample has."""
         fields: dict[str, Field] = {}
         for raw in self.raw:
             try:
@@ -267,7 +267,7 @@ class FiftyOneReader:
 
     @cached_property
     def columns(self) -> dict[str, str]:
-        """For the name of each field, the name of its column."""
+        """Maps the names of fields to the names of their columns."""
         result, taken = dict[str, str](), set(_RESERVED)
         for name in self._types:
             column = name
@@ -293,7 +293,7 @@ class FiftyOneReader:
 
     @property
     def metadata(self) -> Mapping[str, object]:
-        """The dataset's description, the fields of columns, and the fields of objects."""
+        """Metadata of the dataset: its description, and the fields of columns and of objects."""
         kept = {key: self.document[key] for key in _DOCUMENT if self.document.get(key)}
         if "info" in kept:
             kept["info"] = {k: v for k, v in _dict(kept["info"]).items() if k != ORDER}
@@ -387,7 +387,7 @@ class FiftyOneReader:
         return str((self.root / name).absolute())
 
     def _columns(self, sample: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a sample's cells by column, without the fields of objects. Raises ValueError."""
+        """Return a sample's cells by column, except for fields of objects. Raises ValueError."""
         cells: dict[str, Any] = {}
         for name, column in self.columns.items():
             value = sample.get(name)

@@ -19,11 +19,11 @@ OWN = frozenset({
 """Fields that every sample has."""
 
 PLAIN = {str: "String", bool: "Boolean", int: "Int", float: "Float"}
-"""For each Python type of plain values, the kind of the field."""
+"""Maps the Python types of plain values to kinds of fields."""
 
 
 def kind_of(value: Any) -> str | None:
-    """Return the kind of a value, such as "Float", or its ``_cls``.
+    """Return the kind of a value: its ``_cls`` or, for a plain value, a name such as "Float".
 
     The kind of null is None, and "" stands for values that have no column type.
 
@@ -69,7 +69,7 @@ class Field:
 
     @property
     def kind(self) -> str:
-        """The kind of all values, "Float" for a mix of integers and floats, otherwise ""."""
+        """The kind that all values have; "Float" for integers and floats; "" for other mixtures."""
         if self.kinds == {"Int", "Float"}:
             return "Float"
         return next(iter(self.kinds)) if len(self.kinds) == 1 else ""
@@ -80,7 +80,7 @@ class Field:
         Parameters
         ----------
         targets : mapping
-            For each number in segmentation masks, as a string, the name of the class.
+            Maps numbers in segmentation masks, as strings, to the names of classes.
         """
         match self.kind:
             case "Classification":
@@ -103,7 +103,7 @@ class Field:
 
 
 def names_of(targets: Mapping[str, Any]) -> list[str]:
-    """Return the names of classes 0, 1, and so on; an empty list if they cannot be listed.
+    """Return the names of classes 0, 1, and so on; an empty list if an entry is unusable.
 
     >>> names_of({"0": "background", "2": "cat"})
     ['background', '1', 'cat']

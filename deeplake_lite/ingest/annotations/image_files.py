@@ -21,7 +21,7 @@ MAX_BYTES = 2**31
 
 
 def is_inside(name: str) -> bool:
-    """Return whether a path stays inside its folder.
+    """Return whether a path is relative and does not lead out of the folder where it starts.
 
     >>> is_inside("a/b.jpg"), is_inside("../b.jpg"), is_inside("/b.jpg")
     (True, False, False)
@@ -83,7 +83,7 @@ class ImageZip:
 
     @cached_property
     def names(self) -> dict[str, zipfile.ZipInfo]:
-        """Dict from names to members of the ZIP file, without folders."""
+        """Maps names to members of the ZIP file, without folders."""
         return {info.filename: info for info in self.file.infolist() if not info.is_dir()}
 
     def find(self, names: Iterable[str]) -> bytes:

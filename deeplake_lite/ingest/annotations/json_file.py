@@ -1,6 +1,6 @@
 """Reading large JSON files, whose list items are decoded only when they are needed.
 
-The file is mapped into memory, and items are slices of the mapping, as for COCO files.
+The file is mapped into memory, and items are slices of the mapping, as in `coco.document`.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _without_nan(match: re.Match[bytes]) -> bytes:
 
 
 def decode_item(raw: msgspec.Raw) -> dict[str, Any]:
-    """Decode an item of a list. Raises ValueError if it is not an object."""
+    """Decode an item of a list. Raises ValueError if the item is not an object."""
     try:
         return _item.decode(raw)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:

@@ -71,7 +71,7 @@ def from_labelstudio(
         ``segmentation`` (polygons and rotated rectangles), ``keypoints``, ``masks`` (of brushes),
         ``scores``. Each control for whole images becomes a column with its name: choices become
         classes, taxonomies become JSON, ratings and numbers become numbers, and text areas become
-        lists of strings. Its attribute ``ingested`` summarizes the import.
+        lists of strings. The dataset's attribute ``ingested`` summarizes the import.
 
     Raises
     ------
@@ -193,7 +193,7 @@ class LabelStudioReader:
 
     @property
     def metadata(self) -> Mapping[str, object]:
-        """For each column, the type and name of its control."""
+        """Metadata of the dataset, with the type and name of each column's control."""
         return {"columns": {c: {"type": self.controls[n].kind, "from_name": n}
                             for n, c in self.columns.items()}}  # fmt: skip
 
@@ -211,7 +211,7 @@ class LabelStudioReader:
 
     @cached_property
     def controls(self) -> dict[str, _Control]:
-        """Dict from names to controls for whole images, without names that have several types."""
+        """Maps names to controls for whole images. Controls with several types are left out."""
         controls: dict[str, _Control] = {}
         mixed = set[str]()
         for raw in self.raw:
@@ -233,7 +233,7 @@ class LabelStudioReader:
 
     @cached_property
     def columns(self) -> dict[str, str]:
-        """For the name of each control, the name of its column."""
+        """Maps the names of controls to the names of their columns."""
         result, taken = dict[str, str](), set(_RESERVED)
         for name in self.controls:
             column = name or "control"
@@ -266,7 +266,7 @@ class LabelStudioReader:
         return task
 
     def _annotation(self, task: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the annotation to ingest, with its number as "-". Raises ValueError."""
+        """Return the annotation to ingest, with its index as the item "-". Raises ValueError."""
         annotations = tasks.annotations_of(task, self.key)
         number = (
             tasks.choose_annotation(annotations)

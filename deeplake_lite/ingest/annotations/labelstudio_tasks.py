@@ -38,7 +38,7 @@ def _is_image(url: str) -> bool:
 
 
 def path_of(url: str) -> str:
-    """Return the path of an image that has a URL, without Label Studio's prefixes.
+    """Return the path of the image at a URL, without Label Studio's prefixes.
 
     >>> path_of("/data/local-files/?d=cats/a%20b.jpg"), path_of("/data/upload/3/0a1b2c3d-a.jpg")
     ('cats/a b.jpg', 'upload/3/0a1b2c3d-a.jpg')
@@ -146,7 +146,7 @@ def choose_annotation(annotations: Sequence[Mapping[str, Any]]) -> int | None:
 def sort_results(
     results: Sequence[Any],
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]:
-    """Divide results into flat regions, results about the whole image, and other results.
+    """Return three lists: regions, results about the whole image, and other results.
 
     A result without a shape that has the id of a region becomes part of that region.
     Raises ValueError.

@@ -334,4 +334,4 @@ _OBJECTS: dict[str, Callable[[Any], Any]] = {
     "masks": _masks,
     "scores": lambda p: [np.nan if own.score is None else own.score for own in p.objects],
 }
-"""For each column of objects, a function that returns its cell for a picture."""
+"""Maps columns of objects to functions that return the column's cell for a picture."""

@@ -230,7 +230,7 @@ class VocReader:
         return page if isinstance(page, dict) else {}
 
     def _lines(self, entry: Entry, split: str | None, objects: Any) -> dict[str, Any]:
-        """Return an image's entries in lists that do not follow from its split and objects."""
+        """Return an image's list entries, unless they follow from its split and objects."""
         lists = self.layout.lists
         own = dict(lists.lines.get(entry.stem, {}))
         for name in lists.class_lists:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 IMAGES, ANNOTATIONS, SETS = "JPEGImages", "Annotations", "ImageSets"
 MASKS = {"segmentation_class": "SegmentationClass", "segmentation_object": "SegmentationObject"}
-"""For each column of masks, the folder with its PNG files."""
+"""Maps columns of masks to the folders with their PNG files."""
 
 MAINS = ("Main", "Segmentation", "Layout", "Action")
 """Folders with lists of images. The first of these folders that exists determines the splits."""
@@ -38,7 +38,7 @@ class Entry:
     image: Path
     annotation: Path | None
     masks: Mapping[str, Path] = field(default_factory=dict)
-    """Dict from names of columns to the image's masks."""
+    """Maps names of columns to the image's masks."""
 
     @property
     def stem(self) -> str:
@@ -51,7 +51,7 @@ class Lists:
     """The lists of images in ImageSets."""
 
     lines: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
-    """For each image and list, the words after the image's name, one string for each line."""
+    """Maps images and lists to the words after the image's name, a string for each line."""
 
     names: Sequence[str] = ()
     """Lists that contain only the names of images, such as ``Main/train``."""
@@ -145,7 +145,7 @@ def read_bytes(path: Path) -> bytes:
 
 @dataclass(frozen=True)
 class Layout:
-    """The files of a PASCAL VOC dataset, and what belongs to each image."""
+    """The files of a PASCAL VOC dataset, grouped by image."""
 
     root: Path
     entries: Sequence[Entry]
@@ -216,7 +216,7 @@ class Layout:
 
     @property
     def class_names(self) -> list[str] | None:
-        """Classes in ``labelmap.txt``, ordered by number, with the background; None if no file."""
+        """Classes in ``labelmap.txt``, ordered by number, with the background, or None."""
         path = self.root / "labelmap.txt"
         if not path.is_file():
             return None

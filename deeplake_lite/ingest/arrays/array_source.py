@@ -42,7 +42,7 @@ class ArrayColumn(Protocol):
         """Size of a value in bytes, or an estimate if values vary in size."""
 
     def read(self, start: int, stop: int) -> Any:
-        """Return the values of rows `start` to `stop`. Sources call this in ascending order."""
+        """Return the values of rows `start` up to `stop`. Rows are read in ascending order."""
 
 
 @dataclass(frozen=True)

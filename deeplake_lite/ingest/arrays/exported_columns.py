@@ -157,7 +157,8 @@ class Stored:
     """The arrays that store a column in a file."""
 
     kind: str
-    """``"stack"``, ``"text"``, ``"flat"``, ``"utf8"``, ``"bytes"`` or ``"lists"``."""
+    """How values are stored: ``"stack"``, ``"text"``, ``"flat"``, ``"utf8"``, ``"bytes"`` or
+    ``"lists"``."""
 
     json: bool
     """Whether strings are JSON."""
@@ -207,7 +208,7 @@ class Stored:
         return [v if ok else None for v, ok in zip(values, valid.tolist(), strict=True)]
 
     def _flat(self, start: int, stop: int) -> NDArray[Any]:
-        """Return a range of values; view integers as times, because PyTorch has no such dtype."""
+        """Return a range of values. Integers become times, for which PyTorch has no dtype."""
         assert self.values is not None
         values = self.values.read(start, stop)
         is_count = self.dtype.endswith("]") and values.dtype == np.int64

@@ -49,17 +49,17 @@ def from_hdf5(
     url : str
         URL of the lake, which is created if it does not exist.
     on : str, optional
-        The column that identifies rows: rows that exist already are updated where they differ. By
-        default, all rows are appended, unless the same files were ingested before.
+        The column that identifies rows. Rows that are already in the lake are updated if they
+        differ. By default, all rows are appended, unless the same files were ingested before.
     columns : sequence of str, optional
-        The columns to ingest; by default all. They must have the same length.
+        The columns to ingest, which must have the same length. By default, all columns.
     **options
         See `Options`.
 
     Returns
     -------
     Dataset
-        The committed dataset. Its attribute ``ingested`` summarizes the import. A dataset in a
+        The committed dataset, whose attribute ``ingested`` summarizes the import. A dataset in a
         group becomes a column such as ``"group.x"``, and so does a field of a compound dataset.
         Enumerations become classes. Attributes and scalar datasets are stored in
         ``ds.metadata["hdf5"]``.

@@ -164,7 +164,7 @@ def _leaves(
 
 @dataclass
 class Rows:
-    """A dataset that caches the rows read last, because several fields read the same rows."""
+    """A dataset that caches the rows of the last read, because several fields need them."""
 
     dataset: Any
     title: str

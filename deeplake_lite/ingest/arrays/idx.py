@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 type Location = str | os.PathLike[str]
 
 _DTYPES = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
-"""Dtype for each type code in the header of an IDX file."""
+"""Maps the type codes in headers of IDX files to dtypes."""
 
 _NAME = re.compile(
     r"(?P<start>.*?)[-_.]?(?P<kind>images?|labels?)[-_.]idx\d[-_.]"
@@ -175,7 +175,7 @@ def _check_is_other(path: str) -> None:
 
 
 def _parts(paths: Sequence[str], classes: tuple[str, ...] | None) -> list[Part]:
-    """Return a part with the images and labels of each split. Raises InvalidValueError."""
+    """Return one part for each split, with its images and labels. Raises InvalidValueError."""
     splits: dict[str, dict[str, IdxFile]] = {}
     for path in paths:
         match = _NAME.match(Path(path).name)

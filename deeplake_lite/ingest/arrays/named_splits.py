@@ -39,7 +39,7 @@ def parts_of(
     columns : mapping
         The arrays of the file, by name.
     chosen : sequence of str, optional
-        The columns to ingest; by default all.
+        The columns to ingest. By default, all columns.
     in_names : bool
         Whether names of arrays may contain the name of a split.
 
@@ -79,7 +79,7 @@ def parts_of(
 
 
 def _splits(columns: Mapping[str, ArrayColumn]) -> dict[str, dict[str, ArrayColumn]]:
-    """Return a dict from splits, in order, to dicts from column names to columns.
+    """Return a dict that maps splits, in order, to dicts from column names to columns.
 
     The dict is empty unless every name contains a split, and all splits have the same columns.
     """

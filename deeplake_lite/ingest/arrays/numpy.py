@@ -63,11 +63,11 @@ def from_numpy(
     url : str
         URL of the lake, which is created if it does not exist.
     on : str, optional
-        The column that identifies rows: rows that exist already are updated where they differ. By
-        default, all rows are appended, unless the same files were ingested before.
+        The column that identifies rows. Rows that are already in the lake are updated if they
+        differ. By default, all rows are appended, unless the same files were ingested before.
     columns : sequence of str, optional
-        The columns to ingest; by default all. They must have the same length. Arrays such as
-        ``x_train``, ``y_train``, ``x_test`` and ``y_test`` become the columns ``x``, ``y`` and
+        The columns to ingest, which must have the same length. By default, all columns. Arrays such
+        as ``x_train``, ``y_train``, ``x_test`` and ``y_test`` become the columns ``x``, ``y`` and
         ``split``.
     **options
         See `Options`.
@@ -75,7 +75,7 @@ def from_numpy(
     Returns
     -------
     Dataset
-        The committed dataset. Its attribute ``ingested`` summarizes the import. Fields of
+        The committed dataset, whose attribute ``ingested`` summarizes the import. Fields of
         structured arrays become columns such as ``"points.x"``. Arrays without axes are stored in
         ``ds.metadata["numpy"]``.
 

@@ -353,7 +353,7 @@ def _decode_names(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def npz_members(path: Path) -> tuple[dict[str, NpzMember], list[str]]:
-    """Return a dict from names to arrays of an npz file, and the names of other members."""
+    """Return a dict that maps names to arrays of an npz file, and the names of other members."""
     with reading(str(path)), zipfile.ZipFile(path) as archive:
         names = archive.namelist()
     arrays = [name for name in names if name.endswith(".npy")]

@@ -59,8 +59,8 @@ def from_tensorflow(
     url : str
         URL of the lake, which is created if it does not exist.
     on : str, optional
-        The column that identifies rows: rows that exist already are updated where they differ. By
-        default, all rows are appended.
+        The column that identifies rows. Rows that are already in the lake are updated if they
+        differ. By default, all rows are appended.
     columns : sequence of str, optional
         Names for the items of a tuple, or the names of the dict items to ingest.
     **options
@@ -69,7 +69,7 @@ def from_tensorflow(
     Returns
     -------
     Dataset
-        The committed dataset. Its attribute ``ingested`` summarizes the import. Nested names are
+        The committed dataset, whose attribute ``ingested`` summarizes the import. Nested names are
         joined with dots. Strings become images if they are image files, text if they are UTF-8, and
         otherwise bytes. Sparse tensors become dense arrays, and ragged tensors become arrays or
         sequences.

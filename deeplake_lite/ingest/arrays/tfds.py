@@ -43,7 +43,7 @@ _FORMATS = {
     "XYWH": ("xywh", "pixels"), "REL_XYWH": ("xywh", "fraction"),
     "CENTER_XYWH": ("cxcywh", "pixels"), "REL_CENTER_XYWH": ("cxcywh", "fraction"),
 }  # fmt: skip
-"""Format and units of boxes for each format name of TFDS."""
+"""Maps TFDS's names of formats of boxes to formats and units."""
 
 
 @takes_options
@@ -67,20 +67,20 @@ def from_tfds(
     url : str
         URL of the lake, which is created if it does not exist.
     split : str or sequence of str, optional
-        The splits to ingest, such as ``"train"``; by default all. If there are several, their names
-        are stored in the column ``split``.
+        The splits to ingest, such as ``"train"``; by default all. If there are several splits,
+        their names are stored in the column ``split``.
     on : str, optional
-        The column that identifies rows: rows that exist already are updated where they differ. By
-        default, all rows are appended, unless the same files were ingested before.
+        The column that identifies rows. Rows that are already in the lake are updated if they
+        differ. By default, all rows are appended, unless the same files were ingested before.
     columns : sequence of str, optional
-        The columns to ingest; by default all.
+        The columns to ingest. By default, all columns.
     **options
         See `Options`.
 
     Returns
     -------
     Dataset
-        The committed dataset. Its attribute ``ingested`` summarizes the import. Images keep the
+        The committed dataset, whose attribute ``ingested`` summarizes the import. Images keep the
         bytes of their files, bounding boxes become `Boxes`, and sequences of classes become
         sequences. Nested features become columns such as ``"objects.bbox"``. The dataset's
         description is stored in ``ds.metadata["tfds"]``.

@@ -69,8 +69,8 @@ def from_torch(
     url : str
         URL of the lake, which is created if it does not exist.
     on : str, optional
-        The column that identifies rows: rows that exist already are updated where they differ. By
-        default, all rows are appended.
+        The column that identifies rows. Rows that are already in the lake are updated if they
+        differ. By default, all rows are appended.
     columns : sequence of str, optional
         Names for the items of a tuple, or the names of the dict items to ingest. By default, a pair
         of an image and a class has the names ``image`` and ``label``, and the items of other tuples
@@ -85,7 +85,7 @@ def from_torch(
     Returns
     -------
     Dataset
-        The committed dataset. Its attribute ``ingested`` summarizes the import.
+        The committed dataset, whose attribute ``ingested`` summarizes the import.
 
     Raises
     ------
@@ -333,7 +333,7 @@ class _Samples:
             ) from error
 
     def _to_dict(self, item: Any) -> dict[str, Any]:
-        """Convert a sample to a dict. Raises OptionError, SchemaError."""
+        """Convert a sample to a dict from names to values. Raises OptionError, SchemaError."""
         if isinstance(item, Mapping):
             sample = flatten(item)
             if self.names is None:

@@ -140,7 +140,7 @@ def _exported_part(file: Path, content: Mapping[str, Any], columns: Sequence[str
 
 
 def _values_by_name(file: Path, content: Any, columns: Sequence[str] | None) -> dict[str, Any]:
-    """Return a dict from column names to the values in a file.
+    """Return a dict that maps column names to the values in a file.
 
     Raises InvalidValueError, OptionError.
     """

@@ -66,15 +66,15 @@ def from_xarray(
         The dimension that becomes the rows. By default, this is the dimension that is the first in
         most variables, provided that all variables have it.
     on : str, optional
-        The column that identifies rows: rows that exist already are updated where they differ. By
-        default, all rows are appended.
+        The column that identifies rows. Rows that are already in the lake are updated if they
+        differ. By default, all rows are appended.
     **options
         See `Options`.
 
     Returns
     -------
     Dataset
-        The committed dataset. Its attribute ``ingested`` summarizes the import. Each variable and
+        The committed dataset, whose attribute ``ingested`` summarizes the import. Each variable and
         coordinate with the dimension `dim` becomes a column. Other variables, and attributes such
         as units, are stored in ``ds.metadata["xarray"]``, from which `View.to_xarray` restores
         them.

@@ -60,17 +60,17 @@ def from_zarr(
     url : str
         URL of the lake, which is created if it does not exist.
     on : str, optional
-        The column that identifies rows: rows that exist already are updated where they differ. By
-        default, all rows are appended, unless the same files were ingested before.
+        The column that identifies rows. Rows that are already in the lake are updated if they
+        differ. By default, all rows are appended, unless the same files were ingested before.
     columns : sequence of str, optional
-        The columns to ingest; by default all. They must have the same length.
+        The columns to ingest, which must have the same length. By default, all columns.
     **options
         See `Options`.
 
     Returns
     -------
     Dataset
-        The committed dataset. Its attribute ``ingested`` summarizes the import. An array in a
+        The committed dataset, whose attribute ``ingested`` summarizes the import. An array in a
         nested group becomes a column such as ``"group.x"``. Missing chunks are read as the fill
         value. Attributes and arrays without axes are stored in ``ds.metadata["zarr"]``.
 

@@ -31,14 +31,14 @@ class Cells:
     """The cells of a block of annotations."""
 
     by_key: dict[str, list[Any]] = field(default_factory=dict)
-    """For each key, a list with one cell per annotation. Invalid values become placeholders."""
+    """Maps keys to lists with one cell per annotation. Invalid values become placeholders."""
 
     originals: list[dict[str, Any]] = field(default_factory=list)
     """For each annotation, the values that its cells cannot hold; see `coco_annotations.restore`.
     """
 
     bad: dict[int, str] = field(default_factory=dict)
-    """For the position of each invalid annotation, the error message."""
+    """Maps the positions of invalid annotations to error messages."""
 
 
 def cells_of(
@@ -53,9 +53,9 @@ def cells_of(
     keys : collection of str
         The keys that become columns, or whose values follow from columns.
     classes : mapping
-        Dict from category ids to class numbers.
+        Maps category ids to class numbers.
     points : mapping
-        Dict from category ids to numbers of keypoints.
+        Maps category ids to numbers of keypoints.
     """
     cells = Cells()
     wanted, known = frozenset(keys), {*coco.COLUMNS, *DERIVED, "image_id"}

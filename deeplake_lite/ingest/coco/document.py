@@ -84,7 +84,7 @@ class Document:
 
     @cached_property
     def _heads(self) -> tuple[NDArray[np.int64], frozenset[str]]:
-        """For each annotation, the number of its image, or -1; and the keys of all annotations."""
+        """The number of each annotation's image (-1 if unknown), and the keys of annotations."""
         numbers = {image["id"]: n for n, image in enumerate(self.images)}
         of, keys = np.empty(len(self.annotations), np.int64), set[str]()
         for i, raw in enumerate(self.annotations):
@@ -164,7 +164,7 @@ class Document:
 
 
 def _parts(path: Path) -> dict[str, msgspec.Raw]:
-    """Return a dict from the keys of a file to their undecoded values."""
+    """Return a dict that maps the keys of a file to their undecoded values."""
     if not path.is_file():
         raise NotFoundError(f"There is no COCO file {str(path)!r}. Check the path.")
     with path.open("rb") as file:

@@ -87,10 +87,9 @@ def from_coco(
         The committed dataset, with one row per image: ``image``, ``path`` (the key: split and file
         name), ``split``, ``image_id``, ``width``, ``height``, and, if the files have them:
         ``boxes`` (xywh), ``labels``, ``segmentation`` (the outlines of each annotation),
-        ``keypoints``, ``captions``, ``annotation_ids``, ``areas``, ``crowd``, and ``panoptic``. The
-        latter is the PNG file of the segments, which is read from the folder that is next to the
-        JSON file and has the same name. The dataset's attribute ``ingested`` summarizes the import
-        and lists skipped images.
+        ``keypoints``, ``captions``, ``annotation_ids``, ``areas``, ``crowd``, and ``panoptic`` (the
+        PNG files of the segments, from the folder with the name of the JSON file). The dataset's
+        attribute ``ingested`` summarizes the import and lists skipped images.
 
     Raises
     ------
@@ -142,7 +141,7 @@ def coco_source(annotations: Files, images: Files | bool | None = None) -> CocoS
 
 
 def _by_split(name: str, value: object) -> dict[str, Path]:
-    """Return a dict from splits to paths. If `value` is a single path, its split is ""."""
+    """Return a dict that maps splits to paths. If `value` is a single path, its split is ""."""
     by_split = value if isinstance(value, Mapping) else {"": value}
     return {
         checks.text("a split name", split) if by_split is value else "": Path(
@@ -199,7 +198,7 @@ class Part:
     def segments(self) -> Path | None:
         """Folder of a panoptic file's PNG files; None if the folder does not exist.
 
-        It is next to the COCO file and has the same name.
+        The folder is next to the COCO file and has the same name.
         """
         folder = self.document.path.absolute().with_suffix("")
         return folder if self.document.is_panoptic and folder.is_dir() else None
@@ -212,7 +211,7 @@ class Part:
 
     @cached_property
     def points(self) -> dict[Any, int]:
-        """For each category with keypoints, the number of keypoints, by category id."""
+        """Maps the ids of categories with keypoints to the numbers of keypoints."""
         categories = self.document.categories
         lists = {c["id"]: c.get("keypoints") for c in categories}
         return {
@@ -221,7 +220,7 @@ class Part:
 
     @cached_property
     def class_names(self) -> dict[Any, str]:
-        """Dict from category ids to class names. If names are repeated, they include the id."""
+        """Maps category ids to class names. Repeated names include the id."""
         categories = self.document.categories
         names = coco.class_names(categories)
         return {c["id"]: name for c, name in zip(categories, names, strict=True)}
@@ -326,7 +325,7 @@ class CocoSource:
 
     @property
     def metadata(self) -> dict[str, dict[str, object]]:
-        """For each split, the parts of its file that are not rows, for ``ds.metadata``."""
+        """The parts of each split's file that are not rows, as metadata of the dataset."""
         parts: dict[str, object] = {
             part.split: {
                 **part.document.rest,
@@ -420,7 +419,7 @@ def _row(key: str, items: list[Any], points: int) -> object:
 
 
 def _file(folder: Path, own: Mapping[str, Any]) -> str:
-    """Return the path of the file of an image or annotation; "" if it is outside the folder."""
+    """Return the path of an image or a PNG file of segments; "" if it is outside the folder."""
     path = os.path.normpath(folder.absolute() / str(own.get("file_name")))
     return path if Path(path).is_relative_to(folder.absolute()) else ""
 

@@ -40,11 +40,11 @@ class Changes:
     """Number of rows that remain from the previous version. All later rows are new."""
 
     updated: Mapping[str, Positions] = field(default_factory=dict)
-    """For each column, the positions of its changed cells in the new version."""
+    """Maps columns to the positions of their changed cells in the new version."""
 
 
 def changes_by_id(before: State, after: State) -> Changes | None:
-    """Compare the row ids of two states; return None if rows were not only deleted and appended."""
+    """Return the changes between two states; None if the order of the rows has changed."""
     is_kept = np.isin(before.rows, after.rows)
     kept = int(is_kept.sum())
     if not np.array_equal(before.rows[is_kept], after.rows[:kept]):
@@ -60,7 +60,7 @@ def changes_by_id(before: State, after: State) -> Changes | None:
 
 
 def changes_by_content(ds: Dataset, snapshot: Snapshot) -> Changes:
-    """Compare a lake and a version by reading all rows of both.
+    """Return the changes from the rows of a lake to those of a version, after reading all rows.
 
     Rows are matched by position. But if the version has fewer rows, and all rows are equal once a
     run of consecutive rows is removed from the lake, these rows were deleted.

@@ -55,10 +55,10 @@ NUMBERS = (
 """Dtypes that have the same name in both libraries."""
 
 FORMATS = {"ltrb": "xyxy", "ltwh": "xywh", "ccwh": "cxcywh"}
-"""Format of boxes for each name that Deep Lake uses."""
+"""Maps Deep Lake's names of formats of boxes to the names used here."""
 
 UNITS = {"pixel": "pixels", "fractional": "fraction"}
-"""Unit of boxes for each name that Deep Lake uses."""
+"""Maps Deep Lake's names of units of boxes to the names used here."""
 
 _MASKS = {"bool": "uint8", "uint8": "uint8", "uint16": "uint16"}
 
@@ -277,4 +277,6 @@ _MAKERS: Mapping[str, Callable[[Kind, Mapping[str, Any]], Htype]] = {
     "sequence": _sequence,
     "link": _link,
 }
-"""For each Deep Lake type, a function from the type and a column's metadata to a column type."""
+"""Maps names of Deep Lake's types to functions that return a column type.
+
+Their arguments are the type and the metadata of a column."""

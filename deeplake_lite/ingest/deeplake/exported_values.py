@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def restore_values(values: list[Any], htype: Htype) -> list[Any]:
-    """Convert values that Deep Lake returns to values that their type in the lake accepts."""
+    """Convert the values from Deep Lake so that their type in the lake accepts them."""
     convert = _converter(htype)
     return values if convert is None else [None if v is None else convert(v) for v in values]
 

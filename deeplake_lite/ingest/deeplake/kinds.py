@@ -48,7 +48,7 @@ class Kind:
     """Type of the items of a sequence, or of the files to which links point."""
 
     coordinates: Mapping[str, str] = field(default_factory=dict)
-    """``mode`` and ``type`` of bounding boxes: ``"ltwh"``, ``"pixel"``."""
+    """Format of bounding boxes, such as ``{"mode": "ltwh", "type": "pixel"}``."""
 
     @classmethod
     def of_type(cls, dtype: Any) -> Self:

@@ -58,18 +58,18 @@ class Change:
     message: str | None = None
     time: datetime | None = None
     created: dict[int, str] = field(default_factory=dict)
-    """Dict from numbers to names of new columns."""
+    """Maps the numbers of new columns to their names."""
 
     coordinates: dict[int, dict[str, str]] = field(default_factory=dict)
-    """Dict from numbers of new columns of boxes to the formats of the boxes."""
+    """Maps the numbers of new columns of boxes to the formats of the boxes."""
 
     renamed: dict[int, str] = field(default_factory=dict)
     dropped: set[int] = field(default_factory=set)
     blocks: dict[int, dict[int, int]] = field(default_factory=dict)
-    """For the number of each column, a dict from the numbers of new blocks to numbers of rows."""
+    """Maps the numbers of columns to dicts that map new blocks to their numbers of rows."""
 
     updated: dict[int, list[NDArray[np.uint64]]] = field(default_factory=dict)
-    """For the number of each column, the ids of the rows whose cells change."""
+    """Maps the numbers of columns to the ids of the rows whose cells change."""
 
     deleted: list[NDArray[np.uint64]] = field(default_factory=list)
     """Ids of deleted rows."""
@@ -96,7 +96,7 @@ class Merge:
     """Id of the version that is merged."""
 
     into: str
-    """Id of the branch into which it is merged."""
+    """Id of the branch into which the other branch is merged."""
 
     merged: str
     """Id of the version that results from the merge."""
@@ -107,16 +107,16 @@ class Log:
     """The log of a dataset."""
 
     changes: dict[str, list[Change]] = field(default_factory=dict)
-    """For the id of each branch, its versions, starting with the oldest."""
+    """Maps the ids of branches to their versions, starting with the oldest."""
 
     parents: dict[str, tuple[str, str] | None] = field(default_factory=dict)
-    """For the id of each branch, the branch and version from which it starts, or None."""
+    """Maps the ids of branches to the branch and version from which they start, or to None."""
 
     merges: dict[tuple[str, str], Merge] = field(default_factory=dict)
-    """Dict from the branch and version that result from a merge to the merge."""
+    """Maps the branch and version that a merge has created to the merge."""
 
     tags: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Dict from the ids of tags to their branch and version."""
+    """Maps the ids of tags to their branch and version."""
 
     @classmethod
     def read(cls, peer: Peer) -> Log:
@@ -146,7 +146,7 @@ class Log:
         return frozenset(columns)
 
     def _take(self, action: str, content: Any) -> None:
-        """Record an action that creates a branch or tag, or that merges."""
+        """Record an action that creates a branch or tag, or that merges branches."""
         match action, content:
             case "createBranch", {"id": str(branch), "parent": str(parent), "version": str(at)}:
                 self.parents[branch] = (parent, at)
@@ -312,7 +312,8 @@ _ACTIONS: Mapping[str, Any] = {
     "setColumnMetadata2": _ignore,
     "setColumnMetadata": _ignore,
 }
-"""For the name of each action, a function that adds it to a `Change`. Others are rejected."""
+"""Maps names of actions to functions that add the action to a `Change`. Other actions are rejected.
+"""
 
 
 def _unknown(reason: str) -> InvalidValueError:

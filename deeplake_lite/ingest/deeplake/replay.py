@@ -83,17 +83,17 @@ class Replay:
         self.replayed = 0
         """Number of versions that this run has replayed."""
         self.skipped: dict[str, Skipped] = {}
-        """Columns and tags that the lake cannot store, by a name such as "tag 'v1'"."""
+        """Columns and tags that the lake cannot store. The keys are names such as "tag 'v1'"."""
         self._keys: dict[str, str] = {}
-        """Dict from the ids of commits of earlier runs to the keys of Deep Lake's versions."""
+        """Maps the ids of commits of earlier runs to the keys of Deep Lake's versions."""
         self._done: dict[str, str] = {}
-        """Dict from the keys of Deep Lake's versions to the lake's versions."""
+        """Maps the keys of Deep Lake's versions to the lake's versions."""
         self._parts: dict[str, tuple[str, int]] = {}
-        """Partly replayed versions, by key: the lake's version, and the number of new rows."""
+        """Maps keys of partly replayed versions to the lake's version and number of new rows."""
         self._drafts: dict[str, str] = {}
-        """Dict from keys to the lake's versions with uncommitted changes of the dataset."""
+        """Maps keys of uncommitted changes in the dataset to the lake's versions."""
         self._branches: dict[str, str] = {}
-        """Dict from the names of the dataset's branches to those of the lake's branches."""
+        """Maps the names of the dataset's branches to those of the lake's branches."""
         self._states: dict[str, State | None] = {}
         """States of the versions from which later versions start, by key."""
         self._later = Counter(version.base or "" for version in versions.ordered)
@@ -417,7 +417,7 @@ TEMPORARY = "(renamed)"
 
 
 def _new_names(before: State, after: State) -> dict[str, str]:
-    """Return a dict from old to new names of columns. For dropped columns, a suffix is added."""
+    """Return a dict that maps old names of columns to new names. Dropped columns get a suffix."""
     return {
         name: after.columns.get(number, f"{name} (dropped)")
         for number, name in before.columns.items()

@@ -34,7 +34,7 @@ class Snapshot:
     """The columns that can be read."""
 
     unreadable: Mapping[str, str]
-    """For the name of each column that cannot be read, the reason."""
+    """Maps the names of columns that cannot be read to the reasons."""
 
     @classmethod
     def of(

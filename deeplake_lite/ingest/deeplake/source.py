@@ -64,8 +64,8 @@ def from_deeplake(
     history : bool
         Whether each version becomes a commit. Otherwise, only the last version is ingested.
     on : str, optional
-        Without the history, the column that identifies rows: rows that exist already are updated
-        where they differ. By default, all rows are appended.
+        Without the history, the column that identifies rows. Rows that are already in the lake are
+        updated if they differ. By default, all rows are appended.
     creds : mapping, optional
         Credentials of the object store, as for ``deeplake.open``.
     token : str, optional
@@ -76,7 +76,7 @@ def from_deeplake(
     Returns
     -------
     Dataset
-        The committed dataset. Its attribute ``ingested`` summarizes the import.
+        The committed dataset, whose attribute ``ingested`` summarizes the import.
 
     Raises
     ------
@@ -182,7 +182,7 @@ def _is_version_3(peer: Peer) -> bool:
 
     Raises NotFoundError if there is no dataset.
 
-    The dataset is not opened, because Deep Lake may crash if its log is damaged. Parsing the log
+    The dataset is not opened, because Deep Lake may crash if the log is damaged. Parsing the log
     later detects the damage.
     """
     if has_log(peer):

@@ -112,7 +112,7 @@ def _links(_: Kind, view: Any, rows: Rows) -> list[Any]:
 
 
 def _sequences(kind: Kind, view: Any, rows: Rows) -> list[Any]:
-    """Return lists of values. They are read row by row, as Deep Lake then returns image files."""
+    """Return lists of values. Deep Lake returns image files only if it reads a single row."""
     assert kind.of is not None
     if kind.of.name == "image":
         return [_image_items(view, i) for i in _numbers(rows)]
@@ -157,8 +157,8 @@ _READERS: dict[str, Callable[[Kind, Any, Rows], list[Any]]] = {
     "link": _links,
     "sequence": _sequences,
 }
-"""For each type whose values the API returns as bytes or in another special form, a function that
-reads rows. Values of other types are arrays."""
+"""Maps names of Deep Lake's types to functions that read rows as bytes or in another special form.
+Rows of other types are read as arrays."""
 
 
 # ---- arrays
@@ -235,8 +235,8 @@ _CONVERTERS: dict[str, Callable[[Kind, Any], Any]] = {
     "struct": lambda _, value: to_builtins(value),
     "sequence": lambda kind, value: _items(kind.of, value) if kind.of is not None else value,
 }
-"""For each Deep Lake type, a function that converts a decoded value to one that the lake's type
-accepts."""
+"""Maps names of Deep Lake's types to functions that convert a decoded value to a value that the
+lake's type accepts."""
 
 
 def to_builtins(value: Any) -> Any:

@@ -80,7 +80,10 @@ class Deeplake4Versions(Versions):
                 base = key
 
     def empty_branches(self) -> Iterator[tuple[str, str | None]]:
-        """Yield the name of each branch without own versions, and the key where it starts."""
+        """Yield the branches that have no versions of their own.
+
+        For each branch, its name and the key of the version from which it starts are yielded.
+        """
         for branch, name in self._names.items():
             if not self._changes_of(branch):
                 yield name, self._start(branch)
@@ -144,7 +147,7 @@ class Deeplake4Versions(Versions):
         return snapshot
 
     def tags(self) -> Iterator[tuple[str, str, str]]:
-        """Yield the name of each tag, the key of its version, and its query or ""."""
+        """Yield the name, the version's key and the query of each tag. Most queries are ""."""
         with self._peer.translating():
             tags = [self._dataset.tags[name] for name in self._dataset.tags.names()]
             records = [(tag.id, tag.name, tag.version, tag.query) for tag in tags]

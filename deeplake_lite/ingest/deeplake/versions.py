@@ -38,7 +38,7 @@ class Version:
     """If the version is a merge: the key of the version that is merged into the branch."""
 
     restored: str | None = None
-    """If the version restores an older version: the key of the latter."""
+    """If the version restores an older version: the key of the older version."""
 
     is_draft: bool = False
     """Whether the version consists of uncommitted changes, so that it may still change."""
@@ -52,13 +52,13 @@ class State:
     """Ids of the rows, in order."""
 
     columns: Mapping[int, str] = field(default_factory=dict)
-    """Dict from the numbers of columns to their names."""
+    """Maps the numbers of columns to their names."""
 
     coordinates: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
-    """Dict from the numbers of columns of boxes to the formats of the boxes."""
+    """Maps the numbers of columns of boxes to the formats of the boxes."""
 
     updated: Mapping[int, NDArray[np.uint64]] = field(default_factory=dict)
-    """For the number of each column, the ids of the rows whose cells the version changes."""
+    """Maps the numbers of columns to the ids of the rows whose cells the version changes."""
 
     known: bool = True
     """Whether the ids are reliable, which is not the case after some merges."""
@@ -82,14 +82,17 @@ class Versions(ABC):
 
     @abstractmethod
     def tags(self) -> Iterator[tuple[str, str, str]]:
-        """Yield the name of each tag, the key of its version, and its query or ""."""
+        """Yield the name, the version's key and the query of each tag. Most queries are ""."""
 
     @abstractmethod
     def metadata(self) -> dict[str, Any]:
         """Return the metadata of the dataset."""
 
     def empty_branches(self) -> Iterator[tuple[str, str | None]]:
-        """Yield the name of each branch without own versions, and the key where it starts."""
+        """Yield the branches that have no versions of their own.
+
+        For each branch, its name and the key of the version from which it starts are yielded.
+        """
         yield from ()  # in version 3, each branch has at least an uncommitted version
 
     def state(self, version: Version) -> State | None:  # noqa: ARG002 (version 3 has no log)
@@ -132,7 +135,7 @@ def sort_versions(versions: Sequence[Version]) -> list[Version]:
 
 
 def count_uses(versions: Sequence[Version]) -> Counter[str]:
-    """For the key of each version, count the versions that depend on it.
+    """Return a counter that maps keys of versions to numbers of versions that depend on them.
 
     >>> count_uses([Version("a", "main", None), Version("b", "main", "a")])
     Counter({'a': 1})

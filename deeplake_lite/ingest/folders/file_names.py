@@ -46,7 +46,7 @@ class FileNames:
     files : sequence of str
         Paths relative to the folder.
     images : int
-        Number of files that are images. They come first, and take precedence over other files.
+        Number of files that are images. Images come first, and take precedence over other files.
     folder, table : Path
         The folder of the files, and the table that names them.
     """

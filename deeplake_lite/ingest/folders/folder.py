@@ -89,7 +89,8 @@ def from_folder(
     Dataset
         The committed dataset. It has the columns ``image``, ``path``, `label` if there are labels,
         and ``split`` if there are split folders. If the image column of `schema` has another name,
-        that name is used. Its attribute ``ingested`` summarizes the import and lists skipped files.
+        that name is used. The dataset's attribute ``ingested`` summarizes the import and lists
+        skipped files.
 
     Raises
     ------

@@ -44,7 +44,7 @@ _OTHER_FORMATS = {
     "Arrow": re.compile(rb"ARROW1"),
     "an Excel file or a ZIP archive": re.compile(rb"PK\x03\x04"),
 }
-"""For each other format of tables, a pattern that matches the first bytes of its files."""
+"""Maps names of other formats to patterns that match the first bytes of their files."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class TableOptions:
     """Types of the lake's columns."""
 
     def types(self, names: Mapping[str, str]) -> dict[str, object]:
-        """Return the types of a table's columns by new name.
+        """Return a dict that maps the new names of a table's columns to types.
 
         `names` maps the names of columns in the table to their new names in the lake.
         """
@@ -140,7 +140,7 @@ def read_labels(
         The files of the folder. If a name is ambiguous, it refers to the file whose name has the
         suffix of an image.
     options : TableOptions
-        How to read the columns. Apart from that, they are read as in `from_csv`.
+        Options for reading the columns. Otherwise, columns are read as in `from_csv`.
 
     Raises
     ------
@@ -206,7 +206,7 @@ def _check_is_csv(path: Path) -> None:
 
 
 def _original_names(headers: list[str], file_column: str) -> dict[str, str]:
-    """For each header of a table, return the column's name before `View.to_folder` renamed it.
+    """Return a dict that maps headers to the names before `View.to_folder` renamed columns.
 
     >>> _original_names(["file_name_", "x"], "file_name")
     {'file_name_': 'file_name', 'x': 'x'}
@@ -216,7 +216,7 @@ def _original_names(headers: list[str], file_column: str) -> dict[str, str]:
 
 
 def _new_names(columns: Mapping[str, str], own: Collection[str]) -> dict[str, str]:
-    """For each header of a table, return the name of the column in the lake.
+    """Return a dict that maps the headers of a table to the names of columns in the lake.
 
     Columns that have the name of one of the folder's own columns are renamed.
 
@@ -268,10 +268,10 @@ class _Order:
     """The files that the rows of a table name."""
 
     files: dict[int, int] = field(default_factory=dict)
-    """For the position of each file, the row that names it."""
+    """Maps the positions of files to the rows that name them."""
 
     without_file: dict[str, int] = field(default_factory=dict)
-    """Dict from the names of rows without a file to the row numbers."""
+    """Maps the names of rows without a file to the row numbers."""
 
     missing: list[Skipped] = field(default_factory=list)
 

@@ -34,7 +34,7 @@ SUFFIXES = {
     ".tiff": "tiff",
     ".bmp": "bmp",
 }
-"""For each suffix of image files, the expected codec. The first bytes of a file take precedence."""
+"""Maps suffixes of image files to codecs. The first bytes of a file take precedence."""
 
 SPLITS = {
     "train": 0,

@@ -43,13 +43,13 @@ class FeatureTable:
     """A field for each column of the lake."""
 
     leaves: Mapping[str, Leaf]
-    """For each column of the lake, the part of an Arrow column from which it is read."""
+    """Maps columns of the lake to the parts of Arrow columns from which they are read."""
 
     columns: Mapping[str, FeatureColumn]
     """The columns whose types depend on their features, not only on their Arrow types."""
 
     features: Mapping[str, Feature]
-    """Features from the metadata, in which times have the units that the columns have."""
+    """Features from the metadata. The units of times are those of the Arrow columns."""
 
     simplified: Mapping[str, Feature]
     """Features of other Arrow columns, whose types have details that the lake does not store."""
@@ -149,9 +149,9 @@ DESCRIPTIONS = ("description", "citation", "homepage", "license")
 def lake_metadata(
     table: FeatureTable, metadata: Mapping[str, Any], info: Mapping[str, Any] | None = None
 ) -> dict[str, object]:
-    """Return the lake's metadata for a table: its description and its features.
+    """Return the lake's metadata for a table: the description and the features of the table.
 
-    If the table was exported from a lake, it contains the metadata of that lake. The key
+    If the table was exported from a lake, the metadata of that lake is returned. The key
     ``"arrow"`` has the features of Arrow types that the lake simplifies.
     """
     own = metadata.get(OWN)
@@ -197,7 +197,7 @@ class _LakeTypes:
         return cls({name: column for name, column in items if isinstance(column, dict)})
 
     def htype(self, leaf: Leaf) -> Htype | None:
-        """Return the recorded type of a column; None if its feature has been changed since."""
+        """Return the recorded type of a column, unless its feature was changed after the export."""
         column = self.columns.get(leaf.name)
         if column is None or ("path_of" not in column and column.get("feature") != leaf.feature):
             return None

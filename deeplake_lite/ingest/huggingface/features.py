@@ -125,7 +125,7 @@ def _sequences(kind: pa.DataType) -> Htype:
 def _recorded(feature: Feature) -> Htype | None:
     """Return the type that an export recorded in a feature; None if there is none.
 
-    A feature that was changed after the export also has none.
+    None is also returned if the feature was changed after the export.
     """
     htype = recorded_htype(feature)
     if htype is None or without_record(feature) != feature_of(htype):

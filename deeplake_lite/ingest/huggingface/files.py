@@ -42,7 +42,7 @@ KNOWN = {
     "validation": "validation", "valid": "validation", "val": "validation", "dev": "validation",
     "test": "test", "testing": "test", "eval": "test", "evaluation": "test",
 }  # fmt: skip
-"""For each word that ``datasets`` recognises in names of files and folders, the split."""
+"""Maps words that ``datasets`` recognises in names of files and folders to splits."""
 
 MAX_CARD_BYTES = 10_000_000
 """Maximum size in bytes of a dataset card. Larger cards are not read."""
@@ -241,7 +241,7 @@ def _read_streams(files: Sequence[str], columns: list[str]) -> Iterator[pa.Recor
 def _check(column: pa.Array) -> None:
     """Check that an array's memory is valid. Raises ArrowInvalid.
 
-    Strings that are not UTF-8 pass this check, because they are reported later with their row.
+    Strings that are not UTF-8 pass this check. They are reported later with their row.
     """
     kind = column.type
     if kind == pa.string():

@@ -135,7 +135,7 @@ def _tables(dataset: Any) -> Iterator[Any]:
 
 
 def _has_paths(table: Any, paths: Leaf) -> bool:
-    """Return whether any file in a column has a path. For streams, this is assumed."""
+    """Return whether any file in a column has a path. For streams, return True."""
     if table is None:
         return True
     return any(has_values(part) for part in _chunks(table, paths))

@@ -37,5 +37,5 @@ class Part:
 
     @property
     def features(self) -> Mapping[str, Any]:
-        """Dict from the names of columns to their features."""
+        """Maps the names of columns to their features."""
         return features_in(self.metadata)

@@ -63,7 +63,7 @@ def from_huggingface(
     Returns
     -------
     Dataset
-        The committed dataset. Its attribute ``ingested`` summarizes the import.
+        The committed dataset, whose attribute ``ingested`` summarizes the import.
 
     Raises
     ------
@@ -219,7 +219,7 @@ _SPLIT_KIND = pa.dictionary(pa.int32(), pa.string())
 
 
 def _recorded_split(part: Part) -> Any:
-    """Return the type of the column of splits in the lake that was exported; None if unknown."""
+    """Return the type that the exported lake's column of splits had; None if it is unknown."""
     own = part.metadata.get(OWN)
     config = own.get(SPLIT) if isinstance(own, dict) else None
     return exported_htype(pa.field(SPLIT, pa.string(), metadata={HTYPE: json.dumps(config)}))

@@ -65,17 +65,17 @@ def from_lance(
     version : int or str, optional
         Number or tag of the dataset's version; by default the latest.
     on : str, optional
-        The column that identifies rows: rows that exist already are updated where they differ. By
-        default, all rows are appended.
+        The column that identifies rows. Rows that are already in the lake are updated if they
+        differ. By default, all rows are appended.
     columns : sequence of str, optional
-        The columns to ingest; by default all.
+        The columns to ingest. By default, all columns.
     **options
         See `Options`.
 
     Returns
     -------
     Dataset
-        The committed dataset. Its attribute ``ingested`` summarizes the import.
+        The committed dataset, whose attribute ``ingested`` summarizes the import.
 
     Raises
     ------
@@ -263,7 +263,8 @@ def _check_blobs(dataset: Any, title: str, columns: list[str]) -> None:
 def _metadata(schema: pa.Schema) -> dict[str, object]:
     """Return the metadata of the lake.
 
-    For a lake that was exported, this is its own metadata. For other datasets, it is under "lance".
+    If the dataset was exported from a lake, this is the metadata of that lake. Metadata of other
+    datasets is stored under ``lance``.
 
     Arrow types that the lake simplifies are stored under ``arrow``, as for Parquet files.
     """

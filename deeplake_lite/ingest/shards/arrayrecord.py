@@ -63,8 +63,8 @@ def from_arrayrecord(
     features : mapping or sequence of str, optional
         The features to ingest, as for `from_tfrecord`.
     on : str, optional
-        The column that identifies rows: rows that exist already are updated where they differ. By
-        default, all rows are appended, unless the same files were ingested before.
+        The column that identifies rows. Rows that are already in the lake are updated if they
+        differ. By default, all rows are appended, unless the same files were ingested before.
     contents : {"auto", "example", "bytes"}
         Whether records are ``tf.train.Example``, with one column per feature, or other bytes, which
         are stored in the column ``record``. With "auto", this is inferred from the first records.
@@ -75,8 +75,8 @@ def from_arrayrecord(
     Returns
     -------
     Dataset
-        The committed dataset, with one row per record. Its attribute ``ingested`` summarizes the
-        import. Types are inferred as in `from_tfrecord`.
+        The committed dataset, with one row per record. The dataset's attribute ``ingested``
+        summarizes the import. Types are inferred as in `from_tfrecord`.
 
     Raises
     ------
@@ -185,7 +185,7 @@ def _records(reader: Any, path: str, name: str, first: int, stop: int) -> Iterat
 
 
 def _record(name: str, number: int, data: bytes) -> Record:
-    """Return a record. If it is too large for a cell, its `error` is set instead of its data."""
+    """Return a record. If the data is too large for a cell, it is left out, and `error` is set."""
     place = f"{name}, record {number}"
     if len(data) > MAX_BYTES:
         return Record(

@@ -33,16 +33,16 @@ class Description:
     """The description of record files; empty if no file next to them has one."""
 
     columns: Mapping[str, FeatureColumn] = field(default_factory=dict)
-    """Dict from names to columns."""
+    """Maps the names of columns to the columns."""
 
     metadata: Mapping[str, object] = field(default_factory=dict)
     """Items of the dataset's metadata."""
 
     splits: Mapping[str, str] = field(default_factory=dict)
-    """For each file, its split; empty if there is only one split."""
+    """Maps files to their splits; empty if there is only one split."""
 
     lengths: Mapping[str, int] = field(default_factory=dict)
-    """For each file whose number of records is known, this number."""
+    """Maps files to their numbers of records, if these are known."""
 
     files: Sequence[str] = ()
     """The files that contain the description, if they are on this machine."""

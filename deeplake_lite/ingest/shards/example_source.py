@@ -126,7 +126,7 @@ class ExampleSource:
 
     @cached_property
     def feature_columns(self) -> dict[str, FeatureColumn]:
-        """Dict from names to columns that are read from features."""
+        """Maps names to the columns that are read from features."""
         if not self._holds_examples:
             return {}
         described = self._described.columns

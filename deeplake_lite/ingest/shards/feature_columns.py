@@ -37,20 +37,20 @@ class FeatureColumn(Protocol):
         """Names of the features from which the column is read."""
 
     def read(self, message: Any) -> Any:
-        """Return what the record has for the column, as input for `values`. Raises ValueError."""
+        """Return the column's part of a record, as an input for `values`. Raises ValueError."""
 
     def values(self, cells: Sequence[Any]) -> tuple[Any, dict[int, str]]:
         """Convert results of `read` to values of the type.
 
         Returns
         -------
-        (values, dict from positions of invalid rows to error messages)
+        (values, dict that maps positions of invalid rows to error messages)
         """
 
 
 @dataclass(frozen=True)
 class PlainColumn:
-    """A column for one feature, whose values need no other conversion than that to the type."""
+    """A column for one feature, whose values are converted directly to the type."""
 
     name: str
     """Name of the column."""
@@ -122,7 +122,7 @@ class PlainColumn:
 
     @cached_property
     def _takes_one(self) -> bool:
-        """Whether a feature with one value is that value unchanged, which allows a fast path."""
+        """Whether the only value of a feature is used unchanged, which is faster."""
         return self._takes_bytes or self.htype.sql == "number"
 
     @cached_property

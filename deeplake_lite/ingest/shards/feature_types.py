@@ -71,7 +71,7 @@ class _Values:
 
 
 def inferred_columns(messages: Iterable[Any]) -> dict[str, PlainColumn]:
-    """Return a dict from names to columns for the features that occur in messages.
+    """Return a dict that maps names to columns for the features that occur in messages.
 
     A feature list becomes a sequence. A column is nullable if any message has no value for the
     feature. Columns are named after features, unless these names are not valid for columns; see

@@ -1,7 +1,7 @@
 """Building Arrow arrays from the flat lists that an export writes, which reverses `flatten`.
 
-A place (`Place`) is the position of an array in a nested type, such as the items of a list. The
-names of its features derive from it.
+A place (`Place`) is the position of an array in a nested type, such as the items of a list. It
+determines the names of the features that store the array.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ class _Builder:
         return pa.LargeListArray.from_arrays(pa.array(offsets), items)
 
     def _sizes(self, kind: pa.DataType, place: Place) -> Counts:
-        """Return the number of values in each row or, if these are lists, the number of lists."""
+        """Return the number of values of a type in each row or, for lists, the number of lists."""
         if isinstance(kind, pa.BaseExtensionType):
             return self._sizes(kind.storage_type, place)
         if kinds.is_fixed_size_list(kind):

@@ -78,7 +78,7 @@ class _LakeColumn:
         return feature_names(self._empty, self.name)
 
     def read(self, message: Any) -> dict[str, Any] | None:
-        """Return a dict from features to lists, or None if the value of the row is null."""
+        """Return a dict that maps names of features to their values, or None for a null row."""
         own = message.features.feature
         lists = {
             name: raw_values(feature)
@@ -99,7 +99,7 @@ class _LakeColumn:
 
         Returns
         -------
-        (values with nulls for invalid rows, dict from positions of invalid rows to error messages)
+        (values with nulls for invalid rows, dict that maps these rows' positions to error messages)
         """
         bad, kept = dict[int, str](), list(cells)
         for i, cell in enumerate(cells):

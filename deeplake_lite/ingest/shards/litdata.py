@@ -50,25 +50,25 @@ def from_litdata(
     url : str
         URL of the lake, which is created if it does not exist.
     on : str, optional
-        The column that identifies rows: rows that exist already are updated where they differ. By
-        default, all rows are appended, unless the same chunks were ingested before.
+        The column that identifies rows. Rows that are already in the lake are updated if they
+        differ. By default, all rows are appended, unless the same chunks were ingested before.
     columns : sequence of str, optional
-        The columns to ingest; by default all.
+        The columns to ingest. By default, all columns.
     **options
         See `Options`.
 
     Returns
     -------
     Dataset
-        The committed dataset. Its attribute ``ingested`` summarizes the import.
+        The committed dataset, whose attribute ``ingested`` summarizes the import.
 
     Raises
     ------
     NotFoundError
         If there is no index, or a chunk is missing.
     SchemaError
-        If splits have different columns, or a column is pickled. Reading pickles could run
-        arbitrary code.
+        If splits have different columns, or if a column is pickled, because reading pickles could
+        run arbitrary code.
     InvalidValueError
         If a chunk is damaged or a sample is invalid.
 

@@ -137,7 +137,7 @@ class LitDataChunk:
         return struct.Struct(f"<{len(self.leaves)}I")
 
     def _split_sample(self, data: memoryview) -> Sample | str:
-        """Return a dict from names to the values of a sample, or an error message."""
+        """Return a dict that maps names to the values of a sample, or an error message."""
         at = self._sizes.size
         if len(data) < at:
             return "a sample must begin with the sizes of its values, but this sample is too short."
@@ -304,4 +304,4 @@ _SERIALIZE: Mapping[str, Callable[[Any], bytes]] = {
     "bool": lambda value: b"\1" if value else b"\0",
     "json": lambda value: json.dumps(value).encode(),
 }
-"""Functions that serialize values as LitData does. With other serializers, values are bytes."""
+"""Maps serializers to functions that do the same. Other serializers leave bytes unchanged."""

@@ -29,17 +29,17 @@ _NUMPY = (
     "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32",
     "float64", "complex64", "complex128", "bool",
 )  # fmt: skip
-"""For each code, the dtype of a NumPy array. Higher codes stand for objects and strings."""
+"""Dtypes of NumPy arrays, indexed by code. Higher codes stand for objects and strings."""
 
 _TORCH = (
     "float32", "float32", "float64", "float64", "complex64", "complex64", "complex128",
     "complex128", "float16", "float16", "bfloat16", "uint8", "int8", "int16", "int16", "int32",
     "int32", "int64", "int64", "bool", "uint16",
 )  # fmt: skip
-"""For each code, the dtype of a tensor."""
+"""Dtypes of tensors, indexed by code."""
 
 PICKLED = ("pickle", "graph")
-"""Serializers whose data could run arbitrary code when it is read."""
+"""Names of serializers whose data could run arbitrary code when it is read."""
 
 MAX_AXES = 32
 

@@ -55,25 +55,25 @@ def from_mds(
     url : str
         URL of the lake, which is created if it does not exist.
     on : str, optional
-        The column that identifies rows: rows that exist already are updated where they differ. By
-        default, all rows are appended, unless the same shards were ingested before.
+        The column that identifies rows. Rows that are already in the lake are updated if they
+        differ. By default, all rows are appended, unless the same shards were ingested before.
     columns : sequence of str, optional
-        The columns to ingest; by default all.
+        The columns to ingest. By default, all columns.
     **options
         See `Options`.
 
     Returns
     -------
     Dataset
-        The committed dataset. Its attribute ``ingested`` summarizes the import.
+        The committed dataset, whose attribute ``ingested`` summarizes the import.
 
     Raises
     ------
     NotFoundError
         If there is no index, or a shard is missing.
     SchemaError
-        If shards have different columns, or a column is pickled. Reading pickles could run
-        arbitrary code.
+        If shards have different columns, or if a column is pickled, because reading pickles could
+        run arbitrary code.
     InvalidValueError
         If a shard is damaged or a sample is invalid.
 
@@ -83,7 +83,7 @@ def from_mds(
     encodings become numbers, ``ndarray`` becomes an array, ``json`` becomes JSON, and ``pil``
     becomes an uncompressed image. Columns written by `View.to_mds` get the same types as in the
     lake from which they were exported. If there are several splits, their names are stored in the
-    column ``split``. Shards may be compressed; their hashes are compared with those in the index.
+    column ``split``. Shards may be compressed; their hashes are compared with the hashes in the index.
     The package ``streaming`` is not needed.
 
     Examples
@@ -202,7 +202,7 @@ class MdsShard:
         return struct.Struct(f"<{sum(size is None for _, size in self.layout)}I")
 
     def _split_sample(self, data: memoryview) -> Mapping[str, memoryview] | str:
-        """Return a dict from columns to the values of a sample, or an error message."""
+        """Return a dict that maps columns to the values of a sample, or an error message."""
         at, values = self._sizes.size, dict[str, memoryview]()
         if len(data) < at:
             return "a sample must begin with the sizes of its values, but this sample is too short."

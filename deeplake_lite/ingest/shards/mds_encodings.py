@@ -30,7 +30,7 @@ _DTYPES = {
     8: "uint8", 9: "int8", 16: "uint16", 17: "int16", 18: "float16", 32: "uint32", 33: "int32",
     34: "float32", 64: "uint64", 65: "int64", 66: "float64",
 }  # fmt: skip
-"""For each code, the dtype of an array."""
+"""Maps codes to the dtypes of arrays."""
 
 _NUMBERS = tuple(_DTYPES.values())
 
@@ -38,7 +38,7 @@ MAX_ARRAY_ITEMS = 2**32
 """Maximum number of values in an array, which is the maximum number of bytes in a shard."""
 
 PICKLED = ("pkl",)
-"""Encodings whose data could run arbitrary code when it is read."""
+"""Names of encodings whose data could run arbitrary code when it is read."""
 
 
 def encoding_of(column: str, name: object) -> Encoding:

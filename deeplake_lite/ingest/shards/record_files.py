@@ -152,7 +152,7 @@ def open_file(path: str, options: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def read_neighbour(path: str, name: str, options: Mapping[str, Any], most: int) -> bytes | None:
-    """Read a file in the same folder as another file; return None if the former does not exist.
+    """Read the file `name` in the same folder as the file `path`; return None if it does not exist.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ class Encoding:
     """Converts the bytes of a value to the value, or raises UnfitError."""
 
     htype: Htype | Callable[[Sequence[Any]], Htype]
-    """Type of the values, or a function that infers it from the first values."""
+    """Type of the values, or a function that infers the type from the first values."""
 
 
 class SampleShard(Protocol):
@@ -69,7 +69,7 @@ class SampleShard(Protocol):
 
     @property
     def encodings(self) -> Mapping[str, Encoding]:
-        """Dict from the names of columns to their encodings."""
+        """Maps the names of columns to their encodings."""
 
     def samples(self, first: int) -> Iterator[Mapping[str, memoryview | None] | str]:
         """Yield the samples from number `first` on, or an error message for an invalid sample.
@@ -144,7 +144,7 @@ class SampleSource:
 
     @cached_property
     def _first_values(self) -> dict[str, list[Any]]:
-        """For each column, the valid values among the first samples."""
+        """Maps columns to the valid values in the first samples."""
         shard = self.shards[0]
         values: dict[str, list[Any]] = {name: [] for name in self.names}
         size = 0
@@ -218,7 +218,7 @@ def _size(sample: Mapping[str, memoryview | None] | str) -> int:
 
 
 def whole_bytes(data: memoryview) -> bytes:
-    """Return the content of a view. It is not copied if it is a whole `bytes` object.
+    """Return the content of a view. A whole `bytes` object is returned without a copy.
 
     >>> value = b"abc"
     >>> whole_bytes(memoryview(value)) is value, whole_bytes(memoryview(value)[1:])

@@ -62,7 +62,7 @@ class Sample:
     """Path of the sample's files up to the first dot of their names."""
 
     files: Mapping[str, bytes]
-    """For each extension, in lower case, the content of the sample's file."""
+    """Maps extensions, in lower case, to the contents of the sample's files."""
 
 
 def tar_files(tars: Location | Sequence[Location]) -> list[str]:
@@ -227,7 +227,7 @@ def _unfit(member: tarfile.TarInfo) -> str | None:
 class _Stream(io.BufferedIOBase):
     """A file that is read from start to end.
 
-    It is faster than tarfile's own streams, which copy small blocks in Python.
+    This class is faster than tarfile's own streams, which copy small blocks in Python.
     """
 
     def __init__(self, file: Any) -> None:
@@ -320,7 +320,7 @@ _COMPRESSED: dict[bytes, Callable[[Any], Any]] = {
     b"\xfd7zXZ\0": lzma.LZMAFile,
     b"(\xb5/\xfd": _zstd,
 }
-"""For the first bytes of each compressed format, a function that decompresses a file."""
+"""Maps the first bytes of compressed formats to functions that decompress a file."""
 
 
 @contextmanager

@@ -52,7 +52,7 @@ MAX_DEPTH = 32
 _FLAT, _LENGTHS = "ragged_flat_values", "ragged_row_lengths_"
 
 _YXYX = {"REL_YXYX": "fraction", "YXYX": "pixels"}
-"""For box formats whose order of coordinates is known, their units. Other boxes remain arrays."""
+"""Maps box formats whose order of coordinates is known to units. Other boxes remain arrays."""
 
 
 def tfds_columns(content: Mapping[str, Any], names: Names) -> dict[str, FeatureColumn]:
@@ -94,7 +94,7 @@ def tfds_columns(content: Mapping[str, Any], names: Names) -> dict[str, FeatureC
 
 
 def split_names(files: abc.Sequence[str], info: Mapping[str, Any]) -> dict[str, str]:
-    """Return the split of each file, ordered by split; an empty dict if there is only one split.
+    """Return a dict that maps files to splits, ordered by split; empty if there is only one.
 
     >>> files = ["/d/pets-test.tfrecord-00000-of-00001", "/d/pets-train.tfrecord-00000-of-00001"]
     >>> list(split_names(files, {"splits": [{"name": "train"}, {"name": "test"}]}).values())
@@ -118,7 +118,7 @@ def split_names(files: abc.Sequence[str], info: Mapping[str, Any]) -> dict[str, 
 
 
 def shard_lengths(files: abc.Sequence[str], info: Mapping[str, Any]) -> dict[str, int]:
-    """Return the numbers of records of the files for which they are known.
+    """Return a dict that maps files to their numbers of records, if these are known.
 
     >>> info = {"splits": [{"name": "test", "shardLengths": ["2", "3"]}]}
     >>> shard_lengths(["/d/pets-test.tfrecord-00001-of-00002"], info)

@@ -43,8 +43,8 @@ def from_tfrecord(
         ``{"label": dl.ClassLabel(["cat", "dog"])}``, or a dict for
         ``tf.io.parse_single_example``. By default, all features are ingested with inferred types.
     on : str, optional
-        The column that identifies rows: rows that exist already are updated where they differ. By
-        default, all rows are appended, unless the same files were ingested before.
+        The column that identifies rows. Rows that are already in the lake are updated if they
+        differ. By default, all rows are appended, unless the same files were ingested before.
     **options
         See `Options`. Unlike ``features=``, ``schema=`` declares the types of some columns without
         leaving other columns out.
@@ -52,8 +52,8 @@ def from_tfrecord(
     Returns
     -------
     Dataset
-        The committed dataset, with one row per record and one column per feature. Its attribute
-        ``ingested`` summarizes the import.
+        The committed dataset, with one row per record and one column per feature. The dataset's
+        attribute ``ingested`` summarizes the import.
 
     Raises
     ------
@@ -72,8 +72,8 @@ def from_tfrecord(
     Types are inferred from the first thousand records. Bytes become images if all of them are image
     files, text if all of them are UTF-8, and otherwise bytes. Numbers become scalars if each record
     has one number, and otherwise arrays. Feature lists of a SequenceExample become sequences.
-    Missing features are null. If TensorFlow Datasets or ``view.to_tfrecord`` has written a folder,
-    its own description of types, classes and splits is used instead.
+    Missing features are null. Folders written by TensorFlow Datasets or ``view.to_tfrecord``
+    describe types, classes and splits, so that these are not inferred.
 
     Examples
     --------

@@ -65,8 +65,8 @@ def from_webdataset(
     url : str
         URL of the lake, which is created if it does not exist.
     on : str, optional
-        The column that identifies rows, such as ``"key"`` if keys are unique: rows that exist
-        already are updated where they differ. By default, all rows are appended, unless the same
+        The column that identifies rows, such as ``"key"`` if keys are unique. Rows that are already
+        in the lake are updated if they differ. By default, all rows are appended, unless the same
         files were ingested before.
     **options
         See `Options`. ``schema=`` declares the types of columns, such as
@@ -156,7 +156,7 @@ class WebDatasetSource:
 
     @cached_property
     def _note(self) -> TarNote:
-        """The note next to the files; an empty note if it does not match their extensions."""
+        """The note next to the files; an empty note if the files have other extensions."""
         note = TarNote.next_to(self.files)
         fits = all(note.column(e) is not None for sample in self._first for e in sample)
         return note if fits and self.schema.keys() <= {*note.types, "key", "shard"} else TarNote()
@@ -183,7 +183,7 @@ class WebDatasetSource:
 
     @cached_property
     def _first(self) -> list[dict[str, str]]:
-        """For each of the first samples, the result of `_content` for each extension."""
+        """The first samples, as dicts that map extensions to results of `_content`."""
         first = islice(self._samples_of(self.files[0], {}), SAMPLED)
         return [{e: _content(e, data) for e, data in sample.files.items()} for sample in first]
 
@@ -192,7 +192,7 @@ class WebDatasetSource:
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """Dict from extensions to the names of columns; empty if the note has the columns."""
+        """Maps extensions to the names of columns; empty if the note determines the columns."""
         if self._note.types:
             return {}
         extensions = dict.fromkeys(e for sample in self._first for e in sample)
@@ -321,7 +321,7 @@ def _column(extension: str, taken: Collection[str]) -> str:
 def _content(extension: str, data: bytes) -> str:
     """Describe the content of a file if its extension alone does not determine the column type.
 
-    For example, "float32 2" describes an array with two axes. Other files are described by "".
+    For example, "float32 2" describes an array with two axes. The description of other files is "".
 
     >>> _content("cls", b"7"), _content("cls", b"cat"), _content("txt", b"7")
     ('integer', '', '')

@@ -28,7 +28,7 @@ class TarNote:
     """Types of the exported columns, in the order of the lake."""
 
     names: Mapping[str, str] = field(default_factory=dict)
-    """Dict from extensions, in lower case, to columns; extensions of images end with ``*``."""
+    """Maps extensions, in lower case, to columns; extensions of images end with ``*``."""
 
     metadata: Mapping[str, object] = field(default_factory=dict)
     """The metadata of the lake."""

@@ -68,20 +68,20 @@ def from_arrays(
     ----------
     arrays : mapping
         Values by column: an array whose first axis is the rows, a list with one value per row, an
-        Arrow or pandas column, which is read as in `from_dataframe`, or a column of another lake.
-        In the latter case, files are copied unchanged.
+        Arrow or pandas column, which is read as in `from_dataframe`, or a column of another lake,
+        whose files are copied unchanged.
     url : str
         URL of the lake, which is created if it does not exist.
     on : str, optional
-        The column that identifies rows: rows that exist already are updated where they differ. By
-        default, all rows are appended.
+        The column that identifies rows. Rows that are already in the lake are updated if they
+        differ. By default, all rows are appended.
     **options
         See `Options`.
 
     Returns
     -------
     Dataset
-        The committed dataset. Its attribute ``ingested`` summarizes the import.
+        The committed dataset, whose attribute ``ingested`` summarizes the import.
 
     Notes
     -----
@@ -198,7 +198,7 @@ class MemorySource:
             raise SchemaError(f"Column {name!r}: {error} {_advice(name, values)}") from error
 
     def _htype(self, name: str, values: Any) -> Htype:
-        """Return the type of a column: the declared one, or else the inferred one."""
+        """Return the declared type of a column, or else the inferred type."""
         declared = resolve(self.schema[name]) if name in self.schema else None
         inferred: Htype
         if declared is not None and declared != ClassLabel():
@@ -399,7 +399,7 @@ _GENERAL = (
     *(Text(), Scalar("timedelta64[us]"), Scalar("float64"), Scalar("complex128")),
     *(Array("int64", None), Array("float64", None), Array("complex128", None), Json(), Bytes()),
 )
-"""General types that are tried to suggest one if values have no common type."""
+"""General types, of which one is suggested if values have no common type."""
 
 _TRIED = 1_000
 """Number of rows for which general types are tried."""

@@ -32,7 +32,7 @@ def schema_metadata(schema: pa.Schema, key: str) -> dict[str, object]:
 
 
 def field_metadata(fields: Iterable[pa.Field]) -> dict[str, dict[str, object]]:
-    """Return a dict from column names to metadata, for columns that have metadata.
+    """Return a dict that maps column names to metadata, for columns that have metadata.
 
     >>> import pyarrow as pa
     >>> field_metadata([pa.field("t", pa.int8(), metadata={"unit": "K"}), pa.field("n", pa.int8())])
@@ -45,7 +45,7 @@ def field_metadata(fields: Iterable[pa.Field]) -> dict[str, dict[str, object]]:
 def _split(
     metadata: Mapping[bytes, bytes] | None,
 ) -> tuple[dict[str, object], dict[str, object]]:
-    """Return two dicts: the items that were exported from a lake, and those of other programs."""
+    """Return two dicts: items that were exported from a lake, and items of other programs."""
     texts = {
         key.decode(errors="replace"): value.decode(errors="replace")
         for key, value in (metadata or {}).items()

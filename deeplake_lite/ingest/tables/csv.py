@@ -82,10 +82,10 @@ def from_csv(
     url : str
         URL of the lake, which is created if it does not exist.
     on : str, optional
-        The column that identifies rows: rows that exist already are updated where they differ. By
-        default, all rows are appended.
+        The column that identifies rows. Rows that are already in the lake are updated if they
+        differ. By default, all rows are appended.
     columns : sequence of str, optional
-        The columns to ingest; by default all.
+        The columns to ingest. By default, all columns.
     delimiter : str
         The character between values.
     **options
@@ -94,7 +94,7 @@ def from_csv(
     Returns
     -------
     Dataset
-        The committed dataset. Its attribute ``ingested`` summarizes the import.
+        The committed dataset, whose attribute ``ingested`` summarizes the import.
 
     Notes
     -----
@@ -292,10 +292,10 @@ def written_as_json(htype: Htype) -> bool:
 def parse_values(values: Any, htype: Htype) -> object:
     """Convert strings to the values of a type if Arrow cannot do so.
 
-    These are JSON, complex numbers, durations, and timestamps with a coarse unit such as months.
+    Such values are JSON, complex numbers, durations, and timestamps with units such as months.
 
     An empty string becomes None. Strings that are not valid JSON remain strings, which the type
-    then rejects; in JSON columns, which accept strings, they become bytes. Values for other types
+    then rejects. In JSON columns, which accept strings, they become bytes. Values for other types
     are returned unchanged.
 
     >>> from deeplake_lite.htypes import Boxes, Json

@@ -59,7 +59,7 @@ _MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-"""For each byte order mark, the encoding. UTF-32 comes first, because its mark begins like that of
+"""Maps byte order marks to encodings. UTF-32 comes first, because its mark begins with the mark of
 UTF-16."""
 
 _WORDS = {word: [word, word.title(), word.upper()] for word in ("true", "false")}
@@ -86,7 +86,7 @@ class CsvFile:
     """Whether an empty line is an empty value if the file has a single column."""
 
     left_out: dict[int, Skipped] = field(default_factory=dict)
-    """Dict from the numbers of skipped records to the reasons."""
+    """Maps the numbers of skipped records to `Skipped` objects."""
 
     @property
     def title(self) -> str:
@@ -249,7 +249,7 @@ def read_typed_rows(
     declared : mapping
         Types of columns. The types of other columns are inferred.
     columns : sequence of str, optional
-        The columns to read; by default all.
+        The columns to read. By default, all columns.
     classes : collection of str
         Columns among `declared` that become integers if all their values are integers.
     at_once : bool

@@ -38,15 +38,15 @@ def from_dataframe(
     url : str
         URL of the lake, which is created if it does not exist.
     on : str, optional
-        The column that identifies rows: rows that exist already are updated where they differ. By
-        default, all rows are appended.
+        The column that identifies rows. Rows that are already in the lake are updated if they
+        differ. By default, all rows are appended.
     **options
         See `Options`.
 
     Returns
     -------
     Dataset
-        The committed dataset. Its attribute ``ingested`` summarizes the import.
+        The committed dataset, whose attribute ``ingested`` summarizes the import.
 
     Notes
     -----
@@ -116,7 +116,7 @@ def _with_index(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _from_pandas(frame: pd.DataFrame) -> dict[str, object]:
-    """Return a dict from names to the columns of a frame.
+    """Return a dict that maps names to the columns of a frame.
 
     Raises InvalidValueError if names are duplicate.
     """

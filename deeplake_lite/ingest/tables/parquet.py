@@ -86,12 +86,12 @@ def from_parquet(
     Returns
     -------
     Dataset
-        The committed dataset. Its attribute ``ingested`` summarizes the import.
+        The committed dataset, whose attribute ``ingested`` summarizes the import.
 
     Notes
     -----
-    If only some files have a column, it is null in the rows of other files. If the types of a
-    column differ between files, they are widened: int32 and int64 become int64. Names of folders
+    A column that only some files have is null in the rows of other files. If the types of a
+    column differ between files, the types are widened: int32 and int64 become int64. Names of folders
     such as ``year=2020`` become columns. The metadata of fields becomes the metadata of columns,
     and the metadata of the file is stored in ``ds.metadata["parquet"]``.
 
@@ -167,7 +167,7 @@ def parquet_table(
     root: str | None = None,
     declared: Mapping[str, Any] = MappingProxyType({}),
 ) -> tuple[FeatureTable, dict[str, Any], int, frozenset[str]]:
-    """Return the columns, features, number of rows, and columns without nulls of files.
+    """Return the columns of files, their features, number of rows, and columns without nulls.
 
     See `open_files` for `root` and `declared`. In messages, `path` is the name of the files.
 

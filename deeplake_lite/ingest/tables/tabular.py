@@ -82,8 +82,8 @@ class TabularSource:
     """Folder of the table, from which relative paths of files start."""
 
     allowed_paths: AllowedPaths | None = None
-    """The files to which paths in the table may refer; None for any files. If the user declares the
-    type of a column of strings, it may contain any path."""
+    """The files that paths in the table may lead to; None for any files. If the user declares the
+    type of a column of strings, the column may contain any path."""
 
     @cached_property
     def columns(self) -> dict[str, Htype]:
@@ -118,7 +118,7 @@ class TabularSource:
 
     @cached_property
     def _allowed_paths(self) -> dict[str, AllowedPaths]:
-        """The files to which the paths in each column may refer, by column."""
+        """Maps columns to the files that paths in the column may lead to."""
         if self.allowed_paths is None:
             return {}
         trusted = {f.name for f in self.arrow if f.name in self.schema and holds_strings(f.type)}

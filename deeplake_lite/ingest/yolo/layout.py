@@ -57,7 +57,7 @@ class Layout:
     """Folder to which the keys of rows are relative."""
 
     images: Mapping[str, tuple[Path, ...]]
-    """Dict from splits to images. If there are no splits, its only key is ""."""
+    """Maps splits to images. If there are no splits, the only key is ""."""
 
     config: Mapping[str, Any]
     """Content of the data.yaml."""
@@ -124,7 +124,7 @@ class Layout:
         return cls(root, images, {"names": names} if names else {})
 
     def key(self, image: Path) -> str:
-        """Return the key of an image: its path, which is relative if it is inside the root."""
+        """Return the key of an image: its path, relative to the root if the image is inside it."""
         try:
             return image.relative_to(self.root).as_posix()
         except ValueError:
@@ -237,7 +237,7 @@ def _folders(root: Path, images: Mapping[str, Sequence[Path]]) -> list[Path]:
 
 
 def _names_in(folders: Sequence[Path]) -> list[str]:
-    """Return the class names that files in folders have; an empty list if there are no such files.
+    """Return the class names in the files of folders; an empty list if there are no such files.
 
     Raises InvalidValueError if the files differ.
     """
@@ -402,7 +402,7 @@ def _name(value: object) -> str:
 
 
 def _images_at(place: str, base: Path, here: Path, config: Path) -> Sequence[Path]:
-    """Return the images in a folder, or those that a text file lists. Raises NotFoundError."""
+    """Return the images in a folder, or the images that a text file lists. Raises NotFoundError."""
     # Roboflow's exports write "../train/images" although the folder is next to the data.yaml.
     bare = place.removeprefix("../")
     for path in (base / place, here / place, here / bare, base / bare):

@@ -295,7 +295,7 @@ class YoloSource:
         return Block({name: columns[name] for name in self.columns}, keys, errors=errors)
 
     def _row(self, image: Path) -> dict[str, Any]:
-        """Return a dict from columns to values for the objects of an image. Raises ValueError."""
+        """Return the values of columns that describe an image's objects. Raises ValueError."""
         labels = yolo_labels.parse(read_labels(image))
         points = self._points if self.task == "pose" else None
         yolo_labels.check(labels, self.task, points, scores=self._has_scores)
