@@ -279,4 +279,4 @@ _MAKERS: Mapping[str, Callable[[Kind, Mapping[str, Any]], Htype]] = {
 }
 """Maps names of Deep Lake's types to functions that return a column type.
 
-Their arguments are the type and the metadata of a column."""
+The functions take the type and the metadata of a column."""

@@ -83,8 +83,8 @@ def from_mds(
     encodings become numbers, ``ndarray`` becomes an array, ``json`` becomes JSON, and ``pil``
     becomes an uncompressed image. Columns written by `View.to_mds` get the same types as in the
     lake from which they were exported. If there are several splits, their names are stored in the
-    column ``split``. Shards may be compressed; their hashes are compared with the hashes in the index.
-    The package ``streaming`` is not needed.
+    column ``split``. Shards may be compressed; their hashes are compared with the hashes in the
+    index. The package ``streaming`` is not needed.
 
     Examples
     --------

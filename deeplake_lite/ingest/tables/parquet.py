@@ -91,9 +91,9 @@ def from_parquet(
     Notes
     -----
     A column that only some files have is null in the rows of other files. If the types of a
-    column differ between files, the types are widened: int32 and int64 become int64. Names of folders
-    such as ``year=2020`` become columns. The metadata of fields becomes the metadata of columns,
-    and the metadata of the file is stored in ``ds.metadata["parquet"]``.
+    column differ between files, the types are widened: int32 and int64 become int64. Names of
+    folders such as ``year=2020`` become columns. The metadata of fields becomes the metadata of
+    columns, and the metadata of the file is stored in ``ds.metadata["parquet"]``.
 
     `ingest.tables.columns` lists the column types for Arrow's types. Structs, time zones, decimals
     and times of day are simplified; their original types are stored in ``ds.metadata["arrow"]``, so
