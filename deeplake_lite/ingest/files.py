@@ -42,7 +42,7 @@ def find_files(path: Paths, suffix: str, *suffixes: str) -> list[str]:
         If a path is a pipe or device, because reading it might never end.
     """
     if isinstance(path, list | tuple) and path:
-        return [file for one in path for file in find_files(one, suffix, *suffixes)]
+        return [file for item in path for file in find_files(item, suffix, *suffixes)]
     here = Path(checks.location("path", path)).expanduser()
     if here.is_dir():
         patterns = [f"*{end.lower()}" for end in (suffix, *suffixes)]

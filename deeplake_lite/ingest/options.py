@@ -158,8 +158,8 @@ def types_of(schema: Types) -> Mapping[str, object]:
 
 def takes_options[**P, R](function: Callable[P, R]) -> Callable[P, R]:
     """Add the options to a function's docstring, and check their values in each call."""
-    own = [n for n in inspect.signature(function).parameters if n != "options"]
-    known = [*own, *Options.__annotations__]
+    parameters = [n for n in inspect.signature(function).parameters if n != "options"]
+    known = [*parameters, *Options.__annotations__]
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:

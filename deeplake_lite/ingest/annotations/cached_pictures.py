@@ -47,5 +47,5 @@ class CachedPictures:
         self._cached = cached
 
 
-def _mask_bytes(own: Object) -> int:
-    return 0 if own.mask is None else own.mask.nbytes
+def _mask_bytes(obj: Object) -> int:
+    return 0 if obj.mask is None else obj.mask.nbytes

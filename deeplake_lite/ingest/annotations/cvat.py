@@ -254,8 +254,10 @@ class CvatReader:
         head = dict(element.attrib)
         name, subset = head.pop("name", ""), head.pop("subset", None)
         if not name:
-            number = element.get("id", "?")[:20]
-            raise ValueError(f"an image must have a name, but the image with id {number} has none")
+            image_id = element.get("id", "?")[:20]
+            raise ValueError(
+                f"an image must have a name, but the image with id {image_id} has none"
+            )
         number, size = head.pop("id", None), (_length(head, "width"), _length(head, "height"))
         objects, tags = list[Object](), list[dict[str, Any]]()
         for child in element:
@@ -285,8 +287,8 @@ class CvatReader:
     def object_of(self, shape: Mapping[str, Any], size: tuple[int | None, int | None]) -> Object:
         """Convert a shape to an object. Raises ValueError."""
         names = self.skeletons.get(str(shape.get("label")), [])
-        own = cvat_shapes.parse(shape, size, names)
-        return replace(own, rest=rest_of(shape, cvat_shapes.rebuild(own, names)))
+        obj = cvat_shapes.parse(shape, size, names)
+        return replace(obj, rest=rest_of(shape, cvat_shapes.rebuild(obj, names)))
 
 
 def _length(head: Mapping[str, str], key: str) -> int | None:

@@ -77,8 +77,8 @@ class Tracks:
         size = self._size
         objects = []
         for shape in self.frames.get(frame, ()):
-            own = {k: v for k, v in shape.items() if k not in (*_OF_TRACKS, "track")}
-            parsed = self.reader.object_of(own, size)
+            attributes = {k: v for k, v in shape.items() if k not in (*_OF_TRACKS, "track")}
+            parsed = self.reader.object_of(attributes, size)
             objects.append(replace(parsed, rest={**parsed.rest, "track": shape["track"]}))
         check_masks(objects)
         return Picture(
@@ -110,10 +110,13 @@ def shape_of(element: Element) -> dict[str, Any]:
     {'label': 'a', 'attribute': [{'name': 'b', 'text': 'c'}], 'shape': 'box'}
     """
     result: dict[str, Any] = dict(element.attrib)
-    own = [{"name": a.get("name", ""), "text": a.text or ""} for a in element.iter("attribute")
-           if a in element]  # fmt: skip
-    if own:
-        result["attribute"] = own
+    attributes = [
+        {"name": a.get("name", ""), "text": a.text or ""}
+        for a in element.iter("attribute")
+        if a in element
+    ]
+    if attributes:
+        result["attribute"] = attributes
     if element.tag == "skeleton":
         points = [shape_of(child) for child in element if child.tag == "points"]
         result["skeleton"] = [{k: v for k, v in p.items() if k != "shape"} for p in points]
@@ -167,10 +170,10 @@ def interpolate(first: Mapping[str, Any], last: Mapping[str, Any], frame: int) -
         moved = (start + (end - start) * share).round(6).tolist()
         result["points"] = ";".join(f"{x},{y}" for x, y in moved)
     if "skeleton" in first:
-        own = {str(child.get("label")): child for child in last.get("skeleton", ())}
+        last_children = {str(child.get("label")): child for child in last.get("skeleton", ())}
         result["skeleton"] = [
             interpolate({**c, "frame": first["frame"]},
-                    {**own.get(str(c.get("label")), c), "frame": last["frame"]}, frame)
+                    {**last_children.get(str(c.get("label")), c), "frame": last["frame"]}, frame)
             for c in first["skeleton"]
         ]  # fmt: skip
     if "rle" in first and (first["rle"], first.get("left")) != (last.get("rle"), last.get("left")):

@@ -246,16 +246,18 @@ class FiftyOneReader:
     def classes(self) -> Collection[str]:
         """Classes that are declared for the fields of objects."""
         declared = _dict(self.document.get("classes"))
-        own = [name for f in self.object_fields for name in _list(declared.get(f))]
-        own = own or (_list(self.document.get("default_classes")) if self.object_fields else [])
-        return [name for name in own if isinstance(name, str)]
+        names = [name for f in self.object_fields for name in _list(declared.get(f))]
+        names = names or (_list(self.document.get("default_classes")) if self.object_fields else [])
+        return [name for name in names if isinstance(name, str)]
 
     @property
     def points(self) -> Keypoints:
         """Type of keypoints, with the names and connections of the skeleton's points."""
         skeletons = _dict(self.document.get("skeletons"))
-        own = [skeletons[f] for f in self.object_fields if f in skeletons]
-        skeleton = _dict(own[0] if own else self.document.get("default_skeleton"))
+        field_skeletons = [skeletons[f] for f in self.object_fields if f in skeletons]
+        skeleton = _dict(
+            field_skeletons[0] if field_skeletons else self.document.get("default_skeleton")
+        )
         names = [name for name in _list(skeleton.get("labels")) if isinstance(name, str) and name]
         if len({*names}) != len(_list(skeleton.get("labels"))):
             return Keypoints()
@@ -294,13 +296,13 @@ class FiftyOneReader:
     @property
     def metadata(self) -> Mapping[str, object]:
         """Metadata of the dataset: its description, and the fields of columns and of objects."""
-        kept = {key: self.document[key] for key in _DOCUMENT if self.document.get(key)}
-        if "info" in kept:
-            kept["info"] = {k: v for k, v in _dict(kept["info"]).items() if k != ORDER}
+        document = {key: self.document[key] for key in _DOCUMENT if self.document.get(key)}
+        if "info" in document:
+            document["info"] = {k: v for k, v in _dict(document["info"]).items() if k != ORDER}
         columns = {column: {"field": name, "kind": self.fields[name].kind}
                    for name, column in self.columns.items()}  # fmt: skip
         objects = [[self.fields[name].kind, name] for name in self.object_fields]
-        return {"document": kept, "columns": columns, "objects": objects}
+        return {"document": document, "columns": columns, "objects": objects}
 
     def pictures(self) -> Iterator[Picture]:
         """Yield a picture for each sample."""
@@ -312,12 +314,12 @@ class FiftyOneReader:
 
     def _picture(self, sample: Mapping[str, Any]) -> Picture:
         """Convert a sample to a picture. Raises ValueError."""
-        place = sample.get("filepath")
-        if not isinstance(place, str) or not place:
+        filepath = sample.get("filepath")
+        if not isinstance(filepath, str) or not filepath:
             raise ValueError("a sample must have a filepath, but this one has none")
-        place = place.replace("\\", "/")
-        path = place.lstrip("/").removeprefix("data/")
-        image = None if self.images is None else self.images.find(_candidate_names(place))
+        filepath = filepath.replace("\\", "/")
+        path = filepath.lstrip("/").removeprefix("data/")
+        image = None if self.images is None else self.images.find(_candidate_names(filepath))
         size = _size(sample, image)
         objects = self._objects(sample, size)
         check_masks(objects)
@@ -346,34 +348,34 @@ class FiftyOneReader:
                 continue
             key = labels.LISTS[str(kind_of(value))]
             for number, label in enumerate(_list(value.get(key))):
-                own = self._inline_mask(label if isinstance(label, dict) else {})
-                parsed = labels.parse(own, size)
+                label_with_mask = self._inline_mask(label if isinstance(label, dict) else {})
+                parsed = labels.parse(label_with_mask, size)
                 assert size[0] is not None
                 assert size[1] is not None
                 rebuilt = labels.rebuild(parsed, (size[0], size[1]), f"{field}/{number}")
-                objects.append(replace(parsed, rest=rest_of(own, rebuilt)))
+                objects.append(replace(parsed, rest=rest_of(label_with_mask, rebuilt)))
         return self._sort_objects(objects)
 
     def _sort_objects(self, objects: list[Object]) -> list[Object]:
         """Restore the order that objects had in the lake from which they were exported."""
         if _dict(self.document.get("info")).get(ORDER) is not True:
             return objects
-        numbers = [own.rest.get("index") for own in objects]
+        numbers = [obj.rest.get("index") for obj in objects]
         if not all(type(n) is int for n in numbers) or len({*numbers}) != len(numbers):
             return objects
-        ordered = [own for _, own in sorted(zip(numbers, objects, strict=True),
+        ordered = [obj for _, obj in sorted(zip(numbers, objects, strict=True),
                                             key=lambda pair: pair[0] or 0)]  # fmt: skip
-        return [replace(own, rest={k: v for k, v in own.rest.items() if k != "index"})
-                for own in ordered]  # fmt: skip
+        return [replace(obj, rest={k: v for k, v in obj.rest.items() if k != "index"})
+                for obj in ordered]  # fmt: skip
 
     def _inline_mask(self, label: Mapping[str, Any]) -> dict[str, Any]:
         """Return a label whose mask, if it is in a file, has been read. Raises ValueError."""
         path = label.get("mask_path")
         if path is None or label.get("mask") is not None:
             return dict(label)
-        own = {k: v for k, v in label.items() if k not in ("mask", "mask_path")}
+        other_items = {k: v for k, v in label.items() if k not in ("mask", "mask_path")}
         mask = Mask().from_file(Path(self._media(path)).read_bytes())
-        return {**own, "mask": labels.binary_of(mask != 0)}
+        return {**other_items, "mask": labels.binary_of(mask != 0)}
 
     def _media(self, path: Any) -> str:
         """Return the absolute path of a file in the dataset. Raises ValueError."""
@@ -409,7 +411,7 @@ class FiftyOneReader:
         metadata = _dict(sample.get("metadata"))
         if more := {k: v for k, v in metadata.items() if k not in ("_cls", "width", "height")}:
             rest["metadata"] = more
-        kept = {
+        other_fields = {
             name: sample[name] for name in sample.keys() - OWN
             if name not in self.object_fields and name not in self.columns
             and sample[name] is not None
@@ -417,17 +419,17 @@ class FiftyOneReader:
         for name in self.columns:
             value = sample.get(name)
             if isinstance(value, dict):
-                own = {k: v for k, v in value.items() if k not in ("mask", "mask_path")}
-                if own.keys() - {"_cls", "label"}:
-                    rest.setdefault("labels", {})[name] = own
-        return {**rest, **({"fields": kept} if kept else {})}
+                items = {k: v for k, v in value.items() if k not in ("mask", "mask_path")}
+                if items.keys() - {"_cls", "label"}:
+                    rest.setdefault("labels", {})[name] = items
+        return {**rest, **({"fields": other_fields} if other_fields else {})}
 
 
-def _candidate_names(place: str) -> list[str]:
+def _candidate_names(filepath: str) -> list[str]:
     """Return the names that an image may have in the folder of images."""
-    return [*names_of(place.lstrip("/"))] if place.startswith("/") or ":" in place[:3] else [
-        place, place.removeprefix("data/")
-    ]  # fmt: skip
+    if filepath.startswith("/") or ":" in filepath[:3]:
+        return [*names_of(filepath.lstrip("/"))]
+    return [filepath, filepath.removeprefix("data/")]
 
 
 def _size(sample: Mapping[str, Any], image: str | None) -> labels.Size:

@@ -35,8 +35,8 @@ def kind_of(value: Any) -> str | None:
     if isinstance(value, dict):
         if _double(value) is not None:
             return "Float"
-        own = value.get("_cls")
-        return own if isinstance(own, str) else ""
+        name = value.get("_cls")
+        return name if isinstance(name, str) else ""
     if isinstance(value, int) and abs(value) >= 2**63:
         return ""
     return PLAIN.get(type(value), "")
@@ -127,15 +127,15 @@ def cell_of(value: Any) -> Any:
                 )
             return label
         case "Classifications":
-            own = value.get("classifications") or []
-            if not isinstance(own, list) or not all(
-                isinstance(c, dict) and isinstance(c.get("label"), str) for c in own
+            classifications = value.get("classifications") or []
+            if not isinstance(classifications, list) or not all(
+                isinstance(c, dict) and isinstance(c.get("label"), str) for c in classifications
             ):
                 raise ValueError(
                     "classifications must be a list of objects whose 'label' is a string, but "
-                    f"they are {own!r:.40}"
+                    f"they are {classifications!r:.40}"
                 )
-            return list(dict.fromkeys(c["label"] for c in own))
+            return list(dict.fromkeys(c["label"] for c in classifications))
         case "Regression":
             return None if value.get("value") is None else number_of(value["value"])
         case "Float":

@@ -90,9 +90,9 @@ class ImageZip:
         """Return the content of the first member that has one of the names. Raises ValueError."""
         names = [*names]
         for name in names:
-            for place in (f"images/{name}", name):
-                if place in self.names:
-                    return read_member(self.file, self.names[place])
+            for member in (f"images/{name}", name):
+                if member in self.names:
+                    return read_member(self.file, self.names[member])
         raise ValueError(f"there is no image {brief(names[0], 80)} in {self.path.name!r}")
 
     def image_names(self) -> list[str]:

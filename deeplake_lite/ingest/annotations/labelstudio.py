@@ -245,18 +245,20 @@ class LabelStudioReader:
 
     def types(self) -> Mapping[str, Htype]:
         """Return a dict that maps names of columns to their types."""
-        own = {self.columns[name]: control.htype for name, control in self.controls.items()}
-        return {**own, "data": Json()}
+        control_types = {
+            self.columns[name]: control.htype for name, control in self.controls.items()
+        }
+        return {**control_types, "data": Json()}
 
     def pictures(self) -> Iterator[Picture]:
         """Yield a picture for each task."""
         for number, raw in enumerate(self.raw):
-            place = f"{self.path.name}, task {number}"
+            title = f"{self.path.name}, task {number}"
             try:
                 task = self._task(raw)
                 yield self._picture(task)
             except ValueError as error:
-                yield Picture(place, error=f"{error}.")
+                yield Picture(title, error=f"{error}.")
 
     def _task(self, raw: msgspec.Raw) -> dict[str, Any]:
         """Decode a task, which may be JSON or JSON-MIN. Raises ValueError."""
@@ -275,13 +277,14 @@ class LabelStudioReader:
         )
         if number is None:
             return {"result": []}
-        own = dict(annotations[number])
-        own["result"] = own.get("result") or []
-        if not isinstance(own["result"], list):
+        annotation = dict(annotations[number])
+        annotation["result"] = annotation.get("result") or []
+        if not isinstance(annotation["result"], list):
             raise ValueError(  # noqa: TRY004
-                f"the result of an annotation must be a list, but it is {own['result']!r:.40}"
+                "the result of an annotation must be a list, but it is "
+                f"{annotation['result']!r:.40}"
             )
-        return {**own, "-": number}
+        return {**annotation, "-": number}
 
     def _picture(self, task: Mapping[str, Any]) -> Picture:
         """Convert a task to a picture. Raises ValueError."""
@@ -311,9 +314,9 @@ class LabelStudioReader:
 
     def _object(self, region: Mapping[str, Any], number: int) -> Object:
         """Convert a region to an object. Raises ValueError."""
-        own = regions.parse(region)
+        obj = regions.parse(region)
         return replace(
-            own, rest=rest_of(region, regions.rebuild(own, regions.size_of(region), number))
+            obj, rest=rest_of(region, regions.rebuild(obj, regions.size_of(region), number))
         )
 
     def _columns(self, whole: list[dict[str, Any]]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -343,10 +346,10 @@ class LabelStudioReader:
             "results": results,
         }  # fmt: skip
         for key in ("annotations", "predictions"):
-            own = tasks.annotations_of(task, key)
-            rest[key] = [a for i, a in enumerate(own) if key != self.key or i != number]
-        kept = {key: value for key, value in rest.items() if value}
-        return {**kept, "number": number} if number else {**kept, **_unlabelled_mark(number)}
+            annotations = tasks.annotations_of(task, key)
+            rest[key] = [a for i, a in enumerate(annotations) if key != self.key or i != number]
+        filled = {key: value for key, value in rest.items() if value}
+        return {**filled, "number": number} if number else {**filled, **_unlabelled_mark(number)}
 
 
 def _unlabelled_mark(number: int | None) -> dict[str, Any]:

@@ -108,8 +108,14 @@ def _region_of(from_name: str, value: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     head = {k: value[k] for k in ("original_width", "original_height", "image_rotation")
             if k in value}  # fmt: skip
-    own = {k: v for k, v in value.items() if k not in head}
-    return {"from_name": from_name, "to_name": "image", "type": kinds[0], **head, "value": own}
+    shape_value = {k: v for k, v in value.items() if k not in head}
+    return {
+        "from_name": from_name,
+        "to_name": "image",
+        "type": kinds[0],
+        **head,
+        "value": shape_value,
+    }
 
 
 # ---- annotations
@@ -118,7 +124,9 @@ def _region_of(from_name: str, value: Mapping[str, Any]) -> dict[str, Any]:
 def annotations_of(task: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
     """Return the annotations or predictions of a task, depending on `key`. Raises ValueError."""
     annotations = task.get(key) or []
-    if not isinstance(annotations, list) or not all(isinstance(own, dict) for own in annotations):
+    if not isinstance(annotations, list) or not all(
+        isinstance(annotation, dict) for annotation in annotations
+    ):
         raise ValueError(
             f"the {key} of a task must be a list of objects, but they are {annotations!r:.40}"
         )
@@ -136,7 +144,7 @@ def choose_annotation(annotations: Sequence[Mapping[str, Any]]) -> int | None:
     >>> choose_annotation([{"was_cancelled": True}]) is None
     True
     """
-    valid = [i for i, own in enumerate(annotations) if not own.get("was_cancelled")]
+    valid = [i for i, annotation in enumerate(annotations) if not annotation.get("was_cancelled")]
     truths = [i for i in valid if annotations[i].get("ground_truth")]
     dates = {i: str(annotations[i].get("updated_at") or annotations[i].get("created_at") or "")
              for i in truths or valid}  # fmt: skip
@@ -153,21 +161,21 @@ def sort_results(
     """
     if not all(isinstance(result, dict) for result in results):
         raise ValueError(f"results must be a list of objects, but they are {[*results]!r:.40}")
-    own: dict[Any, dict[str, Any]] = {}
+    regions_by_id: dict[Any, dict[str, Any]] = {}
     shapes: list[dict[str, Any]] = []
     for result in results:
         if regions.shape_of(result) is not None:
             region = regions.flatten(result)
             shapes.append(region)
             if isinstance(region.get("id"), str):
-                own.setdefault(region["id"], region)
+                regions_by_id.setdefault(region["id"], region)
     whole: list[dict[str, Any]] = []
     rest: list[dict[str, Any]] = []
     for result in results:
         if regions.shape_of(result) is not None:
             continue
         number = result.get("id")
-        described = own.get(number) if isinstance(number, str) else None
+        described = regions_by_id.get(number) if isinstance(number, str) else None
         if described is None:
             (whole if result.get("type") in values.KINDS else rest).append(result)
         elif result.get("type") == "labels" and regions.LABELS not in described:

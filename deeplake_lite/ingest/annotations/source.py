@@ -133,22 +133,22 @@ class Summary:
             self.heads.add(format_of(picture.image[:16]))
         elif picture.image is not None and len(self.paths) < FORMATS:
             self.paths.append(Path(picture.image))
-        for own in picture.objects:
-            self._add_object(own)
+        for obj in picture.objects:
+            self._add_object(obj)
 
-    def _add_object(self, own: Object) -> None:
-        if own.label is None:
+    def _add_object(self, obj: Object) -> None:
+        if obj.label is None:
             self.lacks_labels = True
         else:
-            self.classes[own.label] = None
-        self.flags.update(own.flags)
-        self.has_scores |= own.score is not None
+            self.classes[obj.label] = None
+        self.flags.update(obj.flags)
+        self.has_scores |= obj.score is not None
         parts: dict[str, Any] = {
-            "outlines": own.outlines, "lines": own.lines, "points": own.points,
-            "mask": () if own.mask is None else own.mask,
+            "outlines": obj.outlines, "lines": obj.lines, "points": obj.points,
+            "mask": () if obj.mask is None else obj.mask,
         }  # fmt: skip
         self.kinds.update(name for name, part in parts.items() if len(part))
-        self.points = max(self.points, len(own.points))
+        self.points = max(self.points, len(obj.points))
 
     @property
     def codec(self) -> str:
@@ -190,8 +190,8 @@ class AnnotationSource:
     @property
     def metadata(self) -> Mapping[str, object]:
         """Metadata of the dataset."""
-        own = self.reader.metadata
-        return {self.reader.name: own} if own else {}
+        items = self.reader.metadata
+        return {self.reader.name: items} if items else {}
 
     @cached_property
     def summary(self) -> Summary:
@@ -262,7 +262,7 @@ class AnnotationSource:
         rows, size = list[Any](), 0
         for picture in islice(self._pictures, start, None):
             rows.append(picture)
-            size += sum(own.mask.nbytes for own in picture.objects if own.mask is not None)
+            size += sum(obj.mask.nbytes for obj in picture.objects if obj.mask is not None)
             if len(rows) == BLOCK_ROWS or size >= MASK_BYTES:
                 yield self._block(rows)
                 rows, size = [], 0
@@ -289,7 +289,7 @@ class AnnotationSource:
         if name in _OBJECTS:
             return _OBJECTS[name](picture)
         if name in FLAGS:
-            return [bool(own.flags.get(name)) for own in picture.objects]
+            return [bool(obj.flags.get(name)) for obj in picture.objects]
         if name == self.reader.name:
             return rest_of_picture(picture)
         return picture.columns.get(name)
@@ -298,8 +298,8 @@ class AnnotationSource:
 def rest_of_picture(picture: Picture) -> dict[str, Any] | None:
     """Return the values of a picture that no other column stores; None if there are none."""
     rest: dict[str, Any] = {"image": dict(picture.rest)} if picture.rest else {}
-    if any(own.rest for own in picture.objects):
-        rest["objects"] = [dict(own.rest) for own in picture.objects]
+    if any(obj.rest for obj in picture.objects):
+        rest["objects"] = [dict(obj.rest) for obj in picture.objects]
     return rest or None
 
 
@@ -308,21 +308,21 @@ def _keypoints(picture: Picture, least: int) -> NDArray[np.float32]:
 
     `least` is the minimum number of points per object.
     """
-    most = max([least, *(len(own.points) for own in picture.objects)])
+    most = max([least, *(len(obj.points) for obj in picture.objects)])
     cell = np.zeros((len(picture.objects), most, 3), np.float32)
-    for row, own in zip(cell, picture.objects, strict=True):
-        row[: len(own.points)] = own.points
+    for row, obj in zip(cell, picture.objects, strict=True):
+        row[: len(obj.points)] = obj.points
     return cell
 
 
 def _masks(picture: Picture) -> NDArray[np.bool_]:
     """Return the masks of a picture; objects without a mask get an empty one."""
-    shapes = {own.mask.shape for own in picture.objects if own.mask is not None}
+    shapes = {obj.mask.shape for obj in picture.objects if obj.mask is not None}
     shape = shapes.pop() if shapes else (1, 1)
     cell = np.zeros((len(picture.objects), *shape), bool)
-    for row, own in zip(cell, picture.objects, strict=True):
-        if own.mask is not None:
-            row[:] = own.mask
+    for row, obj in zip(cell, picture.objects, strict=True):
+        if obj.mask is not None:
+            row[:] = obj.mask
     return cell
 
 

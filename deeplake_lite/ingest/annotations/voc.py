@@ -137,7 +137,7 @@ class VocReader:
         """
         if (names := self.layout.class_names) is not None:
             return [name for name in names if name != voc.BACKGROUND]
-        used = {own.label for picture in self.pictures() for own in picture.objects}
+        used = {obj.label for picture in self.pictures() for obj in picture.objects}
         names = sorted(name for name in used if name is not None)
         has_masks = any("segmentation_class" in entry.masks for entry in self.layout.entries)
         return voc.CLASSES if has_masks and {*names} <= {*voc.CLASSES} else names
@@ -193,8 +193,8 @@ class VocReader:
         page = self._page(entry)
         objects = []
         for original in _as_list(page.pop("object", [])):
-            own = voc.parse(original if isinstance(original, dict) else {}, self.origin)
-            objects.append(voc.with_rest_of(own, original, self.origin))
+            obj = voc.parse(original if isinstance(original, dict) else {}, self.origin)
+            objects.append(voc.with_rest_of(obj, original, self.origin))
         width, height = _size(page.get("size"))
         split = self.layout.split(entry)
         rest: dict[str, Any] = {}
@@ -232,16 +232,18 @@ class VocReader:
     def _lines(self, entry: Entry, split: str | None, objects: Any) -> dict[str, Any]:
         """Return an image's list entries, unless they follow from its split and objects."""
         lists = self.layout.lists
-        own = dict(lists.lines.get(entry.stem, {}))
+        lines = dict(lists.lines.get(entry.stem, {}))
         for name in lists.class_lists:
             label, _, of = name.rpartition("_")
-            if f"Main/{of}" in own and own.get(f"Main/{name}") == [voc.presence(objects, label)]:
-                del own[f"Main/{name}"]
+            if f"Main/{of}" in lines and lines.get(f"Main/{name}") == [
+                voc.presence(objects, label)
+            ]:
+                del lines[f"Main/{name}"]
         has_mask = bool(entry.masks)
         usual = voc.default_sets(split, lists.names, lists.main, has_mask=has_mask)
         if not lists.names:
             usual = {}
-        rest = rest_of(own, usual)
+        rest = rest_of(lines, usual)
         return {"lists": {k: [*v] for k, v in rest.items()}} if rest else {}
 
 
@@ -251,10 +253,10 @@ def _as_list(value: Any) -> list[Any]:
 
 def _size(size: Any) -> tuple[int | None, int | None]:
     """Return the width and height of an image; None for both if one of them is unknown."""
-    own = size if isinstance(size, dict) else {}
+    sizes = size if isinstance(size, dict) else {}
     numbers: list[int | None] = []
     for key in ("width", "height"):
-        text = str(own.get(key, "")).strip()
+        text = str(sizes.get(key, "")).strip()
         number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
         numbers.append(number or None)
     return (numbers[0], numbers[1]) if None not in numbers else (None, None)

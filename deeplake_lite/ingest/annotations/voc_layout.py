@@ -65,13 +65,13 @@ class Lists:
     @property
     def splits(self) -> list[str]:
         """Names of the splits, in order."""
-        own = [n.partition("/")[2] for n in self.names if n.startswith(f"{self.main}/")]
-        return sorted(own, key=lambda name: (_ORDER.get(name, 4), name))
+        names = [n.partition("/")[2] for n in self.names if n.startswith(f"{self.main}/")]
+        return sorted(names, key=lambda name: (_ORDER.get(name, 4), name))
 
     def split(self, stem: str) -> str | None:
         """Return the name of an image's split; None if no list contains the image."""
-        own = self.lines.get(stem, {})
-        splits = [split for split in self.splits if f"{self.main}/{split}" in own]
+        lines = self.lines.get(stem, {})
+        splits = [split for split in self.splits if f"{self.main}/{split}" in lines]
         return next((s for s in splits if s != "trainval"), splits[0] if splits else None)
 
     @classmethod
@@ -90,13 +90,13 @@ class Lists:
         for path in sorted(folder.glob("*/*.txt")):
             name = f"{path.parent.name}/{path.stem}"
             texts = [line.strip() for line in read_text(path).splitlines() if line.strip()]
-            own = [(text, "") if text in stems else _line(text) for text in texts]
-            are_values = bool(own) and all(rest in _VALUES for _, rest in own)
+            entries = [(text, "") if text in stems else _line(text) for text in texts]
+            are_values = bool(entries) and all(rest in _VALUES for _, rest in entries)
             if are_values and path.parent.name == "Main":
                 classes.append(path.stem)
-            elif all(not rest for _, rest in own):
+            elif all(not rest for _, rest in entries):
                 plain.append(name)
-            for stem, rest in own:
+            for stem, rest in entries:
                 lines.setdefault(stem, {}).setdefault(name, []).append(rest)
         mains = [m for m in MAINS if any(n.startswith(f"{m}/") for n in plain)]
         return cls(lines, plain, classes, mains[0] if mains else "Main")

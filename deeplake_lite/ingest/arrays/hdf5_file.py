@@ -67,21 +67,23 @@ class _Reader:
             path, group = todo.pop(0)
             self._add_attributes(path, group)
             for name in group:
-                link, own = group.get(name, getlink=True), (*path, name)
+                link, item_path = group.get(name, getlink=True), (*path, name)
                 if not isinstance(link, self.h5py.HardLink):
-                    self._skip(own, "it is a link")
+                    self._skip(item_path, "it is a link")
                     continue
                 item = group[name]
                 address = self._address(item)
                 if isinstance(item, self.h5py.Dataset):
-                    self._add_dataset(own, item)
+                    self._add_dataset(item_path, item)
                 elif not isinstance(item, self.h5py.Group):
-                    self._skip(own, "it is not a dataset")
-                elif len(own) > DEEPEST or address in seen:
-                    self._skip(own, "it is nested too deeply, or another path has the same group")
+                    self._skip(item_path, "it is not a dataset")
+                elif len(item_path) > DEEPEST or address in seen:
+                    self._skip(
+                        item_path, "it is nested too deeply, or another path has the same group"
+                    )
                 else:
                     seen.add(address)
-                    todo.append((own, item))
+                    todo.append((item_path, item))
 
     def _address(self, item: Any) -> int:
         return int(self.h5py.h5o.get_info(item.id).addr)

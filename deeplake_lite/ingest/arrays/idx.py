@@ -184,16 +184,17 @@ def _parts(paths: Sequence[str], classes: tuple[str, ...] | None) -> list[Part]:
         column = _COLUMNS[kind] if match else "values"
         in_name = _IN_NAME.fullmatch(start)
         split = in_name[1] if in_name else start or "train"
-        own = splits.setdefault(_SPLITS.get(split, split), {})
-        if column in own:
+        columns = splits.setdefault(_SPLITS.get(split, split), {})
+        if column in columns:
             raise InvalidValueError(
-                f"A split must have one file of {kind}, but both {Path(own[column].path).name!r} "
-                f"and {Path(path).name!r} belong to {split!r}. Pass only one of these files."
+                f"A split must have one file of {kind}, but both "
+                f"{Path(columns[column].path).name!r} and {Path(path).name!r} belong to {split!r}. "
+                "Pass only one of these files."
             )
-        own[column] = IdxFile(path)
-    several = {column for own in splits.values() for column in own}
-    for split, own in splits.items():
-        if missing := several - own.keys():
+        columns[column] = IdxFile(path)
+    several = {column for columns in splits.values() for column in columns}
+    for split, columns in splits.items():
+        if missing := several - columns.keys():
             raise InvalidValueError(
                 f"Each split must have the same kinds of files, but {split!r} has no file of "
                 f"{min(missing).rstrip('s')}s, unlike other splits. Add this file, or pass only "
@@ -207,14 +208,14 @@ def _parts(paths: Sequence[str], classes: tuple[str, ...] | None) -> list[Part]:
             f"{pluralize(len(names), 'name')}. Add the missing names."
         )
     return [
-        Part(split, {column: _column(column, own[column], names) for column in sorted(own)})
-        for split, own in splits.items()
+        Part(split, {column: _column(column, columns[column], names) for column in sorted(columns)})
+        for split, columns in splits.items()
     ]
 
 
 def _numbers(splits: dict[str, dict[str, IdxFile]]) -> int:
     """Return the number of classes, which is the largest label plus 1. Raises InvalidValueError."""
-    files = [own["label"] for own in splits.values() if "label" in own]
+    files = [columns["label"] for columns in splits.values() if "label" in columns]
     most = -1
     for file in files:
         if file.shape[1:] or file.dtype.kind not in "iu":

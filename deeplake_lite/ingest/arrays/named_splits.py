@@ -53,20 +53,20 @@ def parts_of(
     splits = _splits(columns) if in_names else {}
     if chosen is not None:
         names = checks.names("columns", chosen)
-        known = {name for own in splits.values() for name in own}
+        known = {name for arrays in splits.values() for name in arrays}
         if not splits or not known.issuperset(names):
             if unknown := [name for name in names if name not in columns]:
                 raise NotFoundError.named("column", unknown[0], columns)
             return [Part(title, {name: columns[name] for name in names})]
-        splits = {split: {name: own[name] for name in names} for split, own in splits.items()}
-    if splits and all(len({len(c) for c in own.values()}) == 1 for own in splits.values()):
+        splits = {split: {name: arrays[name] for name in names} for split, arrays in splits.items()}
+    if splits and all(len({len(c) for c in arrays.values()}) == 1 for arrays in splits.values()):
         kind = ClassLabel([*splits])
         return [
             Part(
                 f"{title}, {split}",
-                {**own, SPLIT: Constant(split, len(next(iter(own.values()))), kind)},
+                {**arrays, SPLIT: Constant(split, len(next(iter(arrays.values()))), kind)},
             )
-            for split, own in splits.items()
+            for split, arrays in splits.items()
         ]
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
@@ -89,7 +89,7 @@ def _splits(columns: Mapping[str, ArrayColumn]) -> dict[str, dict[str, ArrayColu
         for name, match in matches.items():
             if match is not None:
                 splits.setdefault(match["split"], {})[match["name"]] = columns[name]
-        names = {frozenset(own) for own in splits.values()}
+        names = {frozenset(arrays) for arrays in splits.values()}
         is_whole = all(matches.values()) and len(splits) > 1 and len(names) == 1
         if is_whole and SPLIT not in next(iter(names)):
             first = next(iter(splits.values()))

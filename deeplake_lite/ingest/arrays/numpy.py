@@ -146,8 +146,8 @@ def _source(
             )
         _add(columns, columns_in(array, name, prefix=len(named) > 1), path.name)
     title = next(iter(named.values())).name if len(named) == 1 else "npy files"
-    own = [str(path) for path in named.values()]
-    return _array_source(title, tuple(parts_of(title, columns, chosen)), own, on, options)
+    file_paths = [str(path) for path in named.values()]
+    return _array_source(title, tuple(parts_of(title, columns, chosen)), file_paths, on, options)
 
 
 def _array_source(
@@ -164,7 +164,7 @@ def _npz_source(
     paths: Sequence[Path], on: str | None, chosen: Sequence[str] | None, options: Options
 ) -> ArraySource:
     parts, metadata, left_out = list[Part](), dict[str, object](), list[Skipped]()
-    kept = dict[str, Any]()
+    exported = dict[str, Any]()
     for path in paths:
         if not _starts_with(path, _NPZ):
             raise InvalidValueError(
@@ -174,7 +174,7 @@ def _npz_source(
         members, rest = npz_members(path)
         left_out += [Skipped(f"{path.name}, {name}", "it is not an npy file") for name in rest]
         note = note_of(members)
-        kept |= exported_metadata(note)
+        exported |= exported_metadata(note)
         columns: dict[str, ArrayColumn] = {**(exported_columns(members, path.name, note) or {})}
         if not (is_exported := bool(columns)):
             for name, member in members.items():
@@ -186,7 +186,7 @@ def _npz_source(
     title = paths[0].name if len(paths) == 1 else f"{paths[0].name} and {len(paths) - 1} more"
     return _array_source(
         title, tuple(parts), [str(path) for path in paths], on, options, left_out=left_out,
-        metadata={**kept, **({"numpy": metadata} if metadata else {})},
+        metadata={**exported, **({"numpy": metadata} if metadata else {})},
     )  # fmt: skip
 
 

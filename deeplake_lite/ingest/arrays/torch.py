@@ -159,8 +159,8 @@ def _source(
     reader = _Samples(dataset, names, _classes(dataset), workers, is_map=is_map)
     known = {name: ClassLabel(reader.classes) for name in reader.labels}
     rows = len(dataset) if is_map else None
-    mark = dataset.fingerprint if isinstance(dataset, FileSamples) else None
-    return SampleSource(_title(dataset), reader.read, rows, on, types, known, mark)
+    file_fingerprint = dataset.fingerprint if isinstance(dataset, FileSamples) else None
+    return SampleSource(_title(dataset), reader.read, rows, on, types, known, file_fingerprint)
 
 
 def _title(dataset: object) -> str:
@@ -190,8 +190,8 @@ def _innermost(dataset: Any) -> tuple[Any, list[int] | None]:
     """
     numbers: list[int] | None = None
     while type(dataset).__name__ == "Subset" and hasattr(dataset, "indices"):
-        own = [int(number) for number in dataset.indices]
-        numbers = own if numbers is None else [own[number] for number in numbers]
+        indices = [int(number) for number in dataset.indices]
+        numbers = indices if numbers is None else [indices[number] for number in numbers]
         dataset = dataset.dataset
     return dataset, numbers
 
@@ -221,8 +221,12 @@ class _ImageFiles:
             "image": Image("auto"), "label": ClassLabel(self.classes), "path": Text(),
         }  # fmt: skip
         paths = [path for path, _ in self.samples]
-        mark = fingerprint(self.root or paths[0], paths) if paths and _exist(paths) else None
-        return SampleSource(self.title, self.read, len(self.samples), on, types, known, mark)
+        file_fingerprint = (
+            fingerprint(self.root or paths[0], paths) if paths and _exist(paths) else None
+        )
+        return SampleSource(
+            self.title, self.read, len(self.samples), on, types, known, file_fingerprint
+        )
 
     def read(self, start: int) -> Iterator[Sample]:
         """Yield a sample for each file from number `start` on."""

@@ -68,15 +68,15 @@ def read_torch_file(
     """
     file = Path(find_files(path, ".pt")[0])
     content = _load(file)
-    mark = fingerprint(file, [str(file)])
+    file_fingerprint = fingerprint(file, [str(file)])
     if isinstance(content, list | tuple) and content and not _is_columns(content):
         samples = FileSamples(content)
-        samples.title, samples.fingerprint = file.name, mark
+        samples.title, samples.fingerprint = file.name, file_fingerprint
         return samples
-    kept = dict[str, Any]()
+    metadata = dict[str, Any]()
     if isinstance(content, dict) and isinstance(content.get(NOTE), str):
         parts = [_exported_part(file, content, columns)]
-        kept = exported_metadata(content[NOTE])
+        metadata = exported_metadata(content[NOTE])
     else:
         named = _values_by_name(file, content, columns)
         chosen = columns if isinstance(content, dict) else None
@@ -84,10 +84,10 @@ def read_torch_file(
         parts = parts_of(file.name, data_columns, chosen)
         rest = {name: item for name, item in named.items() if name not in data_columns}
         if rest and chosen is None:
-            kept = {"torch": _json(rest)}
+            metadata = {"torch": _json(rest)}
     return ArraySource(
-        file.name, tuple(parts), on, types_of(options.get("schema")), mark,
-        metadata=kept, limits=options.get("limits", DEFAULT_LIMITS),
+        file.name, tuple(parts), on, types_of(options.get("schema")), file_fingerprint,
+        metadata=metadata, limits=options.get("limits", DEFAULT_LIMITS),
     )  # fmt: skip
 
 

@@ -137,8 +137,8 @@ def _first_dimension(data: Any) -> str:
     """
     dims = [tuple(map(str, v.dims)) for v in data.data_vars.values() if v.dims]
     if dims:
-        first, count = Counter(own[0] for own in dims).most_common(1)[0]
-        if 2 * count > len(dims) and all(first in own for own in dims):
+        first, count = Counter(variable_dims[0] for variable_dims in dims).most_common(1)[0]
+        if 2 * count > len(dims) and all(first in variable_dims for variable_dims in dims):
             return first
     names = [str(name) for name in data.sizes]
     if not names:

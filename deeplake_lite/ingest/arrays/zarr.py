@@ -93,12 +93,12 @@ def from_zarr(
     >>> [f.htype for f in ds.schema]
     [Array('float32', (3,))]
     """
-    opened, title, mark = _open(group)
+    opened, title, group_fingerprint = _open(group)
     with reading(title):
         tree = _read_tree(opened, title)
     part = Part(title, tree.select(columns))
     source = ArraySource(
-        title, (part,), on, types_of(options.get("schema")), mark, tree.left_out,
+        title, (part,), on, types_of(options.get("schema")), group_fingerprint, tree.left_out,
         {"zarr": tree.metadata} if tree.metadata else {}, options.get("limits", DEFAULT_LIMITS),
     )  # fmt: skip
     return ingest(source, url, **options)
@@ -140,8 +140,8 @@ def _read_tree(root: Any, title: str) -> Tree:
     attributes, scalars = dict[str, object](), dict[str, object]()
     for path, node in _nodes(root, title):
         name = ".".join(path)
-        if own := json_attributes(dict(node.attrs).items()):
-            attributes[name or "/"] = own
+        if node_attributes := json_attributes(dict(node.attrs).items()):
+            attributes[name or "/"] = node_attributes
         if isinstance(node, zarr.Group):
             continue
         where = f"{title}, {'/'.join(path)}" if path else title

@@ -60,13 +60,18 @@ def cells_of(
     cells = Cells()
     wanted, known = frozenset(keys), {*coco.COLUMNS, *DERIVED, "image_id"}
     usual = wanted | {"image_id"}
-    for own in flat:
-        if own.keys() == usual or own.keys() == wanted:  # segments have no image of their own
+    for annotation in flat:
+        # Segments do not have the key image_id.
+        if annotation.keys() == usual or annotation.keys() == wanted:
             cells.originals.append({})
             continue
-        rest = {} if own.keys() <= known else {k: v for k, v in own.items() if k not in known}
-        if not wanted <= own.keys():
-            rest[coco.MISSING] = sorted(wanted - own.keys())
+        rest = (
+            {}
+            if annotation.keys() <= known
+            else {k: v for k, v in annotation.items() if k not in known}
+        )
+        if not wanted <= annotation.keys():
+            rest[coco.MISSING] = sorted(wanted - annotation.keys())
         cells.originals.append(rest)
     for key in sorted(wanted & coco.COLUMNS.keys()):
         column = _Column(key, flat, cells)
@@ -120,11 +125,11 @@ class _Column:
         if (plain := self._plain()) is not None:
             return plain
         key, result = self.key, list[Any]()
-        for i, own in enumerate(self.flat):
-            if key not in own and key not in ("category_id", "caption"):
+        for i, annotation in enumerate(self.flat):
+            if key not in annotation and key not in ("category_id", "caption"):
                 result.append(blank)
                 continue
-            value = own.get(key, "" if key == "caption" else None)
+            value = annotation.get(key, "" if key == "caption" else None)
             try:
                 cell = convert(value)
             except ValueError as error:
@@ -138,7 +143,7 @@ class _Column:
 
     def _plain(self) -> list[Any] | None:
         """Return the values if they can be used as cells, as in most files; otherwise None."""
-        values: list[Any] = [own.get(self.key) for own in self.flat]
+        values: list[Any] = [annotation.get(self.key) for annotation in self.flat]
         kinds = {*map(type, values)}
         match self.key:
             case "id" if kinds == {int} and all(-(2**63) < v < 2**63 for v in values):
@@ -154,7 +159,7 @@ class _Column:
     def boxes(self) -> list[NDArray[np.float32]]:
         """Return a box with shape (4,) for each annotation."""
         try:
-            wide = np.array([own["bbox"] for own in self.flat])
+            wide = np.array([annotation["bbox"] for annotation in self.flat])
         except (KeyError, ValueError):
             wide = np.empty(0, object)
         if wide.dtype.kind not in "if" or wide.shape[1:] != (4,):
@@ -166,7 +171,7 @@ class _Column:
 
     def outlines(self) -> list[list[NDArray[np.float32]]]:
         """Return the outlines of each annotation, which have shapes (k, 2)."""
-        values = [own.get("segmentation") for own in self.flat]
+        values = [annotation.get("segmentation") for annotation in self.flat]
         parts = [part for value in values if type(value) is list for part in value]
         joined = _numbers(parts)
         if joined is None:
@@ -201,10 +206,10 @@ class _Column:
         cells = self.each(coco.points, np.zeros((most, 3), np.float32), _is_exact)
         lengths = {*map(len, cells)}
         usual = lengths.pop() if len(lengths) == 1 and min(lengths) >= most else -1
-        for i, (own, cell) in enumerate(zip(self.flat, cells, strict=True)):
-            category = own.get("category_id")
+        for i, (annotation, cell) in enumerate(zip(self.flat, cells, strict=True)):
+            category = annotation.get("category_id")
             known = points.get(category, usual) if isinstance(category, int | str) else usual
-            if self.key in own and len(cell) != known:
+            if self.key in annotation and len(cell) != known:
                 self._keep(i)
         return cells
 
@@ -212,11 +217,10 @@ class _Column:
         self.cells.originals[i][self.key] = self.flat[i][self.key]
 
     def _refuse(self, i: int, error: ValueError) -> None:
-        own = self.flat[i]
-        name = f" {brief(own['id'], 40)}" if "id" in own else ""
-        reason = (
-            f"{self.key} {error}, but in annotation{name} it is {brief(own.get(self.key), 80)}."
-        )
+        annotation = self.flat[i]
+        name = f" {brief(annotation['id'], 40)}" if "id" in annotation else ""
+        value = brief(annotation.get(self.key), 80)
+        reason = f"{self.key} {error}, but in annotation{name} it is {value}."
         self.cells.bad.setdefault(i, reason)
 
 
@@ -246,7 +250,9 @@ def _are_exact(cells: Sequence[NDArray[np.float32]], value: object) -> bool:
 
 def _keep_counts(flat: Annotations, cells: Cells) -> None:
     """Keep each ``num_keypoints`` that differs from the number of visible keypoints."""
-    for own, points, rest in zip(flat, cells.by_key["keypoints"], cells.originals, strict=True):
-        count = own.get("num_keypoints")
-        if "num_keypoints" in own and count != np.count_nonzero(points[:, 2] > 0):
+    for annotation, points, rest in zip(
+        flat, cells.by_key["keypoints"], cells.originals, strict=True
+    ):
+        count = annotation.get("num_keypoints")
+        if "num_keypoints" in annotation and count != np.count_nonzero(points[:, 2] > 0):
             rest["num_keypoints"] = count

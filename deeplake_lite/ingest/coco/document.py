@@ -199,12 +199,12 @@ def _list_of_objects(path: Path, parts: dict[str, msgspec.Raw], key: str) -> lis
     objects: list[dict[str, Any]] = _decode(path, raw, list[dict[str, Any]])
     seen = set[Any]()
     for number, item in enumerate(objects):
-        own = item.get("id")
-        if not isinstance(own, int | str) or isinstance(own, bool) or own in seen:
+        item_id = item.get("id")
+        if not isinstance(item_id, int | str) or isinstance(item_id, bool) or item_id in seen:
             rule = "must have a unique id, which is a number or a string"
             raise InvalidValueError(
                 f"{path.name}: each item of {key!r} {rule}, but the id of item {number} is "
-                f"{brief(own, 40)}. Correct the file."
+                f"{brief(item_id, 40)}. Correct the file."
             )
-        seen.add(own)
+        seen.add(item_id)
     return objects

@@ -215,7 +215,9 @@ class Part:
         categories = self.document.categories
         lists = {c["id"]: c.get("keypoints") for c in categories}
         return {
-            own: len(names) for own, names in lists.items() if isinstance(names, list) and names
+            category: len(names)
+            for category, names in lists.items()
+            if isinstance(names, list) and names
         }
 
     @cached_property
@@ -413,14 +415,14 @@ def _row(key: str, items: list[Any], points: int) -> object:
         return items
     most = max([points, *map(len, items)])
     result = np.zeros((len(items), most, 3), np.float32)
-    for own, item in zip(result, items, strict=True):
-        own[: len(item)] = item
+    for row, item in zip(result, items, strict=True):
+        row[: len(item)] = item
     return result
 
 
-def _file(folder: Path, own: Mapping[str, Any]) -> str:
+def _file(folder: Path, entry: Mapping[str, Any]) -> str:
     """Return the path of an image or a PNG file of segments; "" if it is outside the folder."""
-    path = os.path.normpath(folder.absolute() / str(own.get("file_name")))
+    path = os.path.normpath(folder.absolute() / str(entry.get("file_name")))
     return path if Path(path).is_relative_to(folder.absolute()) else ""
 
 
@@ -435,17 +437,17 @@ def _shapes(cells: Mapping[str, list[Any]], span: slice) -> dict[str, Any]:
 
 def _rest(
     image: Mapping[str, Any],
-    own: int | str,
+    image_id: int | str,
     ids: list[int],
     originals: list[dict[str, Any]],
     panoptic: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return the values of a row that no other column stores.
 
-    `own` is the cell of the column ``image_id``.
+    `image_id` is the cell of the column with this name.
     """
     name = str(image.get("file_name", image["id"]))
-    rebuilt = coco.image_of(own, name, image.get("width"), image.get("height"))
+    rebuilt = coco.image_of(image_id, name, image.get("width"), image.get("height"))
     rest: dict[str, Any] = {
         "image": coco.originals_of(image, rebuilt),
         "annotations": {k: v for k, v in zip(coco.original_keys(ids), originals, strict=True) if v},

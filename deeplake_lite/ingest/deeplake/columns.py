@@ -75,7 +75,7 @@ class DeepColumn:
     metadata: Mapping[str, object]
     """Metadata of the column, without the items that its type includes."""
 
-    own: bool = False
+    is_exported: bool = False
     """Whether `View.to_deeplake` wrote the column, so that its values must be restored."""
 
     missing: str = ""
@@ -91,7 +91,7 @@ class DeepColumn:
             return cls(name, kind, Bytes(nullable=True), metadata, missing=reason)
         if recorded is not None:
             metadata.pop("class_names", None)
-            return cls(name, kind, recorded, metadata, own=True)
+            return cls(name, kind, recorded, metadata, is_exported=True)
         htype = _htype(kind, metadata)
         if htype.classes is not None or htype.is_mask:
             metadata.pop("class_names", None)

@@ -165,16 +165,16 @@ class Replay:
             If the branch has other commits.
         """
         start = self._done.get(version.base or "", self._first)
-        known, _ = self._parts.get(version.key, (start, 0))
-        known = self._drafts.get(version.key, known)
+        expected, _ = self._parts.get(version.key, (start, 0))
+        expected = self._drafts.get(version.key, expected)
         name = self._branches.get(version.branch)
         if name is None:
             name = self._new_branch(version.branch, start)
         ds = self._open(name)
-        if ds.version != known:
+        if ds.version != expected:
             raise InvalidValueError(
                 f"Branch {name!r} of {self.url!r} must contain only versions of {self.title}, "
-                f"but it has other commits after version {known}. Ingest into another lake, or "
+                f"but it has other commits after version {expected}. Ingest into another lake, or "
                 "pass history=False to ingest only the last version."
             )
         return ds
@@ -258,7 +258,12 @@ class Replay:
         if version.key not in self._parts:
             self._change_columns(ds, snapshot, before, after)
             changes = None
-            if before is not None and after is not None and before.known and after.known:
+            if (
+                before is not None
+                and after is not None
+                and before.is_reliable
+                and after.is_reliable
+            ):
                 changes = changes_by_id(before, after)
             changes = changes_by_content(ds, snapshot) if changes is None else changes
             self._change_rows(ds, snapshot, changes)

@@ -289,12 +289,12 @@ def _from_log(peer: Peer, names: set[str]) -> tuple[dict[str, dict[str, str]], s
     except InvalidValueError:
         return {}, names
     formats, gaps, numbers = dict[str, dict[str, str]](), set[str](), log.gaps()
-    known = dict[int, dict[str, str]]()
+    formats_by_number = dict[int, dict[str, str]]()
     for change in (change for changes in log.changes.values() for change in changes):
-        known |= change.coordinates
+        formats_by_number |= change.coordinates
         for number, name in {**change.created, **change.renamed}.items():
-            if number in known:
-                formats[name] = known[number]
+            if number in formats_by_number:
+                formats[name] = formats_by_number[number]
             if number in numbers:
                 gaps.add(name)
     return formats, gaps

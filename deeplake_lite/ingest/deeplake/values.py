@@ -38,7 +38,7 @@ def read_values(column: DeepColumn, view: Any, rows: Rows) -> list[Any]:
         Positions of the rows.
     """
     values = _read(column.kind, view, rows)
-    if column.own:
+    if column.is_exported:
         return restore_values(values, column.htype)
     marks = column.htype.coordinates.marks if column.htype.coordinates is not None else ""
     if marks == "keypoints":

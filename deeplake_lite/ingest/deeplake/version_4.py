@@ -138,7 +138,7 @@ class Deeplake4Versions(Versions):
         snapshot = Snapshot.of(self._peer, view, coordinates, gaps, self._schema)
         names = {*snapshot.columns, *snapshot.unreadable}
         agrees = len(snapshot) == len(state.rows) and names == set(state.columns.values())
-        if state.known and not agrees:
+        if state.is_reliable and not agrees:
             raise _unknown(
                 f"version {change.id!r} has {pluralize(len(snapshot), 'row')} and "
                 f"{pluralize(len(names), 'column')}, while the log lists "
@@ -172,7 +172,9 @@ class Deeplake4Versions(Versions):
             merge = self._log.merges.get((branch, change.id))
             if merge is not None and version.merged is not None:
                 state = self._merge(state, merge, version.merged)
-                state = replace(state, known=base.known and self._has_rows(branch, change, state))
+                state = replace(
+                    state, is_reliable=base.is_reliable and self._has_rows(branch, change, state)
+                )
         self._states[version.key] = state
         for key in {version.base, version.merged, version.restored} - {None}:
             self._uses[str(key)] -= 1
@@ -229,7 +231,7 @@ def _apply(state: State, change: Change) -> State:
         rows = rows[~np.isin(rows, np.concatenate(change.deleted))]
     updated = {k: np.concatenate(ids) for k, ids in change.updated.items()}
     coordinates = {**state.coordinates, **change.coordinates}
-    return State(rows, columns, coordinates, updated, state.known)
+    return State(rows, columns, coordinates, updated, state.is_reliable)
 
 
 def dataset_metadata(peer: Peer, dataset: Any) -> dict[str, Any]:

@@ -60,7 +60,7 @@ class State:
     updated: Mapping[int, NDArray[np.uint64]] = field(default_factory=dict)
     """Maps the numbers of columns to the ids of the rows whose cells the version changes."""
 
-    known: bool = True
+    is_reliable: bool = True
     """Whether the ids are reliable, which is not the case after some merges."""
 
 

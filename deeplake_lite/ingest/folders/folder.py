@@ -181,18 +181,18 @@ def folder_source(
     return FolderSource(folder, table.files, layout, label, table, skipped, table.image)
 
 
-def _check_label(label: str, own: Collection[str]) -> None:
+def _check_label(label: str, columns: Collection[str]) -> None:
     """Reject a name for the column of labels that another of the folder's columns already has."""
-    if label in own:
+    if label in columns:
         raise OptionError(
             "label must differ from the names of the folder's other columns, but it is "
             f"{label!r}. Choose another name: label='{label}_label'."
         )
 
 
-def _check_types(own: Sequence[str], types: Mapping[str, object]) -> None:
+def _check_types(columns: Sequence[str], types: Mapping[str, object]) -> None:
     """Raise SchemaError if a type of files is declared for one of the folder's string columns."""
-    for name in own[1:]:
+    for name in columns[1:]:
         htype = resolve(types.get(name, "text"))
         if htype.takes_files:
             raise SchemaError(

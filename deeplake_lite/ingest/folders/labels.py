@@ -215,7 +215,7 @@ def _original_names(headers: list[str], file_column: str) -> dict[str, str]:
     return {header: column_of(header) if is_exported else header for header in headers}
 
 
-def _new_names(columns: Mapping[str, str], own: Collection[str]) -> dict[str, str]:
+def _new_names(columns: Mapping[str, str], folder_columns: Collection[str]) -> dict[str, str]:
     """Return a dict that maps the headers of a table to the names of columns in the lake.
 
     Columns that have the name of one of the folder's own columns are renamed.
@@ -223,9 +223,10 @@ def _new_names(columns: Mapping[str, str], own: Collection[str]) -> dict[str, st
     >>> _new_names({"path": "path", "file_name_": "file_name"}, ["image", "path"])
     {'path': 'path_', 'file_name_': 'file_name'}
     """
-    taken = {*own, *columns.values()}
+    taken = {*folder_columns, *columns.values()}
     return {
-        header: free_name(name, taken) if name in own else name for header, name in columns.items()
+        header: free_name(name, taken) if name in folder_columns else name
+        for header, name in columns.items()
     }
 
 

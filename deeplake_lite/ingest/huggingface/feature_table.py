@@ -88,13 +88,13 @@ class FeatureTable:
             If a field of a struct would become a column with the name of another column, or if
             types are nested too deeply.
         """
-        features, own = features_in(metadata), _LakeTypes.of(metadata)
+        features, lake_types = features_in(metadata), _LakeTypes.of(metadata)
         try:
             parts = [
                 (f, leaf)
                 for f in schema
-                for whole in _parts(f, features.get(f.name), own)
-                for leaf in own.with_paths(whole, has_paths)
+                for whole in _parts(f, features.get(f.name), lake_types)
+                for leaf in lake_types.with_paths(whole, has_paths)
                 if leaf is whole or leaf.name not in schema.names
             ]
         except RecursionError as error:
@@ -106,7 +106,7 @@ class FeatureTable:
         empty = pa.RecordBatch.from_arrays([pa.nulls(0, f.type) for f in schema], schema=schema)
         fields, columns = list[pa.Field](), dict[str, FeatureColumn]()
         for f, leaf in parts:
-            exact = own.htype(leaf)
+            exact = lake_types.htype(leaf)
             asks = exact is None and _has_numbers(leaf) and exported_htype(f) is None
             column = FeatureColumn.of(
                 leaf, has_null_items=asks and (has_nulls or _may_have_nulls)(leaf)
@@ -154,9 +154,9 @@ def lake_metadata(
     If the table was exported from a lake, the metadata of that lake is returned. The key
     ``"arrow"`` has the features of Arrow types that the lake simplifies.
     """
-    own = metadata.get(OWN)
-    if isinstance(own, dict) and isinstance(own.get("metadata"), dict):
-        return dict(own["metadata"])
+    exported = metadata.get(OWN)
+    if isinstance(exported, dict) and isinstance(exported.get("metadata"), dict):
+        return dict(exported["metadata"])
     recorded = metadata.get("info")
     info = {**(recorded if isinstance(recorded, dict) else {}), **(info or {})}
     items = {key: info[key] for key in DESCRIPTIONS if isinstance(info.get(key), str)}
@@ -236,10 +236,10 @@ def _htype_in(column: Mapping[str, Any]) -> Htype | None:
     return exported_htype(pa.field("", pa.null(), metadata=recorded))
 
 
-def _parts(f: pa.Field, feature: Feature, own: _LakeTypes) -> list[Leaf]:
+def _parts(f: pa.Field, feature: Feature, lake_types: _LakeTypes) -> list[Leaf]:
     """Split an Arrow column into parts, unless it was exported from a single column of a lake."""
     whole = Leaf(f.name, (f.name,), feature, f.type)
-    if exported_htype(f) is not None or own.htype(whole) is not None:
+    if exported_htype(f) is not None or lake_types.htype(whole) is not None:
         return [whole]
     return leaves(f.name, feature, f.type)
 

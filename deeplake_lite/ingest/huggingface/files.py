@@ -72,9 +72,9 @@ def saved_parts(path: Path, declared: Mapping[str, Any]) -> tuple[list[Part], li
             )
         parts, files = list[Part](), list[str]()
         for split in splits:
-            part, own = _saved_part(path / Path(split).name, split)
+            part, part_files = _saved_part(path / Path(split).name, split)
             parts.append(part)
-            files += own
+            files += part_files
         return parts, files, True
     if (path / "state.json").is_file():
         part, files = _saved_part(path, None)
@@ -90,7 +90,9 @@ def saved_parts(path: Path, declared: Mapping[str, Any]) -> tuple[list[Part], li
             "but it has neither state.json nor *.parquet. Check the path."
         ) from error
     by_split = split_files(path, files)
-    parts = [_parquet_part(path, split, own, declared) for split, own in by_split.items()]
+    parts = [
+        _parquet_part(path, split, part_files, declared) for split, part_files in by_split.items()
+    ]
     return parts, files, path.is_dir() and [*by_split] != ["train"]
 
 
@@ -101,7 +103,9 @@ def listed_parts(
     files = find_files(paths, *SUFFIXES)
     root = Path(folder_of(files))
     by_split = split_files(root, map(os.path.abspath, files))
-    parts = [_parquet_part(root, split, own, declared) for split, own in by_split.items()]
+    parts = [
+        _parquet_part(root, split, part_files, declared) for split, part_files in by_split.items()
+    ]
     return parts, files, [*by_split] != ["train"]
 
 

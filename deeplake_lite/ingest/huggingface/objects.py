@@ -45,7 +45,7 @@ def object_parts(dataset: Any) -> list[Part]:
     A split must have columns.
     """
     if isinstance(dataset, Mapping):
-        return [_part(own, str(split)) for split, own in dataset.items()]
+        return [_part(split_dataset, str(split)) for split, split_dataset in dataset.items()]
     if not hasattr(dataset, "with_format"):
         raise InvalidValueError(
             "dataset must be a Dataset, IterableDataset or DatasetDict, but it is "

@@ -205,10 +205,10 @@ class _JoinedSplits:
 
     def read(self, names: list[str]) -> Iterator[pa.RecordBatch]:
         """Yield batches with some columns of all splits."""
-        own = [name for name in names if not (self.adds_split and name == SPLIT)]
+        table_names = [name for name in names if not (self.adds_split and name == SPLIT)]
         for part in self.parts:
-            for batch in part.table.read(own or part.table.schema.names[:1]):
-                arrays = dict(zip(own, batch.columns, strict=False))
+            for batch in part.table.read(table_names or part.table.schema.names[:1]):
+                arrays = dict(zip(table_names, batch.columns, strict=False))
                 if self.adds_split:
                     codes = pa.array([0] * batch.num_rows, pa.int32())
                     arrays[SPLIT] = pa.DictionaryArray.from_arrays(codes, [part.split])
@@ -220,8 +220,8 @@ _SPLIT_KIND = pa.dictionary(pa.int32(), pa.string())
 
 def _recorded_split(part: Part) -> Any:
     """Return the type that the exported lake's column of splits had; None if it is unknown."""
-    own = part.metadata.get(OWN)
-    config = own.get(SPLIT) if isinstance(own, dict) else None
+    exported = part.metadata.get(OWN)
+    config = exported.get(SPLIT) if isinstance(exported, dict) else None
     return exported_htype(pa.field(SPLIT, pa.string(), metadata={HTYPE: json.dumps(config)}))
 
 

@@ -82,8 +82,9 @@ class PlainColumn:
         """Return the column's value, or the default if the record does not have the feature."""
         if self.in_lists:
             feature_list = message.feature_lists.feature_list.get(self.feature)
-            for own in () if feature_list is None or self._floats is None else feature_list.feature:
-                self._check_unrounded(own)
+            items = () if feature_list is None or self._floats is None else feature_list.feature
+            for item in items:
+                self._check_unrounded(item)
             return self.default if feature_list is None else _list_value(feature_list, self.htype)
         feature = message.features.feature.get(self.feature)
         kind = None if feature is None else feature.WhichOneof("kind")

@@ -85,9 +85,9 @@ def inferred_columns(messages: Iterable[Any]) -> dict[str, PlainColumn]:
             plain.setdefault(name, _Values()).add(feature)
         for name, feature_list in message.feature_lists.feature_list.items():
             lists[name] = lists.get(name, 0) + 1
-            own = items.setdefault(name, _Values())
+            values = items.setdefault(name, _Values())
             for feature in feature_list.feature:
-                own.add(feature)
+                values.add(feature)
     groups = {group for name in {*plain, *lists} for group in _groups(name)}
     columns = dict[str, PlainColumn]()
     for feature in sorted(plain):

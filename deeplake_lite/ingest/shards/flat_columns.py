@@ -50,12 +50,12 @@ class FlatRows:
 
         Raises ValueError if the numbers of values differ from `counts`.
         """
-        own = self.counts(name)
-        if (own != counts).any():
-            at = int(np.flatnonzero(own != counts)[0])
+        actual_counts = self.counts(name)
+        if (actual_counts != counts).any():
+            at = int(np.flatnonzero(actual_counts != counts)[0])
             raise ValueError(
                 f"feature {name!r} must have {pluralize(int(counts[at]), 'value')}, but it has "
-                f"{own[at]:,}"
+                f"{actual_counts[at]:,}"
             )
         parts = [row[name] for row in self.rows if len(row[name])]
         if parts and all(isinstance(part, list) for part in parts):
@@ -95,16 +95,16 @@ def feature_names(empty: pa.Array, name: str) -> tuple[str, ...]:
 
 
 def _valid_names(kind: pa.DataType, place: Place) -> list[str]:
-    own = [] if place.is_row else [place.valid]
+    names = [] if place.is_row else [place.valid]
     if isinstance(kind, pa.BaseExtensionType):
         kind = kind.storage_type
     if kinds.is_fixed_size_list(kind):
-        return own + _valid_names(kind.value_type, place.in_fixed())
+        return names + _valid_names(kind.value_type, place.in_fixed())
     if kinds.is_large_list(kind):
-        return own + _valid_names(kind.value_type, place.in_list(kind))
+        return names + _valid_names(kind.value_type, place.in_list(kind))
     if kinds.is_struct(kind):
-        return own + [n for f in kind for n in _valid_names(f.type, place.part(f.name))]
-    return own
+        return names + [n for f in kind for n in _valid_names(f.type, place.part(f.name))]
+    return names
 
 
 def unflatten(

@@ -79,11 +79,12 @@ class _LakeColumn:
 
     def read(self, message: Any) -> dict[str, Any] | None:
         """Return a dict that maps names of features to their values, or None for a null row."""
-        own = message.features.feature
+        features = message.features.feature
         lists = {
             name: raw_values(feature)
             for name in self.features
-            if (feature := own.get(name)) is not None and feature.WhichOneof("kind") is not None
+            if (feature := features.get(name)) is not None
+            and feature.WhichOneof("kind") is not None
         }
         return lists or None
 
@@ -101,13 +102,13 @@ class _LakeColumn:
         -------
         (values with nulls for invalid rows, dict that maps these rows' positions to error messages)
         """
-        bad, kept = dict[int, str](), list(cells)
+        bad, valid_cells = dict[int, str](), list(cells)
         for i, cell in enumerate(cells):
             try:
                 self._values([cell])
             except ValueError as error:
-                bad[i], kept[i] = str(error), None
-        return self._values(kept), bad
+                bad[i], valid_cells[i] = str(error), None
+        return self._values(valid_cells), bad
 
     def _values(self, cells: Sequence[dict[str, Any] | None]) -> Any:
         present = [i for i, cell in enumerate(cells) if cell is not None]

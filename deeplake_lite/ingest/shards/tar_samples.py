@@ -162,11 +162,11 @@ def samples(
         folder, _, last = name.rpartition("/")
         stem, _, extension = last.partition(".")
         extension = extension.lower()
-        own = f"{folder}/{stem}" if folder else stem
-        if own != key or extension in files:
+        sample_key = f"{folder}/{stem}" if folder else stem
+        if sample_key != key or extension in files:
             if key is not None:
                 yield Sample(key, files)
-            key, files = own, {}
+            key, files = sample_key, {}
         files[extension] = data
     if key is not None:
         yield Sample(key, files)

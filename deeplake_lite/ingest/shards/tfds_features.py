@@ -357,8 +357,9 @@ class _RaggedColumn:
             return None
         values = raw_values(flat)
         size = _product([n for n in (self.inner.axes or ())[1:] if n is not None])
-        for level, own in enumerate(reversed([raw_values(feature) for feature in lengths])):
-            values = _split(values, [int(n) for n in own], size if level == 0 else 1)
+        inner_first = reversed([raw_values(feature) for feature in lengths])
+        for level, level_lengths in enumerate(inner_first):
+            values = _split(values, [int(n) for n in level_lengths], size if level == 0 else 1)
             if level == 0:
                 values = [self._inner(part) for part in values]
         return values

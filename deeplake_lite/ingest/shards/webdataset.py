@@ -219,8 +219,8 @@ class WebDatasetSource:
         for extension, name in self.names.items():
             if name in types:
                 continue
-            own = [e for e, other in self.names.items() if other == name]
-            contents = [sample[e] for sample in self._first for e in own if e in sample]
+            extensions = [e for e, other in self.names.items() if other == name]
+            contents = [sample[e] for sample in self._first for e in extensions if e in sample]
             htype = _htype(extension, contents)
             if len(contents) < len(self._first):
                 htype = replace(htype, nullable=True)

@@ -39,7 +39,11 @@ def field_metadata(fields: Iterable[pa.Field]) -> dict[str, dict[str, object]]:
     {'t': {'unit': 'K'}}
     """
     parts = {f.name: _split(f.metadata) for f in fields}
-    return {name: {**users, **own} for name, (own, users) in parts.items() if users or own}
+    return {
+        name: {**users, **exported}
+        for name, (exported, users) in parts.items()
+        if users or exported
+    }
 
 
 def _split(

@@ -51,9 +51,9 @@ def open_files(
     first = arrow_dataset.dataset(files, format="parquet")
     schemas = {f.path: f.physical_schema for f in first.get_fragments()}
     schema = first.schema
-    if any(own.metadata != schema.metadata for own in schemas.values()):
+    if any(file_schema.metadata != schema.metadata for file_schema in schemas.values()):
         _check_features(schemas)
-    if any(not own.equals(schema) for own in schemas.values()):
+    if any(not file_schema.equals(schema) for file_schema in schemas.values()):
         schema = _unify(schemas, declared).with_metadata(schema.metadata)
         _check_exact(schemas, schema)
     keys = [] if root is None else _keys(root, files, schema.names)
@@ -152,8 +152,8 @@ def _check_features(schemas: Mapping[str, pa.Schema]) -> None:
 
 def _check_exact(schemas: Mapping[str, pa.Schema], schema: pa.Schema) -> None:
     """Check that integers fit into the types of the common schema. Raises InvalidValueError."""
-    for file, own in schemas.items():
-        names = [f.name for f in own if _may_round(f.type, schema.field(f.name).type)]
+    for file, file_schema in schemas.items():
+        names = [f.name for f in file_schema if _may_round(f.type, schema.field(f.name).type)]
         if not names:
             continue
         for batch in arrow_dataset.dataset(file, format="parquet").to_batches(columns=names):
@@ -198,7 +198,7 @@ def _keys(root: str, files: Iterable[str], known: Iterable[str]) -> list[pa.Fiel
             name, is_key, value = part.partition("=")
             if is_key and name and name not in known:
                 values.setdefault(name, []).append(unquote(value))
-    return [pa.field(name, _kind_of(own)) for name, own in values.items()]
+    return [pa.field(name, _kind_of(texts)) for name, texts in values.items()]
 
 
 def _kind_of(values: Iterable[str]) -> pa.DataType:

@@ -90,10 +90,10 @@ class Layout:
         base = here / str(config.get("path") or "")
         images: dict[str, tuple[Path, ...]] = {}
         for split in ("train", "val", "test"):
-            places = config.get(split)
-            if places:
-                places = places if isinstance(places, list) else [places]
-                parts = (_images_at(str(place), base, here, path) for place in places)
+            locations = config.get(split)
+            if locations:
+                locations = locations if isinstance(locations, list) else [locations]
+                parts = (_images_at(str(location), base, here, path) for location in locations)
                 images[split] = tuple(image for part in parts for image in part)
         if not images:
             raise InvalidValueError(
@@ -132,7 +132,7 @@ class Layout:
 
     def orphaned_labels(self) -> list[Skipped]:
         """Return the label files that belong to no image."""
-        folders = dict.fromkeys(image.parent for own in self.images.values() for image in own)
+        folders = dict.fromkeys(image.parent for paths in self.images.values() for image in paths)
         alone = list[Path]()
         for folder in folders:
             labels = label_path(folder / "x").parent
@@ -206,8 +206,8 @@ class Layout:
     @property
     def rest(self) -> dict[str, object]:
         """All other entries of the data.yaml that JSON can represent."""
-        own = ("path", "train", "val", "test", "names", "nc", "kpt_shape", "kpt_names")
-        rest = {str(key): _to_json(v) for key, v in self.config.items() if key not in own}
+        used = ("path", "train", "val", "test", "names", "nc", "kpt_shape", "kpt_names")
+        rest = {str(key): _to_json(v) for key, v in self.config.items() if key not in used}
         return {key: value for key, value in rest.items() if value is not None}
 
 
@@ -216,7 +216,7 @@ def _check_no_yaml_below(root: Path, images: Mapping[str, Sequence[Path]]) -> No
 
     Otherwise, the class names in that file would be lost.
     """
-    above = {folder for own in images.values() for image in own for folder in image.parents}
+    above = {folder for paths in images.values() for image in paths for folder in image.parents}
     folders = sorted(folder for folder in above if root in folder.parents)
     files = [f for folder in folders for f in sorted(folder.iterdir()) if f.suffix in YAML]
     described = [f for f in files if f.is_file() and {"names", "train"} <= _read_yaml(f).keys()]
@@ -231,9 +231,9 @@ def _check_no_yaml_below(root: Path, images: Mapping[str, Sequence[Path]]) -> No
 
 def _folders(root: Path, images: Mapping[str, Sequence[Path]]) -> list[Path]:
     """Return the folders in which class names may be: the root, and those of images and labels."""
-    own = dict.fromkeys(image.parent for paths in images.values() for image in paths)
-    labels = dict.fromkeys(label_path(folder / "x").parent for folder in own)
-    return [*dict.fromkeys([root, root / "labels", *own, *labels])]
+    image_folders = dict.fromkeys(image.parent for paths in images.values() for image in paths)
+    labels = dict.fromkeys(label_path(folder / "x").parent for folder in image_folders)
+    return [*dict.fromkeys([root, root / "labels", *image_folders, *labels])]
 
 
 def _names_in(folders: Sequence[Path]) -> list[str]:
@@ -297,15 +297,19 @@ def _without_repeated(
     -------
     (images by split, `config`, images that were left out)
     """
-    seen, kept, repeated = dict[Path, str](), dict[str, tuple[Path, ...]](), list[Skipped]()
+    seen, images_by_split, repeated = (
+        dict[Path, str](),
+        dict[str, tuple[Path, ...]](),
+        list[Skipped](),
+    )
     for split, paths in images.items():
-        if paths in kept.values():
+        if paths in images_by_split.values():
             continue
         again = [path for path in paths if path in seen]
         repeated += [Skipped(path.name, f"it is also in split {seen[path]!r}") for path in again]
-        kept[split] = tuple(path for path in paths if path not in seen)
-        seen |= dict.fromkeys(kept[split], split)
-    return kept, config, repeated
+        images_by_split[split] = tuple(path for path in paths if path not in seen)
+        seen |= dict.fromkeys(images_by_split[split], split)
+    return images_by_split, config, repeated
 
 
 def label_path(image: Path) -> Path:
@@ -401,11 +405,11 @@ def _name(value: object) -> str:
     return str(value)
 
 
-def _images_at(place: str, base: Path, here: Path, config: Path) -> Sequence[Path]:
+def _images_at(location: str, base: Path, here: Path, config: Path) -> Sequence[Path]:
     """Return the images in a folder, or the images that a text file lists. Raises NotFoundError."""
     # Roboflow's exports write "../train/images" although the folder is next to the data.yaml.
-    bare = place.removeprefix("../")
-    for path in (base / place, here / place, here / bare, base / bare):
+    bare = location.removeprefix("../")
+    for path in (base / location, here / location, here / bare, base / bare):
         if os.path.isfile(path):
             return [*_read_list(path)]
         if os.path.isdir(path):
@@ -413,7 +417,7 @@ def _images_at(place: str, base: Path, here: Path, config: Path) -> Sequence[Pat
             return [root / f.path for f in scan(root).images]
     where = " or ".join(dict.fromkeys((repr(str(base)), repr(str(here)))))
     raise NotFoundError(
-        f"All paths in {config.name} must exist, but there is no {place!r} in {where}. Correct "
+        f"All paths in {config.name} must exist, but there is no {location!r} in {where}. Correct "
         "the file, or move the images."
     )
 

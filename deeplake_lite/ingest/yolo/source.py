@@ -329,9 +329,9 @@ class YoloSource:
         if self.task == "pose":
             count, dims = self._points
             points = np.zeros((len(boxes), count, dims), np.float32)
-            for own, values in zip(points, labels.values, strict=True):
-                own[:] = values[4:].reshape(count, dims)
-                own[:, :2] *= size
+            for row_points, values in zip(points, labels.values, strict=True):
+                row_points[:] = values[4:].reshape(count, dims)
+                row_points[:, :2] *= size
             row["keypoints"] = points
         return row
 
