@@ -316,7 +316,7 @@ class FiftyOneReader:
         """Convert a sample to a picture. Raises ValueError."""
         filepath = sample.get("filepath")
         if not isinstance(filepath, str) or not filepath:
-            raise ValueError("a sample must have a filepath, but this one has none")
+            raise ValueError("a sample must have a filepath, but this sample has none")
         filepath = filepath.replace("\\", "/")
         path = filepath.lstrip("/").removeprefix("data/")
         image = None if self.images is None else self.images.find(_candidate_names(filepath))

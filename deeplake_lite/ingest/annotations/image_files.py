@@ -57,7 +57,8 @@ class ImageFolder:
                     return str((folder / name).absolute())
         where = str(self.folders[0]) if self.folders else "."
         raise ValueError(
-            f"there is no image {brief(names[0], 80)} in {where!r}; pass its folder as images=…"
+            f"there is no image {brief(names[0], 80)} in {where!r}; pass the folder of the images "
+            "as images=…"
         )
 
     def image_names(self) -> list[str]:
@@ -93,7 +94,10 @@ class ImageZip:
             for member in (f"images/{name}", name):
                 if member in self.names:
                     return read_member(self.file, self.names[member])
-        raise ValueError(f"there is no image {brief(names[0], 80)} in {self.path.name!r}")
+        raise ValueError(
+            f"there is no image {brief(names[0], 80)} in {self.path.name!r}; pass the folder of "
+            "the images as images=…"
+        )
 
     def image_names(self) -> list[str]:
         """Return the sorted names of images, relative to the folder ``images``."""
@@ -125,6 +129,6 @@ def read_member(file: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     if len(data) != info.file_size:
         raise ValueError(
             f"the size of {info.filename} must be {info.file_size:,} bytes, as recorded in the ZIP "
-            "file, but it is different"
+            "file, but its content has another size"
         )
     return data

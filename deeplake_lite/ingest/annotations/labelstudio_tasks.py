@@ -85,7 +85,8 @@ def expand_task(task: Mapping[str, Any]) -> dict[str, Any]:
     if not all(results):
         raise ValueError(
             "a task must have the key 'data' or, in JSON-MIN, a key such as 'rectanglelabels' in "
-            "each result, but a result has none or several; export the project as JSON instead"
+            "each result, but a result has no such key or several; export the project as JSON "
+            "instead"
         )
     data = {
         k: v

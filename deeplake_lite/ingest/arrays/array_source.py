@@ -259,7 +259,7 @@ def _check_lengths(part: Part) -> None:
         )
     if not lengths:
         raise InvalidValueError(
-            f"A source must have at least one column, but {part.title} has none. Check its content."
+            f"A source must have at least one column, but {part.title} has none. Check the data."
         )
 
 

@@ -130,7 +130,9 @@ def _source(
                 )
             named[path.stem] = path
     if not named:
-        raise OptionError("files must name at least one file, but it is empty. Pass a path.")
+        raise OptionError(
+            "files must name at least one file, but the mapping is empty. Pass a path."
+        )
     columns: dict[str, ArrayColumn] = {}
     for name, path in named.items():
         if not _starts_with(path, _NPY):
@@ -217,7 +219,10 @@ def _find_numpy_files(files: Any) -> list[Path]:
 
 
 def _find_one_file(file: Any) -> Path:
-    """Return the only file at a path or for a pattern. Raises NotFoundError, InvalidValueError."""
+    """Return the file at a path or for a pattern, which must be the only one.
+
+    Raises NotFoundError, InvalidValueError.
+    """
     matches = find_files(file, ".npy")
     if len(matches) > 1:
         raise InvalidValueError(

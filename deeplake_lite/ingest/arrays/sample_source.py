@@ -186,8 +186,8 @@ def check_dense(value: Any) -> None:
     layout = str(getattr(value, "layout", "torch.strided"))
     if layout.startswith("torch.") and layout != "torch.strided":  # could be huge when dense
         raise InvalidValueError(
-            f"Tensors must be dense, but one has the layout {layout}. Convert it in the dataset: "
-            "x.to_dense()."
+            f"Tensors must be dense, but one has the layout {layout}. Convert this tensor in the "
+            "dataset: x.to_dense()."
         )
 
 

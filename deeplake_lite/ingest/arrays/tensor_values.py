@@ -120,7 +120,9 @@ def type_of(spec: Any, values: list[Any]) -> Htype:
     if kind == "OptionalSpec":
         return replace(type_of(spec._element_spec, values), nullable=True)  # noqa: SLF001
     if kind not in ("TensorSpec", "RaggedTensorSpec", "SparseTensorSpec"):
-        raise SchemaError(f"no column type can store a {kind}. Leave it out: dataset.map(…).")
+        raise SchemaError(
+            f"no column type can store a {kind}. Leave this item out: dataset.map(…)."
+        )
     shape = None if spec.shape.rank is None else tuple(spec.shape.as_list())
     if spec.dtype.name == "string":
         htype = _of_strings([v for value in values for v in _strings(value)])

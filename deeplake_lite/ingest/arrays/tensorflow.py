@@ -217,7 +217,7 @@ class Elements:
     def _unreadable(self, error: Exception, row: int) -> InvalidValueError:
         """Return the error for a bad element after which no element can be read."""
         result = RestUnreadableError(
-            f"{self.title}, row {row}: {_bad(error).reason} No elements can be read after it. "
+            f"{self.title}, row {row}: {_bad(error).reason} No later elements can be read. "
             "Correct the dataset, or leave bad elements out: dataset.ignore_errors()."
         )
         result.__cause__ = error

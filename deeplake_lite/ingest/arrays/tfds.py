@@ -108,7 +108,7 @@ def from_tfds(
     if is_tf_dataset(dataset):
         if split is not None:
             raise OptionError(
-                "split must be None for a tf.data.Dataset, which has no splits. Leave it out."
+                "split must be None for a tf.data.Dataset, which has no splits. Leave split out."
             )
         return ingest(tensorflow_source(dataset, on, columns, options), url, **options)
     tfds = checks.package("tensorflow_datasets", "tfds", "from_tfds")

@@ -191,7 +191,8 @@ def _columns(
         listed = ", ".join(map(repr, named)) or "nothing"
         raise InvalidValueError(
             f"{str(file)!r} must hold tensors with an axis for rows, or lists of the same length, "
-            f"but it holds {listed}. Pass a part of it: dl.from_torch(torch.load(path)['…'], url)."
+            f"but it holds {listed}. Pass a part of the file: "
+            "dl.from_torch(torch.load(path)['…'], url)."
         )
     return result
 

@@ -243,8 +243,8 @@ def _left_out(data: Any, dim: str) -> tuple[Skipped, ...]:
             )
         elif (foreign := _foreign(variable)) is not None:
             reason = (
-                f"metadata cannot hold {foreign}; pass xr.conventions.encode_cf_variable(…) in its "
-                "place"
+                f"metadata cannot hold {foreign}; replace the variable with "
+                "xr.conventions.encode_cf_variable(…)"
             )
         else:
             continue

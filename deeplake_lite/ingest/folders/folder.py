@@ -152,8 +152,8 @@ def folder_source(
     """
     if isinstance(path, str) and scheme_of(path) is not None:
         raise InvalidValueError(
-            f"path must be a folder on this machine, but it is {brief(path, 120)}. Download it "
-            "first."
+            f"path must be a folder on this machine, but it is {brief(path, 120)}. Download "
+            "the folder first."
         )
     folder = Path(checks.location("path", path)).expanduser()
     scanned = scan(folder)

@@ -131,7 +131,7 @@ def scan(folder: Path) -> FolderScan:
     if not folder.is_dir():
         raise InvalidValueError(
             f"path must be a folder, but {str(folder)!r} is a file. Pass the folder that contains "
-            "it."
+            "the file."
         )
     scanned = FolderScan([], [], [])
     for entry, path in _walk(folder, "", frozenset()):

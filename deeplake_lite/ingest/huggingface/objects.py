@@ -49,7 +49,7 @@ def object_parts(dataset: Any) -> list[Part]:
     if not hasattr(dataset, "with_format"):
         raise InvalidValueError(
             "dataset must be a Dataset, IterableDataset or DatasetDict, but it is "
-            f"{type(dataset).__name__}. Load it first: datasets.load_dataset(…)."
+            f"{type(dataset).__name__}. Load the dataset: datasets.load_dataset(…)."
         )
     return [_part(dataset, str(dataset.split or "train"))]
 

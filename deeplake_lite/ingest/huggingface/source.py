@@ -195,7 +195,7 @@ class _JoinedSplits:
         if SPLIT in schema.names:
             raise SchemaError(
                 f"The names of the splits are stored in the column {SPLIT!r}, but the dataset has "
-                f"a column with that name. Rename it: dataset.rename_column({SPLIT!r}, …)."
+                f"a column with that name. Rename this column: dataset.rename_column({SPLIT!r}, …)."
             )
         htype = recorded if recorded is not None else ClassLabel([part.split for part in parts])
         f = pa.field(

@@ -118,7 +118,8 @@ class PlainColumn:
             if int(self._floats.type(number)) != number:
                 raise ValueError(
                     f"values must be exact in {self._floats}, the type of the first records, but "
-                    f"the integer {number} would be rounded. Declare a type: schema=…"
+                    f"the integer {number} would be rounded. Declare a type: "
+                    f"schema={{{self.name!r}: …}}"
                 )
 
     @cached_property

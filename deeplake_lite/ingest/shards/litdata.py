@@ -175,8 +175,8 @@ def _check_supported(index: Path, config: Mapping[str, Any]) -> None:
     """Reject encrypted chunks, other item loaders and unknown compression. Raises SchemaError."""
     if config.get("encryption"):
         raise SchemaError(
-            f"Chunks must not be encrypted, but the chunks that {str(index)!r} lists are. Decrypt "
-            "them first."
+            f"Chunks must not be encrypted, but {str(index)!r} lists encrypted chunks. Decrypt the "
+            "chunks first."
         )
     loader = config.get("item_loader", "PyTreeLoader")
     if loader not in (None, "PyTreeLoader"):

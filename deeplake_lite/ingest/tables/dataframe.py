@@ -110,7 +110,7 @@ def _with_index(frame: pd.DataFrame) -> pd.DataFrame:
             both = "a column and the index" if name in columns else "two levels of the index"
             raise InvalidValueError(
                 f"Column names must be unique, but {both} are named {name!r}. Drop the index "
-                "with df.reset_index(drop=True), or rename it."
+                "with df.reset_index(drop=True), or rename one of them."
             )
     return frame.reset_index(names=names)
 

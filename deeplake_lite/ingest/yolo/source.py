@@ -263,8 +263,8 @@ class YoloSource:
     def _points(self) -> tuple[int, int]:
         if self.layout.points is None:
             raise InvalidValueError(
-                'task="pose" requires kpt_shape in the data.yaml, but it has none. Add it: '
-                "kpt_shape: [number of keypoints, 2 or 3]."
+                'task="pose" requires kpt_shape in the data.yaml, but the data.yaml has none. Add '
+                "a line such as kpt_shape: [number of keypoints, 2 or 3]."
             )
         return self.layout.points
 
