@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.export.annotations.objects import Object, Picture
 
 MAX_OBJECTS = 100_000
-"""Maximum number of objects that are cached. Each takes one or two kilobytes."""
+"""Maximum number of objects that are cached, which take one or two kilobytes each."""
 
 MAX_BYTES = 64 * 2**20
 """Maximum size in bytes of the masks and images that are cached."""
@@ -22,7 +22,8 @@ class CachedPictures:
     Parameters
     ----------
     read : callable
-        Yields the pictures. If they are too large to cache, this is called for each iteration.
+        Yields the pictures. It is called again for each iteration if its pictures are too large to
+        cache.
     """
 
     def __init__(self, read: Callable[[], Iterator[Picture]]) -> None:

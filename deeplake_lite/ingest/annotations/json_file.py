@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _TOKENS = re.compile(rb'"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b')
-"""Matches strings, NaN and infinity. The latter two are not JSON, although Python writes them."""
+"""Matches strings, and also NaN and infinity, which are not JSON although Python writes them."""
 
 _parts = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _items = msgspec.json.Decoder(list[msgspec.Raw])

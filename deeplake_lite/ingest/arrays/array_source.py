@@ -84,7 +84,7 @@ class ArraySource:
     """Name of the source in messages."""
 
     parts: tuple[Part, ...]
-    """Parts of the source, at least one. Their rows are concatenated."""
+    """Parts of the source, at least one, whose rows are concatenated."""
 
     key: str | None = None
     """Name of the column that identifies rows; None if there is no such column."""

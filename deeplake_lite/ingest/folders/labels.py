@@ -91,7 +91,7 @@ class TableOptions:
     """Types that the user declares.
 
     If a column of the folder and a column of the table have the same name, the type applies to the
-    latter.
+    column of the table.
     """
 
     known: Mapping[str, Htype] = field(default_factory=dict)

@@ -35,7 +35,7 @@ READ_BYTES = 16 * 2**20
 """Maximum number of records that are read at a time, and the total size in bytes to aim for."""
 
 _SEQUENTIAL = "readahead_buffer_size:4M,max_parallelism:1"
-"""Options of the reader. By default, it would read 16 MB ahead in each of its threads."""
+"""Options of the reader, which by default reads 16 MB ahead in each of its threads."""
 
 _ERRORS = (RuntimeError, ValueError, IndexError, OSError)
 """Errors that the package ``array-record`` raises."""
@@ -159,7 +159,7 @@ def array_records(path: str, options: Mapping[str, Any]) -> Iterator[Record]:
 def _records(reader: Any, path: str, name: str, first: int, stop: int) -> Iterator[Record]:
     """Yield the records from `first` up to `stop`.
 
-    If any of them is damaged, each record is read separately, with another reader.
+    If any of these records is damaged, each record is read separately, with another reader.
     """
     from array_record.python.array_record_module import ArrayRecordReader
 
