@@ -242,7 +242,7 @@ def _common_array(a: Htype, b: Htype) -> Htype | None:
         if kinds <= {*"iu"} or len(kinds) == 1
         else None
     )
-    if common is None or (common.kind == "f" and "f" not in kinds):  # int64 and uint64
+    if common is None or (common.kind == "f" and "f" not in kinds):  # int64 and uint64 have no common integer type
         return None
     axes = [m if m == n else None for m, n in zip(a.axes, b.axes, strict=True)]
     return htype_of_array(common, tuple(axes))

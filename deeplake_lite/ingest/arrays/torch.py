@@ -438,7 +438,7 @@ def _load_in_workers(dataset: Any, numbers: range, workers: int) -> Iterator[Any
             f"{workers}. Pickling {_title(dataset)} failed: {reason}. Use num_workers=0, install "
             "cloudpickle, or define the dataset at the top level of a module."
         ) from error
-    # Forking would be faster, but a lock that another thread holds would never be released in it.
+    # Forking would be faster, but locks of other threads would stay locked in it.
     loader = loading(
         sent, batch_size=None, sampler=numbers, num_workers=workers, collate_fn=_identity,
         multiprocessing_context="spawn" if sys.platform == "win32" else "forkserver",
