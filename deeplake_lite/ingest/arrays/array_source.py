@@ -242,7 +242,8 @@ def _common_array(a: Htype, b: Htype) -> Htype | None:
         if kinds <= {*"iu"} or len(kinds) == 1
         else None
     )
-    if common is None or (common.kind == "f" and "f" not in kinds):  # int64 and uint64 have no common integer type
+    # There is no common integer type for int64 and uint64.
+    if common is None or (common.kind == "f" and "f" not in kinds):
         return None
     axes = [m if m == n else None for m, n in zip(a.axes, b.axes, strict=True)]
     return htype_of_array(common, tuple(axes))
