@@ -215,7 +215,7 @@ def _metadata(data: Any, dim: str) -> Mapping[str, object]:
 
 
 def _attributes(attributes: Mapping[str, Any]) -> dict[str, object]:
-    """Return attributes as JSON, and the dtypes of attributes that JSON cannot represent."""
+    """Return attributes as JSON, and the types of attributes that JSON cannot represent."""
     items = {
         "attributes": json_attributes(attributes.items()),
         "attribute_dtypes": attribute_dtypes(attributes.items()),
