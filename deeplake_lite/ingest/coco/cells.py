@@ -120,7 +120,7 @@ class _Column:
         blank : object
             The cell for missing and invalid values.
         is_exact : callable, optional
-            Returns whether a cell, the first argument, is equal to the value, the second.
+            Takes a cell and the value that was converted, and returns whether they are equal.
         """
         if (plain := self._plain()) is not None:
             return plain

@@ -147,7 +147,10 @@ class Deeplake4Versions(Versions):
         return snapshot
 
     def tags(self) -> Iterator[tuple[str, str, str]]:
-        """Yield the name, the version's key and the query of each tag. Most queries are ""."""
+        """Yield the name, the version's key and the query of each tag.
+
+        The query is "" unless the tag refers to the result of a query.
+        """
         with self._peer.translating():
             tags = [self._dataset.tags[name] for name in self._dataset.tags.names()]
             records = [(tag.id, tag.name, tag.version, tag.query) for tag in tags]

@@ -82,7 +82,10 @@ class Versions(ABC):
 
     @abstractmethod
     def tags(self) -> Iterator[tuple[str, str, str]]:
-        """Yield the name, the version's key and the query of each tag. Most queries are ""."""
+        """Yield the name, the version's key and the query of each tag.
+
+        The query is "" unless the tag refers to the result of a query.
+        """
 
     @abstractmethod
     def metadata(self) -> dict[str, Any]:

@@ -122,7 +122,7 @@ def scan(folder: Path) -> FolderScan:
     NotFoundError
         If there is no such folder.
     InvalidValueError
-        If the path is that of a file.
+        If the path leads to a file.
     """
     if not folder.exists():
         raise NotFoundError(
