@@ -20,7 +20,7 @@ def restore_values(values: list[Any], htype: Htype) -> list[Any]:
 
 
 def _converter(htype: Htype) -> Callable[[Any], Any] | None:
-    """Return a function that restores values of a type; None if they need no conversion."""
+    """Return a function that restores values of a type; None if values need no conversion."""
     if htype.item is not None:
         leaf = np.dtype(htype.value_dtype or "bool")
         return lambda value: _leaves(_json(value), leaf)

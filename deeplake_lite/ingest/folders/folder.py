@@ -263,7 +263,7 @@ class FolderSource:
 
     @cached_property
     def _rest(self) -> MemorySource:
-        """The columns of the table as a separate source, which has no columns without a table."""
+        """A source of the table's columns. If there is no table, it has no columns."""
         columns = {} if self.table is None else self.table.columns
         schema = {} if self.table is None else {**self.table.types}
         is_inferred = self.label in columns and self.label not in schema

@@ -360,7 +360,7 @@ def _trim(text: str) -> str | None:
 
 
 def _parse_duration(text: str, htype: Htype) -> object:
-    """Parse a number of units or a time of day; return other strings without whitespace.
+    """Parse a duration: a number of units or a time of day. Other strings are only trimmed.
 
     >>> htype = Scalar("timedelta64[ms]")
     >>> _parse_duration(" +5", htype), _parse_duration("soon", htype)

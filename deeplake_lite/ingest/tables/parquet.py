@@ -99,7 +99,7 @@ def from_parquet(
     and times of day are simplified; their original types are stored in ``ds.metadata["arrow"]``, so
     that `View.to_parquet` restores them. Files written by Hugging Face keep the classes, images and
     shapes that their metadata describes; see `from_huggingface`. Without this metadata, images,
-    which are structs of bytes and path, become bytes unless you declare them:
+    which are structs of bytes and path, become bytes unless you declare a type:
     ``schema={"image": dl.Image()}``. If a row has the path of a file, the file is read if the path
     is relative and stays inside the folder of the Parquet files. Other paths and URLs are read only
     if they are strings and you declare the type of their column.
