@@ -311,8 +311,8 @@ def test_damaged_lengths_and_cut_files_are_refused(tmp_path, ingest):
     damaged = bytearray(whole)
     damaged[at] ^= 1
     for data, message in {
-        bytes(damaged): rf"that of a\.tfrecord, record 1 \(byte {at}\) does not",
-        whole[:-1]: r"record 4 \(byte \d+\) has \d+ of \d+ bytes",
+        bytes(damaged): rf"the length of a\.tfrecord, record 1 \(byte {at}\) does not",
+        whole[:-1]: r"record 4 \(byte \d+\) has only \d+ of \d+ bytes",
         whole[: at + 5]: r"record 1 \(byte \d+\) has 5 bytes",
         b"x" * 100: r"must match its checksum, .* record 0 \(byte 0\) does not",
         gzip.compress(whole)[:-9]: "must be a complete compressed file",
