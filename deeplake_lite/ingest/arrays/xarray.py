@@ -169,8 +169,8 @@ def _check_calendars(data: Any, dim: str) -> None:
     for name, variable in data.variables.items():
         if dim in variable.dims and (foreign := _foreign(variable)) is not None:
             raise SchemaError(
-                f"The times in a column must be in the standard calendar, but those in {name!r} "
-                f"are {foreign}. Convert the times: "
+                f"The times in a column must be in the standard calendar, but {name!r} holds "
+                f"{foreign}. Convert the times: "
                 "dataset.convert_calendar('standard', use_cftime=False). Or store them as numbers, "
                 "with the calendar in the attributes: replace the variable with "
                 f"xr.conventions.encode_cf_variable(dataset.variables[{name!r}]), and decode it "
