@@ -109,7 +109,7 @@ class SlotArray:
         self._log = Entries.empty(spec) if log is None else log
         if stored is not None and stored < len(self._log.rows):
             raise DamagedError(
-                f"The lake's metadata document is damaged: the log has {len(self._log.rows)} of "
+                f"The lake's root document is damaged: the log has {len(self._log.rows)} of "
                 f"{stored} rows of {path}. Restore the lake from a backup."
             )
         self._spilled, self._is_checked = False, False
@@ -473,10 +473,15 @@ class SlotArray:
         in_array = slots < first
         if in_array.all():
             out = await self._read_stored(slots, out)
+        elif chunks.contiguous(slots) is not None:
+            out = await self._allocate(len(slots))
+            head = out[: int(in_array.sum())]
+            if len(head) and (rows := await self._read_stored(slots[in_array], head)) is not head:
+                head[...] = rows
+            out[len(head) :] = log.rows[slots[len(head) :] - first]
         else:
             out = await self._allocate(len(slots))
-            if in_array.any():
-                out[in_array] = await self._read_stored(slots[in_array])
+            out[in_array] = await self._read_stored(slots[in_array])
             out[~in_array] = log.rows[slots[~in_array] - first]
         if len(log.slots):
             at = np.minimum(np.searchsorted(log.slots, slots), len(log.slots) - 1)

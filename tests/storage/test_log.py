@@ -1,0 +1,224 @@
+"""Small commits add their entries to the log in the document; large ones write them to arrays."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import deeplake_lite as dl
+from deeplake_lite.errors import DamagedError, FormatError
+from deeplake_lite.storage import log
+from deeplake_lite.storage.array_spec import ArraySpec
+from deeplake_lite.storage.log import Entries, Log, LogWriter
+from deeplake_lite.storage.state import KEY, State, add_digest
+from deeplake_lite.testing.invariants import check_consistent
+from tests.dataset import everything
+
+SPEC = ArraySpec("int16", (2,))
+
+
+def entries(rows, updates):
+    return Entries(
+        np.array([[n, -n] for n in rows], "int16").reshape(-1, 2),
+        np.array(list(updates), np.int64),
+        np.array([[n, n] for n in updates.values()], "int16").reshape(-1, 2),
+    )
+
+
+def files_of(folder):
+    return {path for path in folder.rglob("*") if path.is_file() and ".writers" not in path.parts}
+
+
+@pytest.fixture
+def default_limit(monkeypatch):
+    monkeypatch.setattr(log, "MAX_BYTES", 64 * 1024)
+
+
+def arrays_of(ds):
+    nodes = ds.handle.repository.inspect(ds.version)["nodes"]
+    return {n["path"].strip("/").partition("/")[2] for n in nodes if n["node_type"] == "array"}
+
+
+# ---- the log itself
+
+
+def test_log_round_trips_and_does_not_depend_on_the_order_of_its_arrays():
+    logs = []
+    for paths in ("ab", "ba"):
+        writer = LogWriter()
+        for path in paths:
+            writer.add(path, entries([1, 2], {7: 3}) if path == "a" else entries([], {0: 1, 4: 2}))
+        writer.add("c", entries([], {}))
+        logs.append(Log.from_json(json.loads(json.dumps(writer.log().to_json()))))
+    assert logs[0] == logs[1]
+    assert logs[0].index.keys() == {"a", "b"}
+    assert (len(logs[0]), logs[0].updates) == (3 * 4 + 8 + 2 * 12, 3)
+    a, b, c = (logs[0].entries(path, SPEC) for path in "abc")
+    assert (a.rows.tolist(), a.slots.tolist(), a.values.tolist()) == (
+        [[1, -1], [2, -2]], [7], [[3, 3]],
+    )  # fmt: skip
+    assert (b.rows.tolist(), b.slots.tolist(), b.values.tolist()) == ([], [0, 4], [[1, 1], [2, 2]])
+    assert not c
+    copy = LogWriter()
+    copy.copy(logs[0], "b")
+    copy.copy(logs[0], "c")
+    assert copy.log().entries("b", SPEC).values.tolist() == b.values.tolist()
+
+
+WRONG = [None, True, -1, 2**60, 1.5, "x", [], {}, [1, 2, 3], "====", "KLUv"]
+
+
+@pytest.mark.usefixtures("default_limit")
+@pytest.mark.parametrize("wrong", WRONG, ids=repr)
+@pytest.mark.parametrize("key", ["log", "bytes", "data", "arrays", "entry", "path", "rows"])
+def test_wrong_logs_are_damage(make_lake, key, wrong):
+    ds = make_lake({"x": "int32", "t": "text"}, x=[1, 2], t=["a", "b"])
+    document = json.loads(json.dumps(ds.handle.table.state.to_json()[KEY]))
+    stored, path = document["log"], next(p for p in document["log"]["arrays"] if "data" in p)
+    if key == "log":
+        document["log"] = wrong
+    elif key == "entry":
+        stored["arrays"][path] = wrong
+    elif key == "path":
+        stored["arrays"][f"{wrong}"] = [0, 0, 0, 0]
+    elif key == "rows":
+        stored["arrays"][path][2] = wrong
+    else:
+        stored[key] = wrong
+    with pytest.raises((DamagedError, FormatError)):
+        state = State.from_json({KEY: add_digest(document)})
+        for name in state.log.index:
+            state.log.entries(name, ArraySpec("int32"))
+        raise DamagedError("the index does not fit the bytes") if state.log.index else FormatError()
+
+
+# ---- what is written
+
+
+@pytest.mark.usefixtures("default_limit")
+def test_small_commit_writes_three_files_whatever_the_number_of_columns(tmp_path):
+    wide = {f"c{i}": ["int32", "text", dl.Boxes(), dl.Sequence("text")][i % 4] for i in range(40)}
+    for name, schema in {"narrow": {"x": "int32"}, "wide": wide}.items():
+        ds = dl.create(str(tmp_path / name), schema)
+        before = files_of(tmp_path / name)
+        ds.append([dict.fromkeys(schema)] if name == "none" else [dict(row(schema))])
+        ds.commit("a row")
+        added = files_of(tmp_path / name) - before
+        assert sorted(p.parent.name for p in added) == ["snapshots", "transactions"]
+        assert not arrays_of(ds)
+        check_consistent(ds)
+
+
+def row(schema):
+    values = {"int32": 1, "text": "a"}
+    for name, kind in schema.items():
+        yield name, values.get(kind, []) if isinstance(kind, str) else []
+
+
+@pytest.mark.usefixtures("default_limit")
+def test_large_commit_empties_the_log(make_lake):
+    ds = make_lake({"x": "int64", "t": "text"}, x=[1, 2], t=["a", "b"])
+    assert len(ds.handle.table.state.log)
+    ds.append({"x": np.arange(10_000), "t": ["c"] * 10_000})
+    ds.commit("many")
+    assert not ds.handle.table.state.log.index
+    assert {path.rpartition("/")[2] for path in arrays_of(ds)} == {
+        "id", "block", "checksums", "data", "bounds", "counts", "extents", "hashes", "tail",
+    }  # fmt: skip
+    ds["x"][[0, 9_000]] = [7, 8]
+    ds.append({"x": [5], "t": ["e"]})
+    ds.commit("few")
+    stored = ds.handle.table.state.log.index
+    assert {path.partition("/")[2]: n for path, (_, _, *n) in stored.items()} == {
+        "data": [1, 2], "bounds": [0, 2], "counts": [0, 2], "extents": [1, 0], "hashes": [1, 0],
+        "tail": [1, 0], "id": [1, 0], "block": [1, 0],
+    }  # fmt: skip
+    again = dl.open(ds.url)
+    assert again["x"][[0, 1, 2, 9_000, -1]].tolist() == [7, 2, 0, 8, 5]
+    assert again["x"][:].tolist() == [7, 2, *range(8_998), 8, *range(8_999, 10_000), 5]
+    assert again["t"][-2:] == ["c", "e"]
+    check_consistent(again)
+
+
+@pytest.mark.usefixtures("default_limit")
+def test_many_updates_are_moved_to_arrays(make_lake, monkeypatch):
+    monkeypatch.setattr(log, "MAX_UPDATES", 10)
+    ds = make_lake({"x": "int64"}, x=np.arange(20_000))
+    for i in range(30):
+        ds["x"][i * 600] = -i
+        ds.commit("one")
+    assert ds.handle.table.state.log.updates <= 10
+    expected = np.arange(20_000)
+    expected[np.arange(30) * 600] = -np.arange(30)
+    np.testing.assert_array_equal(dl.open(ds.url)["x"][:], expected)
+    check_consistent(ds)
+
+
+@pytest.mark.parametrize("limit", [-1, 100, 1_000, 64 * 1024])
+@pytest.mark.parametrize("name", everything.SCHEMA)
+def test_cells_are_the_same_for_every_limit(make_lake, monkeypatch, name, limit):
+    monkeypatch.setattr(log, "MAX_BYTES", limit)
+    values = everything.VALUES[name]
+    ds = make_lake({name: everything.SCHEMA[name]})
+    for part in (values[:1], values[1:], values):
+        ds.append({name: part})
+        ds.commit("more")
+    ds.update([0], {name: values[-1:]})
+    ds.commit("changed")
+    expected = make_lake({name: everything.SCHEMA[name]}, **{name: [*values, *values]})
+    expected.update([0], {name: values[-1:]})
+    assert repr(dl.open(ds.url)[name][:]) == repr(expected[name][:])
+    check_consistent(ds)
+
+
+# ---- versions
+
+
+@pytest.mark.usefixtures("default_limit")
+@pytest.mark.parametrize("rows", [3, 20_000])
+def test_versions_with_logs_are_compared_and_merged(make_lake, rows):
+    ds = make_lake({"x": "int64", "t": "text"}, x=np.arange(rows), t=["a"] * rows)
+    first = ds.version
+    ds.branch("fix")
+    fix = dl.open(ds.url, branch="fix")
+    fix["x"][1] = -1
+    fix.append({"x": [50], "t": ["new"]})
+    fix.commit("fix")
+    ds["t"][2] = "b"
+    ds.commit("other cell")
+    changes = ds.diff(first, "fix")
+    assert (len(changes.added), changes.cells.keys()) == (1, {"x"})
+    assert ds.diff(first, "main").cells.keys() == {"t"}
+    assert ds.diff("fix", "main").cells.keys() == {"x", "t"}
+    ds.merge("fix")
+    assert (ds["x"][1], ds["t"][2], ds["x"][-1], len(ds)) == (-1, "b", 50, rows + 1)
+    assert not ds.diff("main", "main").cells
+    ds.restore(first)
+    ds.commit("back")
+    assert ds["x"][:].tolist() == [*range(rows)]
+    check_consistent(ds)
+
+
+@settings(max_examples=10)
+@given(st.data())
+def test_two_writers_with_logs_lose_nothing(data):
+    number = data.draw(st.integers(0, 10**9))
+    ds = dl.create(f"memory://log-{number}", {"x": "int64", "b": "bytes"}, overwrite=True)
+    writers, expected = [ds, dl.open(ds.url)], []
+    for step in range(data.draw(st.integers(1, 8))):
+        writer = writers[data.draw(st.integers(0, 1))]
+        size = data.draw(st.sampled_from([1, 20, 3_000]))
+        writer.append({"x": [step] * size, "b": [bytes([step])] * size})
+        expected += [step] * size
+        if data.draw(st.booleans()):
+            writer.commit("rows")
+    for writer in writers:
+        writer.commit("rest")
+    again = dl.open(ds.url)
+    assert sorted(again["x"][:].tolist()) == sorted(expected)
+    assert [b[0] for b in again["b"][:]] == again["x"][:].tolist()
+    check_consistent(again)
