@@ -32,7 +32,7 @@ def as_floats(decimals: pa.Array) -> pa.Array:
 
 
 def first_rounded(array: pa.Array) -> tuple[int, Decimal] | None:
-    """Return the first row with a decimal that float64 would round, and the decimal, or None.
+    """Return the position of the first decimal that float64 would round, and the decimal, or None.
 
     >>> from decimal import Decimal
     >>> first_rounded(pa.array([[Decimal("0.1")], [], [Decimal("12345678901234567.5")]]))

@@ -47,7 +47,7 @@ def item_of(of: Htype | None) -> Htype | None:
 
 
 def tensors_in(column: pa.Array | pa.ChunkedArray) -> list[object]:
-    """Convert structs of data and shape to arrays; a struct that does not fit stays a dict.
+    """Convert structs of data and shape to arrays, or to dicts if the data does not fit the shape.
 
     Array types reject dicts, with an error that names the row.
 
