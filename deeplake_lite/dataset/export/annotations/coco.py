@@ -166,7 +166,7 @@ class _Export:
             warnings.warn(f"to_coco {'; it '.join(texts)}.", ExportWarning, stacklevel=5)
 
     def _count_mismatches(self) -> int:
-        """Return the number of rows whose values from the COCO file have lost their annotations."""
+        """Return the number of rows whose values from the COCO file fit no annotation any more."""
         if "coco" not in self.view.columns:
             return 0
         main = self.columns[next(key for key in MAIN if key in self.columns)]
@@ -388,7 +388,7 @@ class _Export:
         }
 
     def _cut_keypoints(self, annotation: dict[str, Any]) -> None:
-        """Remove the zeros that pad the keypoints of a category with fewer keypoints than others."""
+        """Remove the zeros that pad the keypoints of categories with fewer keypoints."""
         count = self._points.get(annotation.get("category_id"))
         points = annotation.get("keypoints")
         if count is not None and points is not None and not any(points[count:]):

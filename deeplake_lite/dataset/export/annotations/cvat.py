@@ -169,8 +169,9 @@ class _Export:
             name = with_suffix(picture.path, image)
             if image is not None:
                 write(name, image)
-            known_id = picture.rest.get("id")
-            number = known_id if isinstance(known_id, int) and known_id not in seen else next(new_ids)
+            number = picture.rest.get("id")
+            if not isinstance(number, int) or number in seen:
+                number = next(new_ids)
             seen.add(number)
             yield "".join(f"{line}\n" for line in self._lines(picture, name, number)).encode()
         yield b"</annotations>\n"

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 CHANNELS = 4
+"""Words per pixel."""
 WORD = 8
+"""Size of a word, in bits."""
 SIZES = (3, 4, 8, 16)
 """Sizes of lengths that Label Studio uses, in bits."""
 
@@ -33,19 +35,19 @@ class _Bits:
 
     def __init__(self, data: bytes) -> None:
         self._bits = np.unpackbits(np.frombuffer(data, np.uint8))
-        self._at = 0
+        self._position = 0
 
     def take(self, count: int) -> NDArray[np.uint8]:
-        """Return the next bits. Raises ValueError at the end."""
-        end = self._at + count
+        """Return the next `count` bits. Raises ValueError if there are fewer."""
+        end = self._position + count
         if end > len(self._bits):
             raise ValueError("the rle of a brush must be complete, but it ends early")
-        bits = self._bits[self._at : end]
-        self._at = end
+        bits = self._bits[self._position : end]
+        self._position = end
         return bits
 
     def number(self, size: int) -> int:
-        """Return the next number."""
+        """Return the next number, which has `size` bits."""
         result = 0
         for bit in self.take(size).tolist():
             result = result << 1 | bit
@@ -58,7 +60,7 @@ def decode(data: object, width: int, height: int) -> NDArray[np.bool_]:
     Raises
     ------
     ValueError
-        If the encoding is damaged, or has a different size.
+        If the encoding is damaged, or the mask has a different size.
 
     Examples
     --------
@@ -92,20 +94,20 @@ def decode(data: object, width: int, height: int) -> NDArray[np.bool_]:
 
 
 def encode(mask: NDArray[np.bool_]) -> list[int]:
-    """Encode a mask in the same way as Label Studio's own converter."""
+    """Encode a mask, (height, width), in the same way as Label Studio's own converter."""
     flat = mask.ravel()
     ends = np.concatenate([np.flatnonzero(np.diff(flat)) + 1, [flat.size]])
     parts = [_to_bits(flat.size * CHANNELS, 32), _to_bits(WORD - 1, 5)]
     parts += [_to_bits(size - 1, 4) for size in SIZES]
-    start, most = 0, 1 << SIZES[-1]
+    start, max_length = 0, 1 << SIZES[-1]
     for end in ends.tolist():
-        left, value = (end - start) * CHANNELS, 255 * int(flat[start])
-        while left:
-            length = min(left, most)
+        remaining, value = (end - start) * CHANNELS, 255 * int(flat[start])
+        while remaining:
+            length = min(remaining, max_length)
             choice = next(i for i, size in enumerate(SIZES) if length <= 1 << size)
             parts += ["1", _to_bits(choice, 2), _to_bits(length - 1, SIZES[choice])]
             parts.append(_to_bits(value, WORD))
-            left -= length
+            remaining -= length
         start = end
     text = "".join(parts)
     text += "0" * (-len(text) % 8)

@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 FLAT, LENGTHS, VALID = "ragged_flat_values", "ragged_row_lengths_", "valid_"
 
 PARTS = {"data": "value", "shape": "shape"}
-"""Names for the parts of an array in which several axes vary."""
+"""Maps the fields of an array in which several axes vary to the names of their features."""
 
 
 @dataclass(frozen=True)
-class Place:
-    """The position of an array within the value of a row."""
+class Nesting:
+    """The lists within which an array lies, and the name of the feature that holds the array."""
 
     name: str
     """Name of its feature."""
@@ -57,7 +57,7 @@ class Place:
 
     @property
     def is_row(self) -> bool:
-        """Whether it is the value of a row, and not within a list."""
+        """Whether the array has one element per row, because it is not within a list."""
         return self.depth < 0
 
     @property
@@ -75,18 +75,18 @@ class Place:
         """Name of the feature that marks null items."""
         return f"{self.name}/{VALID}{self.depth}"
 
-    def part(self, name: str) -> Place:
-        """Return the position of a part of a struct."""
+    def part(self, name: str) -> Nesting:
+        """Return the nesting of a field of the array's structs."""
         return replace(self, name=f"{self.name}/{PARTS.get(name, name)}")
 
-    def in_fixed(self) -> Place:
-        """Return the position of the items of a fixed-size list."""
+    def in_fixed(self) -> Nesting:
+        """Return the nesting of the items of the array's fixed-size lists."""
         return replace(self, depth=self.depth + 1)
 
-    def in_list(self, kind: pa.DataType) -> Place:
-        """Return the position of the items of a list of varying length, given its type."""
+    def in_list(self, kind: pa.DataType) -> Nesting:
+        """Return the nesting of the items of the array's lists of varying length, of type `kind`."""
         is_ragged = self.is_ragged or self.has_lengths(kind)
-        return Place(self.name, self.level + 1, self.depth + 1, is_ragged)
+        return Nesting(self.name, self.level + 1, self.depth + 1, is_ragged)
 
     def has_lengths(self, kind: pa.DataType) -> bool:
         """Return whether lengths must be written because the number of values does not fix them."""
@@ -95,7 +95,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Flat:
-    """The lists of one feature."""
+    """The values of one feature in all rows."""
 
     name: str
     """Name of the feature."""
@@ -126,11 +126,11 @@ def flatten(array: pa.Array, name: str) -> list[Flat]:
     x/ragged_row_lengths_0 [2 0 1] [2 1]
     x/ragged_flat_values [1 2 3] [2 1]
     """
-    return list(_flatten(array, Place(name), np.ones(len(array), np.int64)))
+    return list(_flatten(array, Nesting(name), np.ones(len(array), np.int64)))
 
 
 def unit_of(kind: pa.DataType) -> int:
-    """Return the number of values, or of list lengths, per element of a type.
+    """Return how many values or list lengths are written for one element of a type.
 
     >>> unit_of(pa.list_(pa.list_(pa.int8(), 3), 2)), unit_of(pa.list_(pa.int8()))
     (6, 1)
@@ -142,34 +142,34 @@ def unit_of(kind: pa.DataType) -> int:
     return unit_of(kind.field(0).type) if kinds.is_struct(kind) else 1
 
 
-def _flatten(array: pa.Array, place: Place, counts: Counts) -> Iterator[Flat]:
+def _flatten(array: pa.Array, nesting: Nesting, counts: Counts) -> Iterator[Flat]:
     kind = array.type
     if isinstance(array, pa.ExtensionArray):
         array, kind = array.storage, kind.storage_type
-    if not place.is_row and array.null_count:
-        yield Flat(place.valid, array.is_valid().cast(pa.int64()).to_numpy(), counts, is_valid=True)
+    if not nesting.is_row and array.null_count:
+        yield Flat(nesting.valid, array.is_valid().cast(pa.int64()).to_numpy(), counts, is_valid=True)
     if kinds.is_dictionary(kind):
-        yield Flat(place.leaf, numbers_in(array.indices).astype(np.int64), counts)
+        yield Flat(nesting.leaf, numbers_in(array.indices).astype(np.int64), counts)
     elif kinds.is_fixed_size_list(kind):
         size = kind.list_size
         items = array.values.slice(array.offset * size, len(array) * size)
-        yield from _flatten(items, place.in_fixed(), counts * size)
+        yield from _flatten(items, nesting.in_fixed(), counts * size)
     elif kinds.is_large_list(kind):
         offsets = array.offsets.to_numpy()
         lengths = np.diff(offsets)
-        if place.has_lengths(kind):
-            yield Flat(place.lengths, lengths, counts)
+        if nesting.has_lengths(kind):
+            yield Flat(nesting.lengths, lengths, counts)
         items = array.values.slice(offsets[0], offsets[-1] - offsets[0])
-        yield from _flatten(items, place.in_list(kind), sum_runs(lengths, counts))
+        yield from _flatten(items, nesting.in_list(kind), sum_runs(lengths, counts))
     elif kinds.is_struct(kind):
         for i, f in enumerate(kind):
-            yield from _flatten(array.field(i), place.part(f.name), counts)
+            yield from _flatten(array.field(i), nesting.part(f.name), counts)
     else:
-        yield Flat(place.leaf, _leaf(array), counts)
+        yield Flat(nesting.leaf, _leaf(array), counts)
 
 
 def sum_runs(values: Counts, counts: Counts) -> Counts:
-    """Return the sum of each run of values.
+    """Return the sums of runs of consecutive values, where `counts` has the runs' lengths.
 
     >>> sum_runs(np.array([1, 2, 3]), np.array([2, 0, 1]))
     array([3, 0, 3])

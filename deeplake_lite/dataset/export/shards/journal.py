@@ -53,7 +53,7 @@ class Journal:
 
     def __init__(self, root: Path, header: Mapping[str, Any], done: Mapping[str, Written]) -> None:
         self.done = dict(done)
-        """The finished files, by path."""
+        """Maps paths to the finished files."""
 
         self._path = root / NAME
         lines = [header, *map(asdict, done.values())]
@@ -122,7 +122,7 @@ def remove_drafts(root: Path) -> None:
 
 
 def _finished(root: Path, header: Mapping[str, Any]) -> dict[str, Written]:
-    """Return the finished files of the same export, by path. Raises ExistsError."""
+    """Return a dict from paths to files that the same export has finished. Raises ExistsError."""
     method = header["export"]
     if not root.is_dir():
         raise ExistsError(
@@ -147,7 +147,7 @@ def _finished(root: Path, header: Mapping[str, Any]) -> dict[str, Written]:
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
-    """Return the lines of a journal up to the first incomplete one."""
+    """Return the lines of a journal, as dicts, up to the first incomplete line."""
     lines = []
     for text in path.read_text("utf-8", errors="replace").splitlines():
         try:
