@@ -1,7 +1,7 @@
 """Maintenance of a lake: rewriting it contiguously, deleting unneeded files, and verifying it.
 
 A vacuum runs under the writers' lock. It first lets old versions expire, and then deletes objects
-that no remaining version needs and that are older than the spared age.
+that no remaining version needs and that are older than the age `spare`.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def vacuum(handle: Handle, older_than: object, spare: object, *, dry_run: bool) 
         _check_main_exists(repository)
         if not dry_run:
             repository.refs.renew()
-        _clear_dead(repository)
+        _remove_leftovers(repository)
         vacuums.unpin(repository, now - ANNOUNCED_AGE)
         transactions = _open_transactions(repository)
         held = {
@@ -196,7 +196,8 @@ def _explain(
     if young and limit < _time_before(now, spared_age):
         reasons.append(
             f"{young:,} bytes that no version needs are spared, because a transaction that has "
-            f"been open since {limit:%Y-%m-%d %H:%M:%S} UTC may need them. Commit or discard it."
+            f"been open since {limit:%Y-%m-%d %H:%M:%S} UTC may need them. Commit or discard that "
+            "transaction."
         )
     elif young:
         reasons.append(
@@ -220,7 +221,7 @@ def _format_age(age: timedelta) -> str:
     return f"{age.total_seconds():g}s"
 
 
-def _clear_dead(repository: Repository) -> None:
+def _remove_leftovers(repository: Repository) -> None:
     """Remove the files that killed processes left in and next to a local lake."""
     if local_folder(repository.url) is not None:
         clear_dead(repository.writers_folder())
@@ -249,13 +250,13 @@ def _check_main_exists(repository: Repository) -> None:
 
 
 def _open_transactions(repository: Repository) -> list[Note]:
-    """Return the records of a local lake's open transactions; an object store has none."""
+    """Return the records of a local lake's open transactions; object stores have no records."""
     local = local_folder(repository.url) is not None
     return open_transactions(repository.writers_folder()) if local else []
 
 
 def _spared_age(spare: object) -> timedelta:
-    """Return the age below which objects are spared. Raises OptionError.
+    """Return the age that an object must reach before a vacuum deletes it. Raises OptionError.
 
     >>> _spared_age("90m")
     datetime.timedelta(seconds=5400)
@@ -287,7 +288,7 @@ def _check_spared_age_on_store(age: timedelta, spare: object) -> None:
 
 
 def _cutoff(older_than: object, now: datetime) -> datetime:
-    """Return the time before which versions expire.
+    """Return the time such that versions committed before it expire. Raises OptionError.
 
     >>> now = datetime(2026, 1, 31, tzinfo=UTC)
     >>> _cutoff("30d", now).date().isoformat()
@@ -314,7 +315,7 @@ def _time_before(now: datetime, age: timedelta) -> datetime:
 
 
 def _in_utc(moment: datetime) -> datetime:
-    """Return a time in UTC, or the first or last UTC time if it is outside that range.
+    """Return a time in UTC, or the first or last time that Python can represent in UTC.
 
     >>> from datetime import timezone
     >>> _in_utc(datetime.min.replace(tzinfo=timezone(timedelta(hours=1)))).year

@@ -93,9 +93,9 @@ def _part(
         export.read_fields,
         lambda number, count: f"data/{split or 'train'}-{number:05d}-of-{count:05d}.parquet",
         partial(_open_file, export, {"huggingface": json.dumps(_metadata(splits, export))}),
-        most_rows=rows_per_file,
+        max_rows=rows_per_file,
         block_rows=export.batch_rows,
-        least=1,
+        min_files=1,
     )
 
 

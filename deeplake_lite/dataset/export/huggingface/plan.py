@@ -89,10 +89,10 @@ class ExportColumn:
     """A column of the export."""
 
     name: str
-    """Its name."""
+    """Name of the exported column."""
 
     feature: Feature
-    """Its feature."""
+    """Feature of the exported column."""
 
     parts: tuple[Part, ...]
     """The lake's columns that the exported column combines."""

@@ -44,16 +44,16 @@ class Nesting:
     """The lists within which an array lies, and the name of the feature that holds the array."""
 
     name: str
-    """Name of its feature."""
+    """Name of the array's feature."""
 
     level: int = -1
-    """Number of lists of varying length that contain it, minus 1."""
+    """Number of lists of varying length around the array, minus 1."""
 
     depth: int = -1
-    """Number of lists that contain it, minus 1."""
+    """Number of lists around the array, minus 1."""
 
     is_ragged: bool = False
-    """Whether it is in lists whose lengths are written."""
+    """Whether the array is within lists whose lengths are written."""
 
     @property
     def is_row(self) -> bool:
@@ -84,7 +84,7 @@ class Nesting:
         return replace(self, depth=self.depth + 1)
 
     def in_list(self, kind: pa.DataType) -> Nesting:
-        """Return the nesting of the items of the array's lists of varying length, of type `kind`."""
+        """Return the nesting of the items of the array's lists, of type `kind` and any length."""
         is_ragged = self.is_ragged or self.has_lengths(kind)
         return Nesting(self.name, self.level + 1, self.depth + 1, is_ragged)
 
@@ -147,7 +147,8 @@ def _flatten(array: pa.Array, nesting: Nesting, counts: Counts) -> Iterator[Flat
     if isinstance(array, pa.ExtensionArray):
         array, kind = array.storage, kind.storage_type
     if not nesting.is_row and array.null_count:
-        yield Flat(nesting.valid, array.is_valid().cast(pa.int64()).to_numpy(), counts, is_valid=True)
+        valid = array.is_valid().cast(pa.int64()).to_numpy()
+        yield Flat(nesting.valid, valid, counts, is_valid=True)
     if kinds.is_dictionary(kind):
         yield Flat(nesting.leaf, numbers_in(array.indices).astype(np.int64), counts)
     elif kinds.is_fixed_size_list(kind):

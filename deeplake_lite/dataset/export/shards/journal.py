@@ -36,13 +36,13 @@ class Written:
     """Path relative to the folder of the export."""
 
     rows: int
-    """Number of its rows."""
+    """Number of rows in the file."""
 
     bytes: int
-    """Its size in bytes."""
+    """Size of the file, in bytes."""
 
     info: Mapping[str, Any]
-    """JSON values for the index."""
+    """JSON values about the file, for the index of the export."""
 
 
 _KEYS = {f.name for f in fields(Written)}
