@@ -115,5 +115,6 @@ def with_signature[F: Callable[..., Any]](method: F) -> F:
     ]
     keywords.append(inspect.Parameter("drop_last", keyword, default=False, annotation="bool"))
     returns = inspect.signature(method).return_annotation
-    vars(method)["__signature__"] = inspect.Signature([*named, *keywords], return_annotation=returns)
+    parameters = [*named, *keywords]
+    vars(method)["__signature__"] = inspect.Signature(parameters, return_annotation=returns)
     return method
