@@ -83,7 +83,7 @@ def test_loser_rebases_and_commits(a, b, side, expected):
     b["t"][1] = "z"
     b.append({"x": [4], "t": ["d"]})
     a.commit("a")
-    with pytest.raises(dl.ConflictError, match="Choose a side"):
+    with pytest.raises(dl.ConflictError, match="Keep your edits with"):
         b.rebase()
     b.rebase(on_conflict=side)
     b.commit("b")

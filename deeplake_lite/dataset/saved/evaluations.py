@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo import Session
 
 KEY = "deeplake_lite_evaluations"
-"""Attribute of the root group on ``_aux`` that holds the documents by name, and their digest."""
+"""Attribute of the root group on ``_aux`` that maps names to documents, and has their digest."""
 
 _DTYPES = ("<i8", "<f8")
 

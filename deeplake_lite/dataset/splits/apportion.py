@@ -116,8 +116,8 @@ def _find_moves(extra: Counts, limits: Counts, missing: Counts) -> list[tuple[in
     """Return moves (size number, from part, to part) that bring a row to a part with too few rows.
 
     The breadth-first search finds a shortest path from a part with too many rows. If there is no
-    path, the result is empty, and
-    the totals of two parts are off by one. No random test has ever produced such a case.
+    path, the result is empty, and the totals of two parts are off by one. No random test has ever
+    produced such a case.
     """
     parts = range(len(missing))
     before: dict[int, tuple[int, int, int] | None] = {p: None for p in parts if missing[p] < 0}
