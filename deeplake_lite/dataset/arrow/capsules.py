@@ -70,7 +70,7 @@ def table_hint(data: object) -> str:
 
     >>> import pandas as pd
     >>> table_hint(pd.Series([1], name="age"))
-    "Pass a column by its name: {'age': values}."
+    "Pass a dict that maps the column's name to its values: {'age': values}."
     """
     if _is_lazy(data):
         return "Call .collect() to get the rows of a LazyFrame."

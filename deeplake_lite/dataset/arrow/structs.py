@@ -69,9 +69,7 @@ def _join(kind: pa.DataType, parts: list[tuple[Path, pa.Array]], *, in_list: boo
     if is_list(kind):
         return _join_lists(kind, parts)
     groups = _group_by_field(parts)
-    arrays = [
-        _join(kind.field(name).type, group, in_list=False) for name, group in groups.items()
-    ]
+    arrays = [_join(kind.field(name).type, group, in_list=False) for name, group in groups.items()]
     mask = arrays[0].is_null()
     for array in arrays[1:]:
         mask = pc.and_(mask, array.is_null())

@@ -50,15 +50,15 @@ def read_cells(view: View, f: Field, positions: Positions) -> Cells:
     )
 
 
-NO_ARRAYS: Mapping[str, NDArray[Any]] = MappingProxyType({})
-"""Default of functions that can read into the caller's arrays, if the caller passes no arrays."""
+NOWHERE: Mapping[str, NDArray[Any]] = MappingProxyType({})
+"""An empty mapping: the caller passes no arrays into which cells could be read."""
 
 
 def read_blocks(
     view: View,
     fields: Sequence[Field],
     positions: Positions,
-    into: Mapping[str, NDArray[Any]] = NO_ARRAYS,
+    into: Mapping[str, NDArray[Any]] = NOWHERE,
 ) -> dict[str, Cells]:
     """Return a dict from column names to the stored cells at `positions`.
 

@@ -161,6 +161,8 @@ def copy_blocks(
 ) -> Iterator[dict[str, Cells]]:
     """Yield blocks of another table's rows, as dicts from column ids to cells.
 
+    Cells are re-encoded only if the types of the two columns differ.
+
     Raises
     ------
     ColumnNotFoundError

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from deeplake_lite.dataset.read.reading import NO_ARRAYS
+from deeplake_lite.dataset.read.reading import NOWHERE
 from deeplake_lite.htypes.cells import Cells, DenseCells, RaggedCells
 from deeplake_lite.loader.memory import allocate_aligned
 from deeplake_lite.loader.read.block_cells import Block, PackedCells, are_large, gather
@@ -210,7 +210,7 @@ class Blocks:
                 if isinstance(whole, DenseCells)
             }
 
-    def _fetch(self, positions: Positions, into: Mapping[str, NDArray[Any]] = NO_ARRAYS) -> Fetched:
+    def _fetch(self, positions: Positions, into: Mapping[str, NDArray[Any]] = NOWHERE) -> Fetched:
         began = time.perf_counter()
         cells = dict(self.samples.read(positions, into))
         took, nbytes = time.perf_counter() - began, nbytes_of(cells)

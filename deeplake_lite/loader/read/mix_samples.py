@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xxhash
 
-from deeplake_lite.dataset.read.reading import NO_ARRAYS
+from deeplake_lite.dataset.read.reading import NOWHERE
 from deeplake_lite.errors import ColumnNotFoundError, OptionError
 from deeplake_lite.htypes import Scalar
 from deeplake_lite.htypes.cells import DenseCells, RaggedCells, concat, take
@@ -111,7 +111,7 @@ class MixSamples:
     def read(
         self,
         positions: Positions,
-        into: Mapping[str, NDArray[Any]] = NO_ARRAYS,  # noqa: ARG002 views are read one by one
+        into: Mapping[str, NDArray[Any]] = NOWHERE,  # noqa: ARG002 views are read one by one
     ) -> Mapping[str, Cells]:
         """Return the cells of the given rows by column."""
         views, order = self._by_view(positions)

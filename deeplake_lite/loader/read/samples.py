@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import numpy as np
 import xxhash
 
-from deeplake_lite.dataset.read.reading import NO_ARRAYS, read_blocks
+from deeplake_lite.dataset.read.reading import NOWHERE, read_blocks
 from deeplake_lite.dataset.read.virtual import VirtualTable, is_computed, question_of, source_of
 from deeplake_lite.dataset.repr.describe import seen_axes
 from deeplake_lite.dataset.saved.parameters import params_to_json
@@ -101,7 +101,7 @@ class Samples(Protocol):
         ...
 
     def read(
-        self, positions: Positions, into: Mapping[str, NDArray[Any]] = NO_ARRAYS
+        self, positions: Positions, into: Mapping[str, NDArray[Any]] = NOWHERE
     ) -> Mapping[str, Cells]:
         """Return the cells of the given rows by column, if possible in the arrays of `into`.
 
@@ -212,7 +212,7 @@ class ViewSamples:
         return (*names, ROW_ID) if self.with_ids else names
 
     def read(
-        self, positions: Positions, into: Mapping[str, NDArray[Any]] = NO_ARRAYS
+        self, positions: Positions, into: Mapping[str, NDArray[Any]] = NOWHERE
     ) -> Mapping[str, Cells]:
         """Return the cells of the given rows by column.
 

@@ -35,7 +35,7 @@ COLUMNS = {
 SEGMENTS = "segments_info"
 """Key of an image's segments in a panoptic file. Each segment becomes an annotation."""
 
-MIN_COORDINATES = 6
+LEAST = 6
 """Minimum number of coordinates of an outline."""
 
 DIGESTS = "digests"
@@ -107,7 +107,7 @@ def outlines(value: object) -> list[NDArray[np.float32]]:
     if not isinstance(value, list):
         return []
     parts = [numbers(part) for part in value]
-    valid = [part for part in parts if part.size >= MIN_COORDINATES and part.size % 2 == 0]
+    valid = [part for part in parts if part.size >= LEAST and part.size % 2 == 0]
     return [part.astype(np.float32).reshape(-1, 2) for part in valid]
 
 

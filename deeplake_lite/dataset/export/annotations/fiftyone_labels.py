@@ -269,6 +269,8 @@ def is_within(obj: Object) -> bool:
     mask_box = box_of_mask(obj.mask)
     left, top, right, bottom = _pixels(obj.box, obj.mask.shape[1], obj.mask.shape[0])
     return bool(
-        left <= mask_box[0] and top <= mask_box[1]
-        and right >= mask_box[2] and bottom >= mask_box[3]
+        left <= mask_box[0]
+        and top <= mask_box[1]
+        and right >= mask_box[2]
+        and bottom >= mask_box[3]
     )

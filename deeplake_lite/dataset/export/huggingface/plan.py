@@ -216,7 +216,7 @@ def _update_feature(feature: Feature, htype: Htype) -> Feature:
     """Update a feature to a column's current classes or image mode. Return None if impossible.
 
     >>> from deeplake_lite.htypes import ClassLabel
-    >>> _current({"names": ["a"], "_type": "ClassLabel"}, ClassLabel(["a", "b"]))
+    >>> _update_feature({"names": ["a"], "_type": "ClassLabel"}, ClassLabel(["a", "b"]))
     {'names': ['a', 'b'], '_type': 'ClassLabel'}
     """
     if (item := item_of(feature)) is not None and not fields_of(feature):

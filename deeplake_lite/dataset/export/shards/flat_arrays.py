@@ -40,8 +40,8 @@ PARTS = {"data": "value", "shape": "shape"}
 
 
 @dataclass(frozen=True)
-class Nesting:
-    """The lists within which an array lies, and the name of the feature that holds the array."""
+class Place:
+    """The position of an array in a nested type, which determines the names of its features."""
 
     name: str
     """Name of the array's feature."""
@@ -75,18 +75,18 @@ class Nesting:
         """Name of the feature that marks null items."""
         return f"{self.name}/{VALID}{self.depth}"
 
-    def part(self, name: str) -> Nesting:
-        """Return the nesting of a field of the array's structs."""
+    def part(self, name: str) -> Place:
+        """Return the place of a field of the array's structs."""
         return replace(self, name=f"{self.name}/{PARTS.get(name, name)}")
 
-    def in_fixed(self) -> Nesting:
-        """Return the nesting of the items of the array's fixed-size lists."""
+    def in_fixed(self) -> Place:
+        """Return the place of the items of the array's fixed-size lists."""
         return replace(self, depth=self.depth + 1)
 
-    def in_list(self, kind: pa.DataType) -> Nesting:
-        """Return the nesting of the items of the array's lists, of type `kind` and any length."""
+    def in_list(self, kind: pa.DataType) -> Place:
+        """Return the place of the items of the array's lists, of type `kind` and any length."""
         is_ragged = self.is_ragged or self.has_lengths(kind)
-        return Nesting(self.name, self.level + 1, self.depth + 1, is_ragged)
+        return Place(self.name, self.level + 1, self.depth + 1, is_ragged)
 
     def has_lengths(self, kind: pa.DataType) -> bool:
         """Return whether lengths must be written because the number of values does not fix them."""
@@ -126,7 +126,7 @@ def flatten(array: pa.Array, name: str) -> list[Flat]:
     x/ragged_row_lengths_0 [2 0 1] [2 1]
     x/ragged_flat_values [1 2 3] [2 1]
     """
-    return list(_flatten(array, Nesting(name), np.ones(len(array), np.int64)))
+    return list(_flatten(array, Place(name), np.ones(len(array), np.int64)))
 
 
 def unit_of(kind: pa.DataType) -> int:
@@ -142,31 +142,31 @@ def unit_of(kind: pa.DataType) -> int:
     return unit_of(kind.field(0).type) if kinds.is_struct(kind) else 1
 
 
-def _flatten(array: pa.Array, nesting: Nesting, counts: Counts) -> Iterator[Flat]:
+def _flatten(array: pa.Array, place: Place, counts: Counts) -> Iterator[Flat]:
     kind = array.type
     if isinstance(array, pa.ExtensionArray):
         array, kind = array.storage, kind.storage_type
-    if not nesting.is_row and array.null_count:
-        valid = array.is_valid().cast(pa.int64()).to_numpy()
-        yield Flat(nesting.valid, valid, counts, is_valid=True)
+    if not place.is_row and array.null_count:
+        valid = array.is_valid().cast(pa.int64()).to_numpy()  # 1 or 0 per item
+        yield Flat(place.valid, valid, counts, is_valid=True)
     if kinds.is_dictionary(kind):
-        yield Flat(nesting.leaf, numbers_in(array.indices).astype(np.int64), counts)
+        yield Flat(place.leaf, numbers_in(array.indices).astype(np.int64), counts)
     elif kinds.is_fixed_size_list(kind):
         size = kind.list_size
         items = array.values.slice(array.offset * size, len(array) * size)
-        yield from _flatten(items, nesting.in_fixed(), counts * size)
+        yield from _flatten(items, place.in_fixed(), counts * size)
     elif kinds.is_large_list(kind):
         offsets = array.offsets.to_numpy()
         lengths = np.diff(offsets)
-        if nesting.has_lengths(kind):
-            yield Flat(nesting.lengths, lengths, counts)
+        if place.has_lengths(kind):
+            yield Flat(place.lengths, lengths, counts)
         items = array.values.slice(offsets[0], offsets[-1] - offsets[0])
-        yield from _flatten(items, nesting.in_list(kind), sum_runs(lengths, counts))
+        yield from _flatten(items, place.in_list(kind), sum_runs(lengths, counts))
     elif kinds.is_struct(kind):
         for i, f in enumerate(kind):
-            yield from _flatten(array.field(i), nesting.part(f.name), counts)
+            yield from _flatten(array.field(i), place.part(f.name), counts)
     else:
-        yield Flat(nesting.leaf, _leaf(array), counts)
+        yield Flat(place.leaf, _leaf(array), counts)
 
 
 def sum_runs(values: Counts, counts: Counts) -> Counts:
