@@ -518,7 +518,7 @@ class Dataset(View):
         """Discard all uncommitted edits.
 
         A commit that was interrupted, or not confirmed by the store, may still have succeeded. In
-        that case, its edits stay, and only the edits made after it are discarded.
+        that case, the committed edits stay, and only edits made after that commit are discarded.
 
         Raises
         ------
@@ -766,7 +766,7 @@ class Dataset(View):
     def merge(
         self, branch: Version, *, on_conflict: Resolution = "raise", message: str = ""
     ) -> str:
-        """Merge another branch, tag or commit into this branch; see `Diff` for what is compared.
+        """Merge another branch, tag or commit into this branch, with rows matched by id.
 
         Parameters
         ----------

@@ -76,8 +76,8 @@ class Handle:
     def locked(self) -> AbstractContextManager[object]:
         """Return a context manager that keeps other threads from changing the handle.
 
-        The context manager is a built-in lock, because one written in Python could be interrupted
-        by Ctrl-C while it holds its lock.
+        The context manager is a built-in lock, because a context manager written in Python could be
+        interrupted by Ctrl-C while it holds the lock.
 
         Raises
         ------

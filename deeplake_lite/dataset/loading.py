@@ -200,7 +200,7 @@ class Loadable:
 
     @with_signature
     def tensorflow(self, batch_size: int, **options: Unpack[LoaderOptions]) -> Any:
-        """Return the batches of `batches` as a `tf.data.Dataset`.
+        """Return the batches that `batches` yields as a `tf.data.Dataset`.
 
         Parameters
         ----------

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.scratch import Note
 
 MIN_AGE = timedelta(minutes=10)
-"""Minimum age of the objects that a vacuum deletes from an object store. The margin above
-`CONFIRM_AFTER` covers differences between clocks, and the duration of a commit."""
+"""Minimum age of the objects that a vacuum deletes from an object store. It exceeds `CONFIRM_AFTER`
+by a margin for differences between clocks, and for the duration of a commit."""
 
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
@@ -59,7 +59,7 @@ class Vacuumed:
     snapshots: int
     """Number of deleted snapshot files."""
     why: str = ""
-    """Reason why no bytes were freed; empty if some were."""
+    """Reason why no bytes were freed, or an empty string if some were freed."""
 
 
 def optimize(handle: Handle, *, shuffle: bool, seed: int) -> str:
@@ -272,8 +272,8 @@ def _spared_age(spare: object) -> timedelta:
 def _check_spared_age_on_store(age: timedelta, spare: object) -> None:
     """Reject a short spared age on an object store, where open transactions are not visible.
 
-    A writer whose transaction is younger than `CONFIRM_AFTER` commits it without checking that its
-    chunks still exist.
+    A writer whose transaction is younger than `CONFIRM_AFTER` commits the transaction without
+    checking that its chunks still exist.
 
     Raises
     ------
@@ -288,7 +288,7 @@ def _check_spared_age_on_store(age: timedelta, spare: object) -> None:
 
 
 def _cutoff(older_than: object, now: datetime) -> datetime:
-    """Return the time such that versions committed before it expire. Raises OptionError.
+    """Return the time before which a version must be committed to expire. Raises OptionError.
 
     >>> now = datetime(2026, 1, 31, tzinfo=UTC)
     >>> _cutoff("30d", now).date().isoformat()

@@ -1,4 +1,4 @@
-"""The functions that create a lake, and open one at a branch or a version."""
+"""The functions that create a lake, and open a lake at a branch or a version."""
 
 from __future__ import annotations
 

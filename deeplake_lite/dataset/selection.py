@@ -29,7 +29,7 @@ else:
 
 
 class ReadTable(Protocol):
-    """A table that views read. Columns are identified by id, and rows by slot.
+    """A table from which views read. Columns are identified by id, and rows by slot.
 
     A slot is the index at which this table stores a row; it has no meaning in another table.
     """
@@ -118,7 +118,7 @@ class ReadTable(Protocol):
         ...
 
     def checked(self) -> ReadTable:
-        """Return a table for copying, which verifies each read and may raise a DamagedError."""
+        """Return this table with verified reads, which may raise DamagedError, to copy from it."""
         ...
 
 
@@ -176,7 +176,8 @@ class RowSelection:
         return self.table, self.live() if positions is None else self.at(positions)
 
     def checked(self) -> Self:
-        """Return the same rows for copying; each read is verified, and may raise DamagedError."""
+        """Return these rows with verified reads, which may raise DamagedError, to copy from them.
+        """
         return replace(self, table=self.table.checked())
 
     def take(self, positions: NDArray[np.int64]) -> Self:

@@ -421,7 +421,7 @@ class View(LoadableRows, Exports, Queryable):
         return self
 
     def checked(self) -> View:
-        """Return a view for copying, which verifies each read and may raise DamagedError."""
+        """Return this view with verified reads, which may raise DamagedError, to copy from it."""
         view = self.pin()
         return View(view.rows.checked(), view.columns, view.origin, record=view.record)
 

@@ -160,7 +160,7 @@ def _parse_json(array: pa.ExtensionArray, kind: pa.DataType) -> pa.Array:
 
 
 def _convert_parts(value: Any, kind: pa.DataType) -> Any:
-    """Turn parts of a JSON value into strings where `kind` is JSON, or Decimals if decimal."""
+    """Convert a parsed JSON value to `kind`: nested JSON to strings, decimals to Decimals."""
     if value is None:
         return None
     if isinstance(kind, pa.JsonType):

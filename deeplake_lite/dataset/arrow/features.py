@@ -81,7 +81,7 @@ def item_of(feature: Feature) -> Feature:
 
 
 def fields_of(feature: Feature) -> Mapping[str, Feature]:
-    """Map the names of a struct's fields to their features. Other features have no fields.
+    """Return a dict from a struct's fields to their features, empty for other features.
 
     Older releases of ``datasets`` write a struct of lists as a sequence of structs.
 

@@ -40,7 +40,7 @@ class Leaf:
     """Name of the lake's column."""
 
     path: tuple[str, ...]
-    """The Arrow column, then the names of nested fields."""
+    """Name of the Arrow column, followed by the names of nested fields."""
 
     feature: Feature
     """Feature of the part, including the lists around its structs, or None if it has no feature."""

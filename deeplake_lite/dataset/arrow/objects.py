@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 def are_tensors(kind: pa.DataType, of: Htype | None) -> bool:
     """Return whether structs are tensors with several varying axes, as written by `to_arrow`.
 
-    This depends on `of`, the type in the field's metadata or of the target column. Unless it is an
-    array type, the structs are objects, even if the field names match.
+    The answer depends on `of`, the type in the field's metadata or of the target column. Unless
+    `of` is an array type, the structs are objects, even if the field names match.
 
     >>> from deeplake_lite.htypes import Array, Json
     >>> kind = pa.struct({"data": pa.list_(pa.int64()), "shape": pa.list_(pa.int64())})

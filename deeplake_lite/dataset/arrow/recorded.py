@@ -27,7 +27,7 @@ MAX_LENGTH = 10_000_000
 
 
 def with_record(feature: Feature, htype: Htype) -> Feature:
-    """Return a feature with a column type recorded in it. Structs without a shape are unchanged.
+    """Return a feature with a column type recorded in it. Structs except tensors are unchanged.
 
     >>> from deeplake_lite.htypes import Embedding
     >>> feature = {"feature": {"dtype": "float32", "_type": "Value"}, "length": 3, "_type": "List"}

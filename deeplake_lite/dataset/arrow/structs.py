@@ -43,7 +43,7 @@ def join_features(feature: Feature, parts: Iterable[tuple[Path, Feature]]) -> Fe
 
 
 def join_parts(kind: pa.DataType, parts: Iterable[tuple[Path, pa.Array]]) -> pa.Array:
-    """Assemble structs, or lists of structs, from their fields. Raises Misfit if these clash.
+    """Assemble structs, or lists of structs, from their fields. Raises Misfit on a mismatch.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ _MAX_LENGTH = 100  # maximum length of a folder's name, in bytes
 
 
 class Folders:
-    """A folder for each value, such as a class, created on first use. Nulls have no own folder.
+    """A folder for each value, such as a class, created on first use. Nulls get the root folder.
 
     Parameters
     ----------

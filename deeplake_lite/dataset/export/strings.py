@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def fits_table(htype: Htype) -> bool:
-    """Return whether values of a type fit in a text table, as all but files and arrays do.
+    """Return whether values of a type fit in a text table. Files, pixels and arrays do not.
 
     >>> from deeplake_lite.htypes import Boxes, Image, Sequence
     >>> fits_table(Boxes()), fits_table(Image()), fits_table(Sequence("bytes"))
@@ -68,7 +68,7 @@ def to_json_value(value: Any) -> object:
 
 
 def with_shapes(value: Any) -> object:
-    """Convert a value to a JSON type, and an empty array to a dict, because lists lose its shape.
+    """Convert a value to a JSON type. Empty arrays become dicts with their shapes.
 
     >>> with_shapes([np.zeros((1, 2)), np.zeros((0, 2))])
     [[[0.0, 0.0]], {'shape': [0, 2]}]

@@ -77,7 +77,7 @@ class LakeBackend(BackendEntrypoint):
         branch: str = "main",
         storage_options: Mapping[str, object] | None = None,
     ) -> xr.Dataset:
-        """Open a lake, or a view of one.
+        """Open a lake, or return a view, as a dataset of lazy variables.
 
         Parameters
         ----------

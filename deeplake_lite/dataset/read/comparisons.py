@@ -95,7 +95,7 @@ def equal(column: Column, other: Any, *, unknown: bool = False) -> NDArray[np.bo
 
 
 def compare(column: Column, test: Callable[[Any, Any], Any], other: Any) -> NDArray[np.bool_]:
-    """Return a mask, (n,) bool: True for each value that passes `test` with `other`, not for nulls.
+    """Return a mask, (n,) bool, of the values that pass `test` with `other`. Nulls do not pass.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ def _as_python(value: Any) -> object:
 
 
 def _has_other_names(classes: ClassLabel, other: object) -> bool:
-    """Return whether `other` is a column of strings or of other classes, so that names matter."""
+    """Return whether `other` is a column of strings or other classes, to compare by class name."""
     htype = getattr(other, "htype", None)
     if not isinstance(htype, Htype):
         return False
@@ -277,7 +277,7 @@ def _check_rows(column: Column, values: Any, other: Any) -> None:
 
 
 def _as_values(other: Any) -> tuple[object, object]:
-    """Return the values of `other`, and `other` if it is a Column, a Series or Arrow, else None."""
+    """Return the values of `other`, and also `other` itself if it is a column, or else None."""
     if hasattr(other, "to_pylist"):
         return arrow_scalars.python_values(other), other
     if is_column(type(other)):

@@ -51,7 +51,7 @@ def read_cells(view: View, f: Field, positions: Positions) -> Cells:
 
 
 NOWHERE: Mapping[str, NDArray[Any]] = MappingProxyType({})
-"""An empty mapping: the caller passes no arrays into which cells could be read."""
+"""The default for arrays into which cells are read: a mapping without arrays."""
 
 
 def read_blocks(

@@ -197,7 +197,7 @@ class VirtualTable:
         return self.slots
 
     def checked(self) -> VirtualTable:
-        """Return a table for copying, which verifies each read and may raise a DamagedError.
+        """Return this table with verified reads, which may raise DamagedError, to copy from it.
 
         Only `ViewColumn` reads from a lake; other columns are computed, or in memory.
         """
@@ -229,7 +229,7 @@ class VirtualTable:
 
     @property
     def has_ids(self) -> bool:
-        """Whether all rows come from one source and have their ids."""
+        """Whether all rows come from a single source, and have the ids of that source."""
         return self._ids is not None
 
     def flat(self, column: str, slots: Rows) -> FlatCells:

@@ -97,7 +97,7 @@ async def put_arrays(session: Session, arrays: Mapping[str, NDArray[np.int64]]) 
 
 
 async def read_array(session: Session, path: str, noun: str) -> NDArray[np.int64]:
-    """Read an array. Raises DamagedError.
+    """Read an array of a saved view or evaluation. Raises DamagedError.
 
     Memory is allocated chunk by chunk, because the length in the array's metadata may be damaged.
 

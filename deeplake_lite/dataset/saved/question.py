@@ -32,7 +32,7 @@ class Question:
     seed: int | None = None
     """The random seed, or None if the query draws no random numbers."""
     moment: dt.datetime | None = None
-    """The time in UTC at which the query first ran, or None if it does not use the current time."""
+    """The time in UTC at which the query first ran, or None if the query does not use the time."""
     asked: View | None = None
     """The view on which the query ran, with the rows of that time, or None if there was no view."""
     sources: Mapping[tuple[str, str | None], View] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class Question:
     """Package that computes the result: `query`, or `review` for a ranking by suspicion."""
     repeatable: bool = field(init=False, default=True)
     """Whether the result is the same in every process. It is False if user-defined functions were
-    registered when the query ran, because they may depend on globals or random numbers."""
+    registered when the query ran, because such functions may use globals or random numbers."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "params", copy_params(self.params))

@@ -234,7 +234,7 @@ def _round_digits(shares: NDArray[np.float64], digits: int) -> NDArray[np.float6
 
 
 def _has_several(htype: Htype) -> bool:
-    """Return whether a row may have several labels: a 1-d array of integers, or a list.
+    """Return whether a row may have several labels, in a 1-d array of integers or in a list.
 
     >>> from deeplake_lite.htypes import ClassLabel, Sequence, Text
     >>> [_has_several(h) for h in (ClassLabel(multiple=True), Sequence(Text()), ClassLabel())]

@@ -1,8 +1,8 @@
 """Stratified splits of rows with several labels, and splits of groups of rows.
 
 Rows with several labels are split by iterative stratification: the label with the fewest remaining
-rows comes first, and its rows go to the parts that lack it most. Groups cannot be divided. They are
-assigned one after the other, large groups first, to the parts that lack their rows most.
+rows comes first, and its rows go to the parts that lack the label most. Groups cannot be divided.
+They are assigned one after the other, large groups first, to the parts that lack their rows most.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ def _count_rows(wanted: Reals, room: Ints, count: int, behind: Reals) -> Ints:
 
 
 def _spread(kind: Ints, rank: NDArray[np.uint64], counts: Ints) -> Ints:
-    """Return the part of each row of a label, so that parts have kinds of rows proportionally."""
+    """Return the part of each row of a label, so that each part has its share of every kind."""
     order = np.argsort(kind, kind="stable")
     if (np.diff(kind[order]) > 0).all():  # all rows differ: a shortcut with the same result
         part = np.empty(len(kind), np.int64)
@@ -305,7 +305,7 @@ def _balance_sizes(
     missing: Reals,
     rank: NDArray[np.uint64],
 ) -> None:
-    """Move groups from parts with too many rows to parts with too few, at the lowest label cost.
+    """Move groups to parts with too few rows, with the least change to the proportions of labels.
 
     This is needed because many rare labels may all be rounded towards the same part. An eighth of
     the surplus is moved at a time, and then the costs are computed again. `part` and `missing` are

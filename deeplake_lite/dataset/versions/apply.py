@@ -77,7 +77,7 @@ def _copy_edits(plan: MergePlan, target: Table, source: Table, checked: Table) -
 
 
 def slots_of(table: Table, ids: Ids) -> Ids:
-    """Return the slots of the rows with the given ids, which may repeat. Raises NotFoundError."""
+    """Return the slots of the rows with the given ids; ids may repeat. Raises NotFoundError."""
     if not len(ids):
         return NONE
     slots = table.find(ids)

@@ -166,8 +166,8 @@ def _pair_identical(a: Table) -> _Pairs:
 def _has_same_rows(a: Table, b: Table, touched: Touched | None) -> bool:
     """Return whether the transaction logs show the same rows in the same slots in both versions.
 
-    The lengths are compared, too: deleting rows at the end changes the length of the order, but
-    writes no chunk of it.
+    The lengths are compared, too, because deleting rows at the end changes the length of the order,
+    but writes no chunk of the order.
     """
     rows = {f"{a.state.generation}/rows/{name}" for name in ("id", "slot")}
     return touched is not None and not rows & touched.keys() and _row_layout(a) == _row_layout(b)

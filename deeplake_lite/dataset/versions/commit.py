@@ -60,7 +60,7 @@ def check_message(message: object) -> None:
 def missing_default(
     handle: Handle, error: MissingDefaultError, again: str, setup: str = ""
 ) -> InvalidValueError:
-    """Return the error for a missing default, with statements that can be pasted to fix it.
+    """Return the error for a missing default, with statements that the user can paste to set it.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def rebase(handle: Handle, on_conflict: Resolution) -> None:
 
 
 def _adopt_unconfirmed_commit(handle: Handle, tip_id: str) -> bool:
-    """Move to the commit of an earlier attempt that succeeded, although its reply was lost.
+    """Move to the commit of an earlier attempt that succeeded, although the reply was lost.
 
     Edits made after that attempt are kept. Return whether there was such a commit.
     """

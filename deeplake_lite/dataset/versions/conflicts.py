@@ -70,7 +70,7 @@ class Unresolved:
         return bool(len(self.rows) or self.cells or self.keys)
 
     def with_conflicts(self, conflicts: Iterable[Conflict]) -> Unresolved:
-        """Return a copy with more conflicts."""
+        """Return a copy that also has the given conflicts."""
         rows, cells = [self.rows], {c: [ids] for c, ids in self.cells.items()}
         keys = set(self.keys)
         for c in conflicts:
@@ -121,7 +121,7 @@ def _exclude(ids: Ids, others: Ids) -> Ids:
 def check_conflicts(
     conflicts: Sequence[Conflict], sides: Mapping[str, Table], way_out: str
 ) -> None:
-    """Raise ConflictError if there are conflicts. The message lists the first of them.
+    """Raise ConflictError if there are conflicts. The message lists the first conflicts.
 
     Parameters
     ----------

@@ -335,8 +335,8 @@ class Graph:
     def read(cls, repository: Repository, starts: Collection[str]) -> Graph:
         """Read some versions and all their ancestors.
 
-        A vacuum may cut histories at the same time. It records links first, so the graph is
-        complete if the links are the same before and after it is read.
+        A vacuum may cut histories at the same time. The vacuum records links first, so the graph is
+        complete if the links are the same before and after the graph is read.
         """
         links = repository.links()
         while True:
@@ -377,7 +377,7 @@ class Graph:
         return ancestors
 
     def bases(self, ours: Iterable[str], theirs: str) -> list[str]:
-        """Return the common ancestors, except ancestors of other common ones, newest first."""
+        """Return the common ancestors that are not ancestors of each other, newest first."""
         common = self.ancestors(ours) & self.ancestors([theirs])
         followed = {parent for version in common for parent in self.parents[version]}
         return sorted(common - followed, key=lambda v: self.commits[v].time, reverse=True)

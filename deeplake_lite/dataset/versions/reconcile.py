@@ -128,7 +128,7 @@ class Reconciler:
     def _merge_type(
         self, f: Field, base: Htype | None, theirs: Htype, mine: Changes, other: Changes
     ) -> Htype:
-        """Merge the type of our column `f`: nullability, default and meaning separately.
+        """Merge the type of our column `f`: nullability, default and the rest separately.
 
         Raises
         ------

@@ -220,7 +220,7 @@ def encode_column(
 
 @contextmanager
 def naming_rows(position: Callable[[int], SupportsInt]) -> Iterator[None]:
-    """Make errors that name the index of a value name the row that `position` returns for it."""
+    """Replace a value's index in errors with the row that `position` returns for that index."""
     try:
         yield
     except InvalidValueError as error:

@@ -42,7 +42,7 @@ def _cells_from(cells_of: Callable[[Slots], Cells], start: int, rows: Ids) -> Ce
 
 
 def interleave(*parts: tuple[Ids, Callable[[Ids], Cells]]) -> Cells:
-    """Combine cells in the order of their rows, given pairs of rows and a function to read them."""
+    """Combine cells in the order of rows. Each part has rows and a function that returns cells."""
     cells = [(rows, cells_of(rows)) for rows, cells_of in parts if len(rows)]
     if len(cells) == 1:
         return cells[0][1]

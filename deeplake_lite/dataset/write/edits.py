@@ -148,7 +148,7 @@ def ids_for_update(view: View, url: str) -> NDArray[np.int64]:
 
 
 def set_one(handle: Handle, name: str, index: int, value: object) -> None:
-    """Set one cell, even if the value is a list."""
+    """Set the value of one cell, which may be a list."""
     handle.edit(_set_one, name, index, value)
 
 

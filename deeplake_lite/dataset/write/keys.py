@@ -117,7 +117,7 @@ class Keys:
             )
 
     def add(self, digests: NDArray[np.uint64], slots: NDArray[np.int64]) -> None:
-        """Add rows that have been appended since to the index."""
+        """Add rows that were appended later to the index."""
         self._added.update(zip(digests.tolist(), slots.tolist(), strict=True))
 
 

@@ -58,7 +58,8 @@ if TYPE_CHECKING:
 BLOCK_ROWS = 1_024
 
 MAIN = ("bbox", "segmentation", "keypoints", "caption")
-"""Keys with one value per annotation. The first key with a column determines how many there are."""
+"""Keys with one value per annotation. The first key with a column gives the number of annotations.
+"""
 
 _FITS: Mapping[str, Callable[[Field], bool]] = {
     "bbox": is_boxes,
@@ -67,13 +68,13 @@ _FITS: Mapping[str, Callable[[Field], bool]] = {
     "keypoints": is_keypoints,
     "caption": is_captions,
 }
-"""Functions that test whether a column can hold the values of a key."""
+"""Maps keys to functions that test whether a column can hold the values of the key."""
 
 PANOPTIC = "panoptic"
-"""Column of panoptic segments, as PNG files."""
+"""Name of the column of panoptic segments, which are PNG files."""
 
 IMAGE_COLUMNS = ("path", "split", "image_id", "width", "height", "coco")
-"""Columns of `from_coco` that describe images."""
+"""Columns in which `from_coco` describes images."""
 
 
 def write_coco(view: View, path: str | Path, images: str | Path | None) -> Path:
@@ -166,7 +167,7 @@ class _Export:
             warnings.warn(f"to_coco {'; it '.join(texts)}.", ExportWarning, stacklevel=5)
 
     def _count_mismatches(self) -> int:
-        """Return the number of rows whose values from the COCO file fit no annotation any more."""
+        """Return the number of rows with values from the COCO file that fit no annotation now."""
         if "coco" not in self.view.columns:
             return 0
         main = self.columns[next(key for key in MAIN if key in self.columns)]
@@ -238,7 +239,7 @@ class _Export:
         return {self._classes[number] for number in numbers}
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield the file in pieces; images are last, because they are read with the annotations."""
+        """Yield the file in pieces. Images come last, as they are read along with annotations."""
         header = dict(self._files[0]) if self._files else {}
         header.pop("keys", None)
         encode = msgspec.json.encode
@@ -305,7 +306,7 @@ class _Export:
     def _image(
         self, values: Mapping[str, Values], i: int, row: int, size: tuple[int | None, int | None]
     ) -> dict[str, Any]:
-        """Return the image entry of row `i` of a block; `row` is its position in the view."""
+        """Return the image entry of row `i` of a block; `row` is the row's position in the view."""
         image_id = values["image_id"][i] if "image_id" in values else row + 1
         if (
             image_id is None

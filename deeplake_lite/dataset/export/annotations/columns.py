@@ -53,7 +53,7 @@ def class_names(f: Field | None) -> tuple[str, ...]:
 def split_names(view: View) -> Callable[[Any], str | None] | None:
     """Return a function that converts a cell of the column ``split`` to its name, or to None.
 
-    Returns None if there is no such column, or if it holds neither classes nor strings.
+    Returns None if the view has no such column, or if the column has neither classes nor strings.
     """
     if SPLIT not in view.columns:
         return None
@@ -78,7 +78,7 @@ def splits_of(view: View) -> list[str]:
 
 
 def columns_with_nulls(view: View, fields: Iterable[Field]) -> str:
-    """Return the names of the columns whose nulls become empty lists, separated by commas.
+    """Return the names, separated by commas, of the columns whose nulls become empty lists.
 
     Annotation formats do not distinguish an image without objects from an image that nobody has
     annotated.

@@ -53,7 +53,7 @@ def skeletons(meta: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def only_skeleton(meta: Mapping[str, Any]) -> list[str]:
-    """Return the keypoint names if all skeletons have the same ones, or else an empty list."""
+    """Return the keypoint names that all skeletons share, or an empty list if skeletons differ."""
     roots = [x for x in labels(meta) if not x.get("parent")]
     if any(x.get("type", "any") in ("any", "points") for x in roots):
         return []

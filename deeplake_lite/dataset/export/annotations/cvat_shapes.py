@@ -151,7 +151,7 @@ def _text(points: NDArray[np.float32]) -> str:
 
 
 def _numbers(shape: Mapping[str, Any], keys: Sequence[str]) -> NDArray[np.float64]:
-    """Return some of a shape's attributes as numbers. Raises ValueError."""
+    """Return the given attributes of a shape as numbers. Raises ValueError."""
     try:
         return np.array([number_of(shape.get(key)) for key in keys], np.float64)
     except ValueError as error:

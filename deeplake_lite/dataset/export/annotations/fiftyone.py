@@ -56,7 +56,7 @@ _RESERVED = frozenset({
 _NAME = re.compile(r"[A-Za-z]\w*")
 
 ORDER = "deeplake_lite_order"
-"""Key in the dataset's info. If it is true, ``index`` gives the order of objects across fields."""
+"""Key in the dataset's info. If its value is true, ``index`` orders objects across fields."""
 
 
 def write_fiftyone(view: View, path: str | Path) -> Path:
@@ -329,7 +329,7 @@ class _Export:
 
 
 def _agree(rebuilt: Mapping[str, Any], original: Mapping[str, Any]) -> bool:
-    """Return whether a label of the imported file still matches the one rebuilt from its cell."""
+    """Return whether a label of the imported file still equals the label rebuilt from its cell."""
     if rebuilt.get("_cls") != original.get("_cls"):
         return False
     if "classifications" in rebuilt:

@@ -165,7 +165,7 @@ def _numbers(value: Any, count: int) -> list[float]:
 
 
 def _points(value: Any) -> NDArray[np.float64]:
-    """Parse points (k, 2), with NaN for unknown ones. Raises ValueError."""
+    """Parse points (k, 2), with NaN for unknown coordinates. Raises ValueError."""
     if not isinstance(value, list) or any(not isinstance(p, list) or len(p) != 2 for p in value):
         raise ValueError("points of a label must be pairs of numbers")
     return np.array([[number(x) for x in p] for p in value], np.float64).reshape(-1, 2)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 NAME = "tasks.json"
 
 MODEL = "deeplake_lite"
-"""Model version of predictions."""
+"""Name of the model version with which predictions are written."""
 
 LOCAL = "/data/local-files/?d="
 """Prefix of the URL of a file in Label Studio's local storage."""
@@ -196,7 +196,7 @@ class _Export:
 
 
 def _split_object(obj: Object) -> list[Object]:
-    """Split an object with several outlines or keypoints into objects with one of them each."""
+    """Split an object with several outlines or keypoints into objects with a single one each."""
     shape = regions.shape_for(obj)
     if shape == "polygon" and len(obj.outlines) > 1:
         return [replace(obj, outlines=[o], box=bounds([o]), rest={}) for o in obj.outlines]

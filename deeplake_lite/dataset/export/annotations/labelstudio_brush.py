@@ -27,11 +27,11 @@ CHANNELS = 4
 WORD = 8
 """Size of a word, in bits."""
 SIZES = (3, 4, 8, 16)
-"""Sizes of lengths that Label Studio uses, in bits."""
+"""Numbers of bits with which Label Studio encodes the lengths of runs."""
 
 
 class _Bits:
-    """Reader of numbers of any number of bits."""
+    """Reader of numbers that are stored in any number of bits."""
 
     def __init__(self, data: bytes) -> None:
         self._bits = np.unpackbits(np.frombuffer(data, np.uint8))

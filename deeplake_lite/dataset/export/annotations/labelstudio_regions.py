@@ -35,7 +35,7 @@ NAMES = {"rectangle": "label", "polygon": "polygon", "keypoint": "keypoint", "br
 """Maps the shapes of new regions to the names of their control tags."""
 
 LABELS = "labelled"
-"""Key for the result that only names the class of a region."""
+"""Key of a region for a second result, which only names the region's class."""
 
 ALSO = "also"
 """Key that marks a region with the shape of the region before it, but with another label."""
@@ -158,7 +158,7 @@ def join(region: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any] 
 
 
 def with_id(region: Mapping[str, Any], name: object) -> dict[str, Any]:
-    """Return a region with another id, which the result that names its class gets as well."""
+    """Return a region with another id, also in the result that names the region's class."""
     result = {**region, "id": name}
     if isinstance(region.get(LABELS), dict):
         result[LABELS] = {**region[LABELS], "id": name}
@@ -175,7 +175,7 @@ def _labels(region: Mapping[str, Any]) -> Any:
 
 
 def _with_labels(region: Mapping[str, Any], labels: list[Any]) -> dict[str, Any]:
-    """Return a region with other labels, stored under the same key as the old ones."""
+    """Return a region with other labels, stored under the same key as the old labels."""
     key = f"value.{region.get('type')}"
     if region.get(key) is not None:
         return {**region, key: labels}

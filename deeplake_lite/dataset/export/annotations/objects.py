@@ -168,7 +168,7 @@ def box_of(obj: Object) -> NDArray[np.float32]:
 
 
 def trim_keypoints(points: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return keypoints without the unlabelled ones at the end, which only pad a cell."""
+    """Return keypoints without the unlabelled keypoints at the end, which only pad a cell."""
     labelled = np.flatnonzero(points.any(axis=1))
     return points[: labelled[-1] + 1] if labelled.size else points[:0]
 

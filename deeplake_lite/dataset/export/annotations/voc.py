@@ -143,7 +143,7 @@ class _Export:
         self.lines.clear()
 
     def _write_classes(self, root: Path) -> None:
-        """Write the classes to labelmap.txt, as CVAT does, unless they are VOC's own."""
+        """Write the classes to labelmap.txt, as CVAT does, unless these are VOC's own classes."""
         names = [name for name in self.pictures.classes if ":" not in name and "\n" not in name]
         column = self.pictures.view.schema["segmentation_class"] if (
             "segmentation_class" in self.pictures.view.columns
@@ -191,7 +191,7 @@ class _Export:
 
 
 def _merge_page(page: Mapping[str, Any], rest: object) -> dict[str, Any]:
-    """Merge the elements rebuilt from cells with those of the imported file that still hold."""
+    """Merge elements rebuilt from cells with elements of the imported file that are still valid."""
     if not isinstance(rest, dict):
         return dict(page)
     rest = dict(rest)

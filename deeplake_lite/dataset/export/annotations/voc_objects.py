@@ -135,7 +135,7 @@ def page(name: str, size: tuple[int | None, int | None], *, segmented: bool) -> 
 def default_sets(
     split: str | None, known: Sequence[str], main: str, *, has_mask: bool
 ) -> dict[str, list[str]]:
-    """Return a dict from the image lists of a split to the texts after an image's name, all empty.
+    """Return a dict from the image lists of a split to their texts for an image, which are empty.
 
     >>> default_sets("val", ["Main/val", "Main/trainval"], "Main", has_mask=True)
     {'Main/val': [''], 'Main/trainval': ['']}

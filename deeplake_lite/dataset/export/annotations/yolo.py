@@ -331,7 +331,7 @@ class _Export:
         return result
 
     def _limits(self, count: int) -> NDArray[np.bool_]:
-        """Return a mask of those numbers of an object that are fractions, which end at 0 and 1."""
+        """Return a mask of those numbers of an object that must be fractions from 0 to 1."""
         limits = np.ones(count, bool)
         if self.task == "pose" and self._dims == 3:
             limits[4 + 2 :: 3] = False  # visibility
@@ -439,7 +439,7 @@ def _only(view: View, name: str, kind: str, fits: Any) -> Field | None:
 
 
 def _safe(part: str) -> str:
-    """Replace characters of a path's part by which a file could end up outside the folder.
+    """Replace characters of a file name that could lead out of the folder.
 
     >>> _safe("../a:b")
     '__a_b'

@@ -37,7 +37,7 @@ ROWS = 4_096
 """Rows per batch otherwise."""
 
 MAX_SECONDS = 2**63 // 1000
-"""Largest time in seconds that Parquet can store, because it stores milliseconds."""
+"""Largest time in seconds that Parquet can store, because Parquet stores milliseconds."""
 
 _EXTENSION = "datasets.features.features.{}ExtensionType"
 """Name of the Arrow extension type of a feature such as Array2D."""

@@ -121,7 +121,7 @@ def is_alike(a: Htype, b: Htype) -> bool:
 
 
 def array_for(htype: Htype, cells: Cells) -> pa.Array:
-    """Convert cells to the Arrow array that a feature expects, with files as structs, no paths."""
+    """Convert cells to the array that a feature expects, with files as structs without paths."""
     return _with_files(narrow(array_of(htype, cells)), htype)
 
 

@@ -59,7 +59,7 @@ def _stored_values(htype: Htype, cells: Cells) -> list[Any]:
 
 
 def column_of(view: View, f: Field) -> tuple[Column | None, str]:
-    """Return the Deep Lake column for a field, or None to leave it out, and the loss in words."""
+    """Return the Deep Lake column for a field, or None, and a phrase about what is lost, or ""."""
     import deeplake
 
     types = deeplake.types
@@ -73,7 +73,7 @@ def column_of(view: View, f: Field) -> tuple[Column | None, str]:
 
 
 def _plain(htype: Htype, types: Any) -> tuple[Any, Callable[[Any], Any], str]:
-    """Return Deep Lake's type, the conversion and the loss in words for values other than files."""
+    """Return the type, a conversion and a phrase about losses, for values other than files."""
     pixels, coordinates = htype.pixels, htype.coordinates
     if pixels is not None and pixels.is_mask:
         if pixels.role == "object_masks":
@@ -102,7 +102,7 @@ def _plain(htype: Htype, types: Any) -> tuple[Any, Callable[[Any], Any], str]:
 
 
 def _numbers(htype: Htype, types: Any) -> tuple[Any, Callable[[Any], Any], str]:
-    """Return Deep Lake's type, the conversion and the loss in words for numbers and arrays."""
+    """Return the type, a conversion and a phrase about losses, for numbers and arrays."""
     dtype = np.dtype(htype.value_dtype)
     axes = htype.axes if htype.scalar is None else ()
     if htype.is_embedding and dtype.kind == "f":
@@ -127,7 +127,7 @@ def _numbers(htype: Htype, types: Any) -> tuple[Any, Callable[[Any], Any], str]:
 
 
 def _files(view: View, f: Field, types: Any) -> tuple[Column, str]:
-    """Return the column for files, as images if Deep Lake reads all their formats, and the loss."""
+    """Return the column for files, as images if possible, and a phrase about losses."""
     kind, loss = types.Bytes(), ""
     formats = _formats(view, f) if f.htype.pixels is not None else set()
     if f.htype.is_image and len(formats - {""}) == 1 and formats <= _CODECS.keys():
@@ -184,7 +184,7 @@ def _scan(view: View, f: Field) -> Iterator[Any]:
 
 
 def _sequence(view: View, f: Field, types: Any) -> tuple[Column | None, str]:
-    """Return the column for sequences, as images or JSON, and a description of the loss.
+    """Return the column for sequences, as images or JSON, and a phrase about losses.
 
     Deep Lake crashes if it reads empty sequences together with other sequences, so a column with
     empty sequences is left out.

@@ -40,7 +40,7 @@ def split_codec(compression: str | None, names: Sequence[str]) -> tuple[str, int
 
 
 def compress(path: Path, name: str, level: int) -> None:
-    """Replace a file with a compressed one.
+    """Compress a file in place.
 
     The whole file is compressed in one call, so that the Zstandard frame declares its length, which
     readers need to decompress in one call.

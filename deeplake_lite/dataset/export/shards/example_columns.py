@@ -93,7 +93,7 @@ class _Column:
         return cls(present, [_Feature(flat) for flat in flats])
 
     def add(self, row: int, features: dict[str, Any]) -> None:
-        """Add the features of a row, unless it is null."""
+        """Add the features of a row, unless the row is null."""
         if self._present is not None and not self._present[row]:
             return
         for feature in self._features:

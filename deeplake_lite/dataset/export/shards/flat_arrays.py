@@ -89,7 +89,7 @@ class Place:
         return Place(self.name, self.level + 1, self.depth + 1, is_ragged)
 
     def has_lengths(self, kind: pa.DataType) -> bool:
-        """Return whether lengths must be written because the number of values does not fix them."""
+        """Return whether lengths must be written, because they do not follow from the values."""
         return not self.is_row or unit_of(kind.value_type) == 0
 
 
@@ -147,7 +147,7 @@ def _flatten(array: pa.Array, place: Place, counts: Counts) -> Iterator[Flat]:
     if isinstance(array, pa.ExtensionArray):
         array, kind = array.storage, kind.storage_type
     if not place.is_row and array.null_count:
-        valid = array.is_valid().cast(pa.int64()).to_numpy()  # 1 or 0 per item
+        valid = array.is_valid().cast(pa.int64()).to_numpy()
         yield Flat(place.valid, valid, counts, is_valid=True)
     if kinds.is_dictionary(kind):
         yield Flat(place.leaf, numbers_in(array.indices).astype(np.int64), counts)

@@ -1,7 +1,7 @@
 """The journal of an export, which lists finished files so that the export can be resumed.
 
 The journal is a file in the folder of the export, with one line of JSON for the export and one for
-each finished file. It is removed at the end::
+each finished file. The journal is removed at the end::
 
     {"export": "to_webdataset", "identity": "5f0c…", "files": 12}
     {"path": "000000.tar", "rows": 1000, "bytes": 536870912, "info": {}}

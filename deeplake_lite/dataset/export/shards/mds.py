@@ -193,7 +193,7 @@ def _bytes_of(column: SampleColumn, cells: Cells) -> list[bytes]:
 
 
 def _encode_shape(array: NDArray[Any]) -> bytes:
-    """Return an array's header: a byte with the number of axes and the width of lengths, then them.
+    """Return an array's header: a byte with number of axes and integer width, then the lengths.
 
     >>> _encode_shape(np.zeros((300, 2))).hex(" ")
     '09 2c 01 02 00'

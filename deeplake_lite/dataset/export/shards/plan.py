@@ -70,9 +70,9 @@ class Part:
     """Function that returns the path of a file, given its number and the number of files."""
 
     open: Callable[[Path, Shard], AbstractContextManager[Sink]]
-    """Function that opens the file at a path, for the rows of a shard. It may be sent to another
-    process, so it and `row_bytes` must be module-level functions, or a `partial` of such a
-    function.
+    """Function that opens the file at a path, for the rows of a shard. The function may be sent to
+    another process, so both it and `row_bytes` must be module-level functions, or a `partial` of
+    such a function.
     """
 
     max_bytes: int | None = None
@@ -98,7 +98,7 @@ class Part:
 
     @property
     def local_fields(self) -> list[Field]:
-        """The columns, with this process's ids. In results of queries, each process has its own."""
+        """The columns in this process, because ids of computed columns differ between processes."""
         return [self.view.field(f.name) for f in self.fields]
 
     def shards(self) -> list[Shard]:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 NOTE = "deeplake_lite"
-"""Key, in the format's index, of the record that lists the lake's types."""
+"""Key in the format's index under which the lake's types are recorded."""
 
 type Kind = Literal["file", "text", "json", "bool", "int", "float", "array", "npy"]
 

@@ -35,7 +35,7 @@ class Splits:
     def of(cls, view: View, method: str) -> Splits:
         """Find the column of splits: a class column without nulls whose classes are file names.
 
-        Warns if rows of different splits alternate, because separate files lose their order.
+        Warns if rows of different splits alternate, because separate files do not keep the order.
         """
         f = view.schema[SPLIT] if SPLIT in view.columns else None
         names = f.htype.classes.names if f is not None and f.htype.classes is not None else ()
@@ -55,7 +55,7 @@ class Splits:
 
     @cached_property
     def views(self) -> dict[str, View]:
-        """Maps each split to its rows, without the column; without splits, "" to all rows."""
+        """Maps each split to its rows, without the column, or "" to all rows if there are none."""
         if self.field is None or self.field.htype.classes is None:
             return {"": self.view}
         numbers = np.asarray(self.view[SPLIT][:])

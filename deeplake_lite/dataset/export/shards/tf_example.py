@@ -1,8 +1,8 @@
 """The messages ``tf.train.Example`` and ``tf.train.SequenceExample``, without TensorFlow.
 
-The package ``protobuf`` parses them in C, merges repeated fields as the format demands, and limits
-their depth. A decoder in Python would be as fast for records of images (16 µs compared to 18 µs for
-seven features), but we would have to maintain it.
+The package ``protobuf`` parses messages in C, merges repeated fields as the format demands, and
+limits the depth. A decoder in Python would be as fast for records of images (16 µs compared to 18
+µs for seven features), but we would have to maintain it.
 
 Both messages begin with the same field, so one class serves for both.
 https://github.com/tensorflow/tensorflow/blob/master/tensorflow/core/example/example.proto

@@ -157,7 +157,7 @@ def _dtype(kind: pa.DataType) -> str:
 
 
 def _classes(name: str, htype: Htype) -> Sequence[str]:
-    """Return a column's class names, or nothing if they cannot be written to a file for TFDS."""
+    """Return a column's class names, or () if the names cannot be written to a file for TFDS."""
     leaf = htype
     while leaf.item is not None:
         leaf = leaf.item

@@ -50,7 +50,7 @@ RESERVED = re.compile(r"__[^/]*__(?:/|$)")
 """Pattern at the start of paths that WebDataset reserves for metadata, and therefore skips."""
 
 IMAGE = "*"
-"""Placeholder for the extension of an image file, which depends on its content."""
+"""Placeholder for the extension of an image file, which depends on the file's content."""
 
 
 def write_webdataset(

@@ -93,7 +93,7 @@ def column_facts(page: ColumnPage) -> list[str]:
 
 
 def diff_facts(diff: DiffSummary) -> list[tuple[str, str]]:
-    """Return pairs of a kind of change and a phrase with the number of rows that changed so."""
+    """Return pairs of a kind of change and a phrase, such as ``("added", "3 rows added")``."""
     rows = (("added", diff.added), ("removed", diff.removed), ("changed", diff.changed))
     facts = [(kind, f"{pluralize(number, 'row')} {kind}") for kind, number in rows if number]
     return facts or [("same", "no differences" if diff.empty else "the same rows")]
