@@ -79,7 +79,8 @@ def optimize(handle: Handle, *, shuffle: bool, seed: int) -> str:
             handle.refresh()
             return version
     raise ConflictError(
-        f"Other writers committed to the branch during {TRIES} attempts to optimize it. Try again."
+        f"Other writers committed to the branch during {TRIES} attempts to optimize the lake. Try "
+        "again."
     )
 
 
@@ -245,7 +246,7 @@ def _check_main_exists(repository: Repository) -> None:
         raise DamagedError(
             "A vacuum keeps the versions to which branches and tags point, but "
             f"{repository.url!r} lists no branch 'main', which every lake has. Check that you may "
-            "list the objects under refs/, or restore them from a backup."
+            "list the objects under refs/, or restore these objects from a backup."
         )
 
 
@@ -264,7 +265,7 @@ def _spared_age(spare: object) -> timedelta:
     age = spare if isinstance(spare, timedelta) else _parse_age("spare", spare, "24h")
     if age < timedelta(0):
         raise OptionError(
-            f"spare must not be a negative age, but it is {spare}. For example: spare='24h'."
+            f"spare must not be a negative age, but it is {spare}. Pass an age such as spare='24h'."
         )
     return age
 
@@ -299,8 +300,8 @@ def _cutoff(older_than: object, now: datetime) -> datetime:
     if isinstance(older_than, timedelta):
         if older_than < timedelta(0):
             raise OptionError(
-                f"older_than must not be a negative age, but it is {older_than}. For example: "
-                "older_than='30d'."
+                f"older_than must not be a negative age, but it is {older_than}. Pass an age such "
+                "as older_than='30d'."
             )
         return _time_before(now, older_than)
     return _time_before(now, _parse_age("older_than", older_than, "30d"))

@@ -213,7 +213,7 @@ def test_optimize_is_repeated_if_the_branch_moves_meanwhile(a, monkeypatch, time
 
     monkeypatch.setattr(Table, "rewrite", beaten)
     if times == 20:
-        with pytest.raises(dl.ConflictError, match="20 attempts to optimize it"):
+        with pytest.raises(dl.ConflictError, match="20 attempts to optimize the lake"):
             a.optimize()
         assert a.version == before
     else:

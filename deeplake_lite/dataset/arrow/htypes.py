@@ -68,7 +68,7 @@ def _plain_htype(kind: pa.DataType, names: tuple[str, ...]) -> Htype:
     if kinds.is_nested(kind):  # struct, map, union
         return Json()
     raise SchemaError(
-        f"There is no column type for Arrow's {kind}. Cast the column to another type."
+        f"There is no column type for Arrow's type {kind}. Cast the column to another type."
     )
 
 

@@ -81,7 +81,7 @@ def _join_lists(kind: pa.DataType, parts: list[tuple[Path, pa.Array]]) -> pa.Arr
     lengths, mask = pc.list_value_length(first), first.is_null() if first.null_count else None
     for _, array in parts[1:]:
         if not pc.list_value_length(array).equals(lengths):
-            raise Misfit("the lists of its columns have different lengths")
+            raise Misfit("its columns have lists of different lengths")
     inner = [(path, array.flatten()) for path, array in parts]
     items = _join(kind.value_type, inner, in_list=True)
     if kinds.is_fixed_size_list(kind):

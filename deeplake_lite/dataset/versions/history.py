@@ -245,8 +245,8 @@ def check_branch(repository: Repository, name: str) -> str:
         raise _unknown_name("branch", name, branches)
     if name not in branches and name in tag_names(repository):
         raise VersionNotFoundError(
-            f"Only a branch can be checked out, but {name!r} is a tag. Open it with "
-            f"dl.open(…, version={name!r}), or go back to it with ds.restore({name!r})."
+            f"Only a branch can be checked out, but {name!r} is a tag. Open the tag with "
+            f"dl.open(…, version={name!r}), or go back to its version with ds.restore({name!r})."
         )
     if name not in branches:
         repository.refs.check(branch_ref(name))
@@ -311,8 +311,9 @@ def check_related(repository: Repository, snapshot_id: str, branches: Collection
     if graph.ancestors([snapshot_id]).isdisjoint(graph.ancestors(named)):
         raise VersionNotFoundError(
             "A branch or tag must share history with the other branches, but version "
-            f"{snapshot_id} expired in a vacuum, so it could never be merged. Move to the newest "
-            "version with ds.refresh(), or copy the rows: dl.open(url).append(ds.to_arrow())."
+            f"{snapshot_id} expired in a vacuum, so that version could never be merged. Move to "
+            "the newest version with ds.refresh(), or copy the rows: "
+            "dl.open(url).append(ds.to_arrow())."
         )
 
 

@@ -137,7 +137,7 @@ def ids_for_update(view: View, url: str) -> NDArray[np.int64]:
     if view.url != url:
         raise InvalidValueError(
             f"An edit needs a view of this lake, {url!r}, but the given view reads {view.url!r}. "
-            "If its rows are copies with the same ids, update them by id: ids=view.row_ids."
+            "If that view has copies of rows with the same ids, pass ids=view.row_ids instead."
         )
     if not view.rows.table.has_ids:
         raise InvalidValueError(

@@ -43,7 +43,7 @@ def to_pixels(boxes: Any, image: Mapping[str, Any]) -> Any:
     if width is None or height is None:
         raise InvalidValueError(
             "to_coco needs the size of an image to convert its boxes from fractions to pixels, but "
-            f"for {image['file_name']!r} it is unknown. Add the columns 'width' and 'height'."
+            f"the size of {image['file_name']!r} is unknown. Add the columns 'width' and 'height'."
         )
     return np.asarray(boxes, np.float64).reshape(-1, 4) * (width, height, width, height)
 

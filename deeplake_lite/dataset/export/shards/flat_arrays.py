@@ -200,6 +200,6 @@ def _as_float32(values: NDArray[Any]) -> NDArray[np.float32]:
     if lost.any():
         raise InvalidValueError(
             f"An Example stores numbers as float32, so their magnitude must be at most 3.4e38, but "
-            f"one number is {values[lost][0]}. Leave the column out, or scale it."
+            f"one number is {values[lost][0]}. Leave the column out, or scale its numbers."
         )
     return rounded

@@ -278,8 +278,8 @@ class _Mds:
             if self.end > MAX_BYTES:
                 raise InvalidValueError(
                     f"A shard must be smaller than 4 GiB, because its offsets have 32 bits, but "
-                    f"row {first + i:,} makes it larger. Set smaller shard_bytes, or leave out the "
-                    "row.",
+                    f"row {first + i:,} makes it larger. Set a smaller shard_bytes, or leave out "
+                    "the row.",
                     row=first + i,
                 )
             self.sizes.append(size)

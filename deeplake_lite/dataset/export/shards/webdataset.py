@@ -290,8 +290,8 @@ def _check_key(key: str | None, last: str | None, row: int) -> None:
         raise InvalidValueError(
             "A key must differ from the previous row's key, its last part must not be empty or "
             "contain a dot, and its first part must not begin and end with two underscores, but "
-            f"the key of row {row:,} is {key!r}. Correct the column 'key', or leave it out of the "
-            "view to number the rows.",
+            f"the key of row {row:,} is {key!r}. Correct the column 'key', or leave this column "
+            "out of the view to number the rows.",
             row=row,
         )
 
