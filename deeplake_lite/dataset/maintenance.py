@@ -92,7 +92,7 @@ def verify(handle: Handle) -> Report:
     table = Table.open(repository, repository.reader(handle.version))  # with empty caches
     live = table.rows.live()
     row_of = dict(zip(live.tolist(), range(len(live)), strict=True))
-    every = np.arange(table.slots)  # including deleted rows, which older versions may need
+    all_slots = np.arange(table.slots)  # including deleted rows, which older versions may need
     row_damage = table.verify_rows()
     without_id = {damage.slot for damage in row_damage}
     damages = [
@@ -100,7 +100,7 @@ def verify(handle: Handle) -> Report:
     ]
     damages += [Damaged(None, row_of.get(d.slot), None, without_hint(d.reason)) for d in row_damage]
     for f in table.schema:
-        for slot, reason in ((d.slot, d.reason) for d in table.verify(f.id, every)):
+        for slot, reason in ((d.slot, d.reason) for d in table.verify(f.id, all_slots)):
             has_id = slot is not None and slot not in without_id
             row_id = int(table.ids(np.array([slot]))[0]) if has_id else None
             is_deleted = has_id and slot not in row_of
@@ -138,16 +138,16 @@ def vacuum(handle: Handle, older_than: object, spare: object, *, dry_run: bool) 
         _remove_leftovers(repository)
         vacuums.unpin(repository, now - ANNOUNCED_AGE)
         transactions = _open_transactions(repository)
-        held = {
+        needed = {
             *named_views.versions_needed(repository),
             *(note["version"] for note in transactions),
         }
         # Objects that are older than every open transaction belong to none of them.
         starts = (datetime.fromisoformat(note["started"]) for note in transactions)
         limit = min([_time_before(now, spared_age), *starts])
-        with vacuums.pin_versions(repository, held):
+        with vacuums.pin_versions(repository, needed):
             if cutoff is not None:
-                plan = plan_expiry(repository, cutoff, _named_versions(repository), held)
+                plan = plan_expiry(repository, cutoff, _named_versions(repository), needed)
                 if not dry_run:
                     _expire(repository, cutoff, plan)
             counts = _collect(repository, plan, limit, dry_run=dry_run)

@@ -184,14 +184,14 @@ def _try[T](read: Callable[[], T], default: T) -> T:
 def _describe_values(view: View, f: Field, slots: Slots) -> ColumnSummary:
     """Describe a column by shapes in the first index chunk, and by its size if that is cheap."""
     near = preview.nearby(slots)
-    whole = len(near) == len(view)
+    is_complete = len(near) == len(view)
     table = view.rows.table
     nbytes = None
-    if whole or isinstance(f.htype.layout, Dense):  # dense cells all have the same size
+    if is_complete or isinstance(f.htype.layout, Dense):  # dense cells all have the same size
         nbytes = _try(lambda: table.nbytes(f.id, slots) * len(view) // max(len(slots), 1), None)
     shapes = _try(lambda: table.shapes(f.id, slots[near]), None)
     summary = describe(f, shapes, nbytes)
-    if whole or summary.shape == describe(f).shape:
+    if is_complete or summary.shape == describe(f).shape:
         return summary
     return describe(f, shapes, nbytes, more=f"shape seen in {pluralize(len(near), 'row')}")
 

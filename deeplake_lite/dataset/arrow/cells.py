@@ -186,7 +186,7 @@ def _tensors(htype: Htype, values: NDArray[Any], cells: RaggedCells, null: Null)
     Nested lists would lose the shape of an empty array, such as (0, h, w) for masks of no objects.
     """
     has_axis = cells.shapes >= 0
-    sizes = np.where(has_axis, cells.shapes, 1).prod(axis=1, dtype=np.int64)  # 1 for no axes
+    sizes = np.where(has_axis, cells.shapes, 1).prod(axis=1, dtype=np.int64)  # 1 without axes
     if null is not None:
         sizes[null] = 0
     if len(values) != sizes.sum():
@@ -211,7 +211,7 @@ def _flat(htype: Htype, cells: RaggedCells, dtype: str) -> NDArray[Any]:
 def _check_shapes(htype: Htype, cells: RaggedCells) -> None:
     """Reject shapes that no value of the type can have. Raises DamagedError."""
     present = cells.shapes[(cells.shapes >= 0).any(axis=1)]
-    if (htype.axes or ())[:1] == (None,):  # any first size is valid; 0 leaves fewer shapes
+    if (htype.axes or ())[:1] == (None,):  # the first axis may have any size
         present[:, 0] = 0
     for shape in np.unique(present, axis=0).tolist():
         htype.check_shape(tuple(size for size in shape if size >= 0))

@@ -79,8 +79,8 @@ def _tensor(item: pa.StructScalar) -> object:
 
 def _fits(sizes: list[int | None], count: int) -> bool:
     """Return whether an array of the given shape has `count` numbers."""
-    whole = [size for size in sizes if size is not None and size >= 0]
-    return len(whole) == len(sizes) and int(np.prod(whole, dtype=object)) == count
+    valid = [size for size in sizes if size is not None and size >= 0]
+    return len(valid) == len(sizes) and int(np.prod(valid, dtype=object)) == count
 
 
 def objects_in(column: pa.Array | pa.ChunkedArray) -> list[Any]:

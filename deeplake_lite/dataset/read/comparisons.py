@@ -350,8 +350,8 @@ def _to_column_form(column: Column, values: object, other: Any, *, unknown: bool
     classes = (column.htype.item or column.htype).classes
     if classes is not None:
         if not classes.takes_truth:
-            each = other.tolist() if isinstance(other, np.ndarray) else other
-            _map_values(each, bool | np.bool_, partial(_refuse_boolean, classes))
+            elements = other.tolist() if isinstance(other, np.ndarray) else other
+            _map_values(elements, bool | np.bool_, partial(_refuse_boolean, classes))
         return _map_values(other, str, lambda name: _number(classes, name, unknown=unknown))
     if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
         dtype = values.dtype

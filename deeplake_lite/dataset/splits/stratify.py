@@ -62,9 +62,9 @@ class Labels:
     def at(self, rows: Ints) -> tuple[Ints, Ints]:
         """Return the concatenated labels of the given rows, and each label's index in `rows`."""
         counts = self.starts[rows + 1] - self.starts[rows]
-        which = np.repeat(np.arange(len(rows)), counts)
+        indices = np.repeat(np.arange(len(rows)), counts)
         first = np.repeat(self.starts[rows] - (np.cumsum(counts) - counts), counts)
-        return self.numbers[first + np.arange(len(which))], which
+        return self.numbers[first + np.arange(len(indices))], indices
 
 
 def by_labels(labels: Labels, shares: Reals, rank: NDArray[np.uint64]) -> Ints:
@@ -120,8 +120,8 @@ def by_labels(labels: Labels, shares: Reals, rank: NDArray[np.uint64]) -> Ints:
             unassigned[touched] -= 1
         else:
             part[rows] = _spread(label_set[rows], rank[rows], counts)
-            numbers, which = labels.at(rows)
-            np.subtract.at(missing, (numbers, part[rows][which]), 1.0)
+            numbers, indices = labels.at(rows)
+            np.subtract.at(missing, (numbers, part[rows][indices]), 1.0)
             touched, sizes = np.unique(numbers, return_counts=True)
             unassigned[touched] -= sizes
         for other, other_count in zip(touched.tolist(), unassigned[touched].tolist(), strict=True):

@@ -84,13 +84,13 @@ def branch_points(parents: Mapping[str, set[str]], tips: Iterable[str]) -> set[s
         for parent in before:
             children[parent].append(version)
     order = _oldest_first(parents)[::-1]
-    # `descendants` maps a version to the known points that descend from it, as a bit mask. If no
-    # child has the same mask, the histories of two points fork at the version.
-    known, points = set[str](), set(tips)
-    while points != known:
-        known, descendants = points, dict[str, int]()
-        bit = {version: 1 << i for i, version in enumerate(sorted(known))}
-        points = set(known)
+    # `descendants` maps a version to the points in `previous` that descend from it, as a bit mask.
+    # If no child has the same mask, the histories of two points fork at the version.
+    previous, points = set[str](), set(tips)
+    while points != previous:
+        previous, descendants = points, dict[str, int]()
+        bit = {version: 1 << i for i, version in enumerate(sorted(previous))}
+        points = set(previous)
         for version in order:
             of_children = [descendants[child] for child in children[version]]
             mask = bit.get(version, 0)
@@ -99,7 +99,7 @@ def branch_points(parents: Mapping[str, set[str]], tips: Iterable[str]) -> set[s
             descendants[version] = mask
             if mask and mask not in of_children:
                 points.add(version)
-    return known
+    return previous
 
 
 def _recent(commits: Mapping[str, Commit], tip: str, cutoff: datetime) -> set[str]:

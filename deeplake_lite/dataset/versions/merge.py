@@ -85,7 +85,7 @@ def _missing_default(
     if any(f.id == error.field_id for f in theirs) and not any(
         f.id == error.field_id for f in ours
     ):
-        if name not in history.branch_names(handle.repository):  # it cannot be edited
+        if name not in history.branch_names(handle.repository):  # a tag or commit cannot be edited
             branch = f"default-{error.column}-{theirs_id[:6]}"
             setup = f"dl.open({url!r}, version={name!r}).branch({branch!r}); "
         setup += f"other = dl.open({url!r}, branch={branch!r})"

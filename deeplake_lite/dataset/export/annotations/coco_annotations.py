@@ -57,15 +57,15 @@ def shortest(values: NDArray[np.float32]) -> NDArray[np.float64]:
     [473.07, 12.0, 0.33333334]
     """
     result = values.astype(np.float64)
-    left = np.arange(values.size)
+    remaining = np.arange(values.size)
     wide, narrow, out = result.ravel().copy(), values.ravel(), result.ravel()
     with np.errstate(all="ignore"):  # huge numbers have no decimals
         for decimals in range(_DECIMALS):
-            rounded = np.round(wide[left], decimals)
-            fits = rounded.astype(np.float32) == narrow[left]
-            out[left[fits]] = rounded[fits]
-            left = left[~fits]
-            if not left.size:
+            rounded = np.round(wide[remaining], decimals)
+            fits = rounded.astype(np.float32) == narrow[remaining]
+            out[remaining[fits]] = rounded[fits]
+            remaining = remaining[~fits]
+            if not remaining.size:
                 break
     return out.reshape(values.shape)
 
@@ -175,8 +175,8 @@ def same_cell(key: str, a: object, b: object) -> bool:
     except ValueError:
         return False
     if key == "keypoints":  # cells are padded with zeros to the largest category
-        most = max(len(first), len(second))
-        first, second = (np.pad(cell, ((0, most - len(cell)), (0, 0))) for cell in (first, second))
+        size = max(len(first), len(second))
+        first, second = (np.pad(cell, ((0, size - len(cell)), (0, 0))) for cell in (first, second))
     if isinstance(first, list):
         return len(first) == len(second) and all(map(np.array_equal, first, second))
     return bool(np.array_equal(first, second, equal_nan=True))

@@ -80,8 +80,8 @@ def declare_labels(
     points : sequence of str
         Names of the objects' keypoints; empty if they have no names.
     """
-    known = labels(meta)
-    declared = {_name(label) for label in known if not label.get("parent")}
+    existing = labels(meta)
+    declared = {_name(label) for label in existing if not label.get("parent")}
     new: list[dict[str, Any]] = []
     for name in names:
         if name in declared:
@@ -92,11 +92,11 @@ def declare_labels(
                  "parent": name} for point in points]  # fmt: skip
     new += [{"name": name, "color": colour(name), "type": "tag", "attributes": ""}
             for name in images if name not in declared and name not in names]  # fmt: skip
-    if not new and known:
+    if not new and existing:
         return dict(meta)
     for key, part in meta.items():
         if isinstance(part, dict) and isinstance(part.get("labels"), dict):
-            return {**meta, key: {**part, "labels": {"label": [*known, *new]}}}
+            return {**meta, key: {**part, "labels": {"label": [*existing, *new]}}}
     return {**meta, "task": {"labels": {"label": new} if new else ""}}
 
 

@@ -79,17 +79,17 @@ def decode(data: object, width: int, height: int) -> NDArray[np.bool_]:
             f"{height:,}, but it has {count:,} words of {word} bits"
         )
     sizes = [bits.number(4) + 1 for _ in range(4)]
-    words, at = np.zeros(count, np.uint8), 0
-    while at < count:
+    words, start = np.zeros(count, np.uint8), 0
+    while start < count:
         is_run = bits.number(1)
-        end = at + 1 + bits.number(sizes[bits.number(2)])
+        end = start + 1 + bits.number(sizes[bits.number(2)])
         if end > count:
             raise ValueError("the rle of a brush must end at the last pixel, but it continues")
         if is_run:
-            words[at:end] = bits.number(WORD)
+            words[start:end] = bits.number(WORD)
         else:
-            words[at:end] = np.packbits(bits.take((end - at) * WORD))
-        at = end
+            words[start:end] = np.packbits(bits.take((end - start) * WORD))
+        start = end
     return words.reshape(height, width, CHANNELS)[:, :, 3] > 0
 
 

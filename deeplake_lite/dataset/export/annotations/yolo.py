@@ -187,7 +187,7 @@ class _Export:
         used = {f.name for f in [*self._fields, self.image]} | {"path"}
         if self._split is not None:
             used.add("split")
-        if self.boxes is not None:  # outlines imply boxes
+        if self.boxes is not None:  # boxes follow from outlines
             used.add(self.boxes.name)
         unused = [f.name for f in self.view.schema if f.name not in used]
         self.losses = _Losses()

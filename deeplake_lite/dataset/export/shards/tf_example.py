@@ -151,8 +151,8 @@ def _packed(data: bytes) -> bytes:
     >>> _packed(bytes(300))[:4].hex()
     '0aac0200'
     """
-    head, size = bytearray(b"\x0a"), len(data)
+    header, size = bytearray(b"\x0a"), len(data)
     while size > 127:
-        head.append(size & 127 | 128)
+        header.append(size & 127 | 128)
         size >>= 7
-    return bytes(head) + bytes([size]) + data if data else b""
+    return bytes(header) + bytes([size]) + data if data else b""

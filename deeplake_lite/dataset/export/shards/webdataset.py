@@ -276,7 +276,7 @@ class _Tar:
             info = tarfile.TarInfo(f"{key}.{suffix}")  # user 0 and time 0: bytes are reproducible
             info.size = len(data)
             self._tar.addfile(info, io.BytesIO(data))
-        self._tar.members = []  # type: ignore[attr-defined]  # otherwise kept until the end
+        self._tar.members = []  # type: ignore[attr-defined]  # would grow with every file
 
     def finish(self) -> Mapping[str, Any]:
         """Return an empty dict, because tar files have no index."""
