@@ -176,7 +176,7 @@ class RowSelection:
         return self.table, self.live() if positions is None else self.at(positions)
 
     def checked(self) -> Self:
-        """Return these rows with verified reads, which may raise DamagedError, to copy from them."""
+        """Return these rows with verified reads, which may raise DamagedError, for copying."""
         return replace(self, table=self.table.checked())
 
     def take(self, positions: NDArray[np.int64]) -> Self:

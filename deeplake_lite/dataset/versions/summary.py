@@ -196,7 +196,7 @@ class Side:
         return [by_slot[slot] for slot in slots.tolist()]
 
     def pictures(self, ids: Ids) -> list[Picture | None]:
-        """Return a preview of each row's image in the first image column, or None for no preview."""
+        """Return the preview of each row's image in the first image column, or None."""
         f = next((f for f in self.table.schema if f.htype.is_image), None)
         contents: list[Content] = self.values(f, ids) if f else [None] * len(ids)
         return [content if isinstance(content, Picture) else None for content in contents]
