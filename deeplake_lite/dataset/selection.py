@@ -118,7 +118,7 @@ class ReadTable(Protocol):
         ...
 
     def checked(self) -> ReadTable:
-        """Return this table with verified reads, which may raise DamagedError, to copy from it."""
+        """Return this table for copying: each read is verified, and may raise DamagedError."""
         ...
 
 
@@ -176,7 +176,7 @@ class RowSelection:
         return self.table, self.live() if positions is None else self.at(positions)
 
     def checked(self) -> Self:
-        """Return these rows with verified reads, which may raise DamagedError, for copying."""
+        """Return these rows for copying: each read is verified, and may raise DamagedError."""
         return replace(self, table=self.table.checked())
 
     def take(self, positions: NDArray[np.int64]) -> Self:

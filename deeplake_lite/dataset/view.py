@@ -421,7 +421,7 @@ class View(LoadableRows, Exports, Queryable):
         return self
 
     def checked(self) -> View:
-        """Return this view with verified reads, which may raise DamagedError, to copy from it."""
+        """Return this view for copying: each read is verified, and may raise DamagedError."""
         view = self.pin()
         return View(view.rows.checked(), view.columns, view.origin, record=view.record)
 

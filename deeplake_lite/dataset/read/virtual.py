@@ -197,7 +197,7 @@ class VirtualTable:
         return self.slots
 
     def checked(self) -> VirtualTable:
-        """Return this table with verified reads, which may raise DamagedError, to copy from it.
+        """Return this table for copying: each read is verified, and may raise DamagedError.
 
         Only `ViewColumn` reads from a lake; other columns are computed, or in memory.
         """

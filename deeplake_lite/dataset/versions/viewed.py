@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo import Repository, Session
 
 AUX = "_aux"
-"""Branch that holds the saved views."""
+"""Branch that holds the saved views and evaluations."""
 
 KEY = "deeplake_lite_views"
 """Attribute of the root group on ``_aux`` that maps names to documents, and has their digest."""

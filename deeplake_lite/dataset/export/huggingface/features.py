@@ -173,7 +173,7 @@ def _check_seconds(name: str, array: pa.Array) -> None:
 
 
 def _field(name: str, kind: pa.DataType, feature: Feature) -> pa.Field:
-    """Return the Arrow field of a feature; it names the extension type of Array2D etc."""
+    """Return the Arrow field of a feature, with the extension type of a feature like Array2D."""
     if type_of(feature) in ARRAYS:
         extension = {  # from which `datasets` recognizes its own type
             "ARROW:extension:name": _EXTENSION.format(feature["_type"]),
@@ -184,7 +184,7 @@ def _field(name: str, kind: pa.DataType, feature: Feature) -> pa.Field:
 
 
 def _kind(kind: pa.DataType, feature: Feature) -> pa.DataType:
-    """Return an Arrow type whose nested fields name the extension types of Array2D etc."""
+    """Return an Arrow type whose nested fields have the extension types of their features."""
     if kinds.is_struct(kind) and (fields := fields_of(feature)):
         return pa.struct([_field(f.name, f.type, fields.get(f.name)) for f in kind])
     if is_list(kind) and (item := item_of(feature)) is not None:

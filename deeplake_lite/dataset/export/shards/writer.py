@@ -80,7 +80,7 @@ def write_shards(
     method : str
         Name of the export, for messages.
     options : mapping
-        JSON values of all options that the files depend on, apart from the rows.
+        JSON values of all options on which the files depend, apart from the rows.
     num_workers : int
         Number of files to write at a time.
     finish : callable, optional
