@@ -46,7 +46,7 @@ def read_blocks(
     label : str
         Label of the progress bar.
     rows : int, optional
-        Rows per block.
+        Rows per block; by default `FILE_ROWS` or `BLOCK_ROWS`.
     """
     table, slots = view.rows.locate()
     ids = [f.id for f in fields]

@@ -65,7 +65,7 @@ def layout_of(
     metadata : mapping
         Metadata of the lake.
     fields : sequence of Field
-        The columns, all dense.
+        The columns, which must all be dense.
     taken : iterable of str
         Names of all columns, including those that are left out.
 

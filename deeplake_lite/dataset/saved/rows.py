@@ -103,7 +103,7 @@ class DocumentWriter:
     Parameters
     ----------
     url : str
-        URL of the lake in which the documents are stored; they omit this URL.
+        URL of the lake in which the documents are stored. The documents omit this URL.
     """
 
     def __init__(self, url: str) -> None:

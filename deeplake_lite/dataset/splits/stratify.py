@@ -207,7 +207,7 @@ def cut(number: Ints, rank: NDArray[np.uint64], counts: Ints) -> Ints:
     number : ndarray, (rows,) int64
         Class of each row.
     rank : ndarray, (rows,) uint64
-        Order of the rows within a class.
+        Numbers by which the rows of a class are ordered.
     counts : ndarray, (classes, parts) int64
         Number of rows of each class for each part.
     """
@@ -261,7 +261,7 @@ def by_groups_and_labels(
     labels : Labels
         Labels of the groups.
     weights : ndarray, (pairs,) int64
-        Number of rows of the group with the label, for each label in ``labels.numbers``.
+        For each entry of ``labels.numbers``, the number of the group's rows that have the label.
     shares, rank
         As for `by_groups`.
     """

@@ -71,8 +71,8 @@ def missing_default(
     again : str
         The call to repeat.
     setup : str
-        Statements that open, as ``other``, the branch that has the column. By default, this is the
-        handle's own branch, unless the handle has the column itself.
+        Statements that open, as ``other``, the branch that has the column. By default, they open
+        the handle's own branch, or are left out if the handle has the column itself.
     """
     name = next((f.name for f in handle.table.schema if f.id == error.field_id), None)
     call = f"set_default({name or error.column!r}, …)"

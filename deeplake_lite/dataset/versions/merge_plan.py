@@ -83,7 +83,7 @@ def plan_merge(
     mine, other : Changes
         The changes on our side and on their side since the base.
     side : {"raise", "ours", "theirs"}
-        Side whose change is kept in a conflict. "raise" plans like "ours".
+        Side whose change is kept in a conflict. With "raise", the plan is the same as with "ours".
 
     Returns
     -------

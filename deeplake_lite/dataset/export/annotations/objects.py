@@ -240,7 +240,7 @@ def restore_object(
     rebuilt : mapping
         The object in the format of the file, built from its cells alone.
     parse : callable
-        Parses an object in the format of the file. Raises ValueError.
+        Function that parses an object in the format of the file, and may raise ValueError.
     derived : collection of str
         Keys whose values are derived from cells.
     lose : callable, optional

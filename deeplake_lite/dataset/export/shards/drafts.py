@@ -24,7 +24,7 @@ def write_file(root: Path, shard: Shard, progress: Callable[[int], None]) -> Wri
     shard : Shard
         The file and its rows.
     progress : callable
-        Called with the number of rows after each block. If it raises, the file is abandoned.
+        Called with the number of rows after each block. If the call raises, the file is abandoned.
     """
     path = root / shard.path
     path.parent.mkdir(parents=True, exist_ok=True)
