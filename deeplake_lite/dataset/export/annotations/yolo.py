@@ -402,8 +402,8 @@ class _Export:
             self.losses.boxes += 1
             if number >= len(boxes):
                 raise InvalidValueError(
-                    f"Each object must have an outline or a box, but an object in row {row:,} has "
-                    "neither. Correct the row.",
+                    "Each object must have an outline or a box, but an object has neither. Correct "
+                    "the row.",
                     row=row,
                 )
             corners = convert_boxes(boxes[number][None], "cxcywh", "xyxy")[0]
