@@ -478,8 +478,8 @@ def test_bad_annotation_is_an_error_or_its_image_is_skipped(ingest, key, value):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "is empty"), ("[]", "a JSON object with lists"), ("{", "must be a JSON object"),
-        ("{}", "must have the key 'images'"), ('{"images": 3}', "a JSON object with lists"),
+        ("", "is empty"), ("[]", "a JSON object whose values"), ("{", "must be a JSON object"),
+        ("{}", "must have the key 'images'"), ('{"images": 3}', "a JSON object whose values"),
         ('{"images": [3]}', "must be a JSON object"), ('{"images": [{}]}', "must have a unique id"),
         ('{"images": [{"id": 1}, {"id": 1}]}', "must have a unique id"),
         ('{"images": [], "annotations": [3]}', "annotation 0 is not a valid annotation"),

@@ -161,7 +161,7 @@ def test_folders_without_a_dataset_are_reported(tmp_path, ingest):
         ingest(tmp_path)
     for year in ("VOC2007", "VOC2012"):
         write_voc(tmp_path / year)
-    with pytest.raises(InvalidValueError, match="must have one dataset"):
+    with pytest.raises(InvalidValueError, match="must contain one dataset"):
         ingest(tmp_path)
 
 
