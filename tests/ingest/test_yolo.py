@@ -464,7 +464,7 @@ def test_outlines_become_rotated_rectangles_for_oriented_boxes(make_lake, tmp_pa
         labels=[["a"] * 3],
         segmentation=[outlines],
     )
-    with pytest.warns(ExportWarning, match="2 objects with other than four corners become"):
+    with pytest.warns(ExportWarning, match="2 objects with fewer or more than four corners become"):
         root = ds.to_yolo(tmp_path / "out", task="obb")
     again = ingest(root, task="obb")["segmentation"][0]
     assert np.array_equal(again[0][0], corners)
