@@ -34,6 +34,9 @@ def age(ds, hours=48):
             os.utime(path, (past, past))
 
 
+pytestmark = pytest.mark.usefixtures("only_arrays")
+
+
 def files(ds, kind="chunks"):
     return len(list((Path(ds.url) / kind).iterdir()))
 

@@ -75,7 +75,9 @@ def test_cells_that_contradict_their_type_are_errors_listed_by_verify(sound, tmp
     assert {damage.column for damage in report.damaged} == {name}
     whole_column = {None} if forged == "packed" else set()  # its array of shapes differs
     assert {damage.row for damage in report.damaged} <= {0, 1, 2} | whole_column
-    assert [d.reason for d in report.damaged if reason not in d.reason] == []
+    in_log = "the log is too short for its entries of"  # instead of an array of another shape
+    unknown = [d.reason for d in report.damaged if reason not in d.reason]
+    assert [text for text in unknown if forged != "packed" or in_log not in text] == []
     for title, read in READS.items():
         try:
             read(dl.open(url), name)
