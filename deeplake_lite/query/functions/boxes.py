@@ -1,4 +1,4 @@
-"""Functions for boxes and masks: overlap, area, conversion."""
+"""Functions of boxes and masks, which compute overlaps and areas and convert formats."""
 
 from __future__ import annotations
 
@@ -24,12 +24,16 @@ GROUP = "Boxes and masks"
 
 
 def format_of(boxes: Arg) -> str:
-    """Return the format of boxes; numbers from other columns are taken to be xyxy."""
+    """Return the format of boxes, which is "xyxy" for numbers that are not from a column of boxes.
+    """
     return boxes.type.box_format or "xyxy"
 
 
 def box_type(name: str, boxes: Arg) -> Type:
-    """Check that an argument has boxes, (n, 4), or one box, (4,), and return the type."""
+    """Return the type of an argument, which must be boxes, (n, 4), or one box, (4,).
+
+    Raises ValueError or QueryTypeError for another shape or type. `name` is the function.
+    """
     numbers(name, boxes)
     shape = boxes.type.shape
     if shape is not None and (len(shape) not in (1, 2) or shape[-1] not in (4, None)):
@@ -47,7 +51,7 @@ def _check_units(*args: Arg) -> None:
 
 
 def _corners(value: object, format_: str, lead: int) -> NDArray[Any]:
-    """Return boxes as floats in xyxy, (…, n, 4); a single box becomes a list of one."""
+    """Return boxes as floats in the format xyxy, with shape (…, n, 4); for a single box, n is 1."""
     boxes: NDArray[Any] = np.asarray(value)
     if boxes.ndim == lead + 1:
         boxes = boxes[..., None, :] if boxes.shape[-1] else boxes[..., None]  # [] has no boxes
@@ -59,9 +63,10 @@ def _corners(value: object, format_: str, lead: int) -> NDArray[Any]:
 
 
 def overlaps(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-    """Return the intersection over union of xyxy boxes: (…, n, 4) and (…, m, 4) to (…, n, m).
+    """Return the intersection over union of each pair of xyxy boxes.
 
-    Boxes without area do not overlap anything.
+    For boxes of shapes (…, n, 4) and (…, m, 4), the result has shape (…, n, m). It is 0 for a box
+    without area.
 
     >>> overlaps(np.array([[0, 0, 2, 2.0]]), np.array([[0, 0, 2, 1], [5, 5, 6, 6.0]]))
     array([[0.5, 0. ]])
@@ -100,7 +105,7 @@ def _iou_matrix(boxes: Arg, others: Arg) -> Bound:
 
 
 def _pair(name: str, boxes: Arg, others: Arg) -> Callable[[Any, Any, int], NDArray[Any]]:
-    """Return a function that computes the overlap of each pair of boxes."""
+    """Return a function that computes the intersection over union of each pair of boxes."""
     for arg in (boxes, others):
         box_type(name, arg)
     _check_units(boxes, others)
@@ -196,12 +201,12 @@ def _mask_to_boxes(mask: Arg) -> Bound:
 def _check_binary(x: Arg) -> None:
     if x.type.is_mask and x.type.dtype != "bool":
         raise ValueError(
-            f"a mask must be binary, but {x.text} has classes. Select one of them: {x.text} = 1"
+            f"a mask must be binary, but {x.text} has classes. Select one class: {x.text} = 1"
         )
 
 
 def _bounding_boxes(masks: NDArray[Any]) -> NDArray[np.float32]:
-    """Return the bounding boxes of masks, (…, h, w) to (…, 4)."""
+    """Return the bounding boxes, (…, 4), of masks, (…, h, w)."""
     boxes = np.zeros((*masks.shape[:-2], 4), np.float32)
     if not masks.size:
         return boxes
@@ -216,7 +221,9 @@ def _bounding_boxes(masks: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def in_window(boxes: NDArray[Any], window: NDArray[Any], format_: str) -> NDArray[Any]:
-    """Return boxes as fractions of a window, [x0, y0, x1, y1], in the same format.
+    """Return boxes relative to a window, as fractions of its size, in the same format.
+
+    A window is [x0, y0, x1, y1].
 
     >>> in_window(np.array([[10.0, 20, 5, 5]]), np.array([0.0, 0, 20, 40]), "xywh")
     array([[0.5  , 0.5  , 0.25 , 0.125]])
