@@ -50,10 +50,7 @@ _RULES: tuple[tuple[str, str], ...] = (
             r"(?:Failed to parse format specifier|Unrecognized format for strftime/strptime:?) "
             r"([^\s:]+)"
         ),
-        (
-            "A time format must consist of codes such as %Y, %m, %d, %H, %M and %S, but it is "
-            "'{0}'."
-        ),
+        ("A time format must consist of codes such as %Y, %m, %d, %H, %M and %S, but it is '{0}'."),
     ),
     (
         r"(?i)invalid type specifier \"(.*?)\"|invalid (?:format specifier|format string)",

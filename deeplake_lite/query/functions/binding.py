@@ -34,8 +34,7 @@ _ARRAYS: tuple[Shape, ...] = tuple((None,) * ndim for ndim in range(MAX_ANY_AXES
 
 
 def numbers(name: str, *args: Arg) -> None:
-    """Raise QueryTypeError if an argument of the function `name` is not a number or tensor of them.
-    """
+    """Raise QueryTypeError if an argument of the function `name` does not consist of numbers."""
     for arg in args:
         if not arg.type.is_number:
             way = way_around_nulls(arg.type, arg.text)
@@ -77,7 +76,6 @@ def axes(ndim: int, axis: Axis, lead: int) -> tuple[int, ...]:
 
     Examples
     --------
-
     >>> axes(3, None, 1), axes(3, -1, 1), axes(2, 0, 0)
     ((1, 2), (2,), (0,))
     """

@@ -24,8 +24,7 @@ GROUP = "Boxes and masks"
 
 
 def format_of(boxes: Arg) -> str:
-    """Return the format of boxes, which is "xyxy" for numbers that are not from a column of boxes.
-    """
+    """Return the format of boxes; numbers that are not from a column of boxes have "xyxy"."""
     return boxes.type.box_format or "xyxy"
 
 

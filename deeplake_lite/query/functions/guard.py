@@ -66,8 +66,7 @@ class Guarded:
     """Whether the user has registered the function, so that it gets values without conversion."""
 
     def __call__(self, *inputs: Any, lead: int, auxiliary: object = None) -> object:
-        """Return the result for one row (``lead=0``), or for rows stacked along a first axis
-        (``lead=1``).
+        """Return the result for one row (``lead=0``), or for many stacked rows (``lead=1``).
 
         `auxiliary` is passed to the function only if no row is null.
         """

@@ -1,5 +1,4 @@
-"""Compare timestamps with timestamps, and durations with durations, in any units without rounding.
-"""
+"""Compare timestamps with timestamps, or durations with durations, exactly, even in two units."""
 
 from __future__ import annotations
 

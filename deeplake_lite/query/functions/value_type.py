@@ -1,4 +1,6 @@
-"""The type of a value, which consists of dtype, shape and meaning, and is known before values are.
+"""The type of a value, which consists of dtype, shape and meaning.
+
+The type is known before the query runs.
 """
 
 from __future__ import annotations

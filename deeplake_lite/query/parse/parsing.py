@@ -163,8 +163,7 @@ def _reason(message: str, word: str) -> str:
 
 
 def _token_error(text: str, error: TokenError) -> QuerySyntaxError:
-    """Return the error for a query that cannot be tokenized, mostly because a quote is not closed.
-    """
+    """Return the error for a query that cannot be tokenized, often because of an unclosed quote."""
     if opened := re.match(r"Missing (\S+) from (\d+):(\d+)", str(error.__cause__)):
         quote, line, before = opened[1], int(opened[2]), int(opened[3])
         return QuerySyntaxError.at(text, line, before + 1, f"Expected a closing {quote}")

@@ -101,8 +101,7 @@ def _plain_view(plan: Plan, table: pa.Table) -> View | None:
 
 
 def _ids(plan: Plan, table: pa.Table) -> Rows | None:
-    """Return the row ids of a result whose columns all read the same rows of one source; or None.
-    """
+    """Return the ids of the rows, if all columns read the same rows of one source, or None."""
     rows = _rows_read(plan, table) if len(plan.instances) == 1 else None
     if rows is None:
         return None

@@ -71,8 +71,10 @@ def _mask_padding(shapes: NDArray[np.int64], null: NDArray[np.bool_] | None) -> 
 
 
 def _from_shapes(source: Source, f: Field, rows: Rows, what: str, option: str) -> NDArray[Any]:
-    """Return the property `what` of the shapes in a column: the length of the axis `option`, the
-    number of axes, or the number of elements.
+    """Return a property of the shapes in a column.
+
+    `what` is "axis" for the length of the axis with the number `option`, "ndim" for the number of
+    axes, or "size" for the number of elements.
     """
     shapes = source.shapes(f, rows).astype(np.int64)
     match what:

@@ -493,7 +493,9 @@ def select_cell(cells: RaggedCells, row: int) -> RaggedCells:
 
 
 def _as_slice(rows: Rows) -> slice | Rows:
-    """Return consecutive rows as a slice, so that indexing does not copy; return others unchanged.
+    """Return consecutive rows as a slice, so that indexing does not copy.
+
+    Other rows are returned unchanged.
     """
     return chunks.contiguous(rows) or rows
 

@@ -357,7 +357,9 @@ def _index(index: tuple[object, ...], text: str, values: tuple[Any, ...], rows: 
 
 
 def _intersect_parts(inputs: Sequence[ByShape], whole: Parts) -> Parts:
-    """Return the intersections of the parts of all inputs: the fewest parts that divide no further.
+    """Return the intersections of the parts of all inputs.
+
+    Each of the returned parts is contained in one part of every input.
     """
     different = {id(values.rows): values for values in inputs if len(values.rows) > 1}
     if not different:

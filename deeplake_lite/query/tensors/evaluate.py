@@ -98,8 +98,7 @@ def _blocks_of_varying_shape(tree: Tree, env: Env, count: int) -> Iterator[Block
 
 
 def _compute_by_shape(tree: Tree, env: Env, count: int) -> Iterator[Block]:
-    """Yield the values of a block whose values are small, in several blocks if they are too large.
-    """
+    """Yield the values of a block of small rows, in several blocks if the results are too large."""
     try:
         yield by_shape.compute(tree, env, count)
     except TooMany:

@@ -148,8 +148,7 @@ def unnest(low: Lowering, value: Value, e: exp.Expr, scope: Scope) -> Value:
 
 
 def is_sequence(value: Value) -> bool:
-    """Return whether a value is a list: a column of sequences, a LIST of a group, or a DuckDB list.
-    """
+    """Return whether a value is a column of sequences, a LIST of a group, or a DuckDB list."""
     if isinstance(value, Tensor) and value.plain is not None:
         return isinstance(value.plain.field.htype.layout, Nested)
     if isinstance(value, Tensor) and isinstance(value.tree, Grouped):
@@ -280,8 +279,7 @@ def _random(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
 
 
 def _seed_of_call(low: Lowering, e: exp.Anonymous) -> int:
-    """Return a seed for a call, derived from the query's seed and the call's position in the text.
-    """
+    """Return a seed for a call, computed from the query's seed and the offset of the call."""
     position = (start_of(e) or 0) + 1
     return (low.draw_seed() + position * 0x9E3779B97F4A7C15) % (1 << 64)  # splitmix64's increment
 

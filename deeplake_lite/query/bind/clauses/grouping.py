@@ -50,8 +50,9 @@ def keys_of(tree: exp.Select, scope: Scope, low: Lowering) -> list[exp.Expr]:
 
 
 def _check_keys(group: exp.Group) -> None:
-    """Raise QueryError for GROUP BY without keys, with keys in parentheses, or with ROLLUP, CUBE or
-    GROUPING SETS.
+    """Check that GROUP BY has keys, and has none of ROLLUP, CUBE, GROUPING SETS and parentheses.
+
+    Raises QueryError if this is not the case.
     """
     if not group.expressions and not group.args.get("all"):
         raise QueryError(

@@ -40,8 +40,9 @@ def _takes_rows(node: exp.Expr, keys: list[exp.Expr]) -> bool:
 
 
 def _has_windows_of_groups(node: exp.Expr) -> bool:
-    """Return whether PARTITION BY or ORDER BY of a window contains an aggregate, so that rows are
-    grouped.
+    """Return whether PARTITION BY or ORDER BY of a window contains an aggregate.
+
+    If so, the rows are grouped, even without GROUP BY.
     """
     parts = (
         part

@@ -116,10 +116,9 @@ def with_types_of_nulls(tensors: Sequence[Tensor], nulls: Sequence[bool]) -> lis
 
 
 def as_truths(tensor: Tensor) -> Tensor:
-    """Return a tensor for logical operators: lists of booleans become arrays, in which items may
-    still be null.
+    """Return lists of booleans as arrays, as logical operators require; return others unchanged.
 
-    Other tensors are returned unchanged.
+    Items that are null stay null.
     """
     items = tensor.type.items
     if items is None or items.of.dtype != "bool" or items.of.ndim != 0:

@@ -82,8 +82,8 @@ def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
         for v in values
     )
     if is_searched or has_nulls or is_mixed or any(compares_as_json(this, v) for v in values):
-        equal = [compare_scalars(exp.EQ, this, v, low, scope) for v in values]
-        return Sql(_join_with_or(equal), BOOL)
+        tests = [compare_scalars(exp.EQ, this, v, low, scope) for v in values]
+        return Sql(_join_with_or(tests), BOOL)
     for value in values:
         agree(this, value)
     options = [agree(value, this) for value in values]

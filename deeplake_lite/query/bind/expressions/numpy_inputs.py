@@ -101,7 +101,9 @@ def _list_type(item: Kind) -> Type:
 
 
 def _is_span(kind: Kind) -> bool:
-    """Return whether a kind is that of an unchanged column of durations, except in months or years.
+    """Return whether a kind is that of an unchanged column of durations of fixed length.
+
+    Durations in months or years have no fixed length.
     """
     dtype = kind.time_dtype
     return dtype.startswith("timedelta64") and np.datetime_data(dtype)[0] not in "YM"

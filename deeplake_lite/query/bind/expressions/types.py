@@ -1,5 +1,4 @@
-"""Ask DuckDB for the types of SQL expressions, because only DuckDB knows what its functions return.
-"""
+"""Ask DuckDB for the types of SQL expressions, which depend on what DuckDB's functions return."""
 
 from __future__ import annotations
 

@@ -161,7 +161,9 @@ def by_name(value: Value) -> Value:
 
 
 def key_of(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
-    """Return SQL for a scalar that is the same for all equal values: for JSON, a canonical string.
+    """Return SQL for a scalar that is the same for all equal values.
+
+    For JSON, it is a canonical string; for other values, the value itself.
     """
     node = low.as_sql(value, scope)
     return json_key(node) if is_json(value) else node

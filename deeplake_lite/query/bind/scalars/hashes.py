@@ -83,8 +83,7 @@ def _hash_bool(node: exp.Expr) -> exp.Expr:
 
 
 def _hash_time(node: exp.Expr, value: Value) -> exp.Expr:
-    """Return the hash of a time in microseconds or, if the time is not whole in them, nanoseconds.
-    """
+    """Return the hash of a time in microseconds, or in nanoseconds if it has fractions of these."""
     microseconds = func("hash", func("epoch_us", as_timestamp(node.copy(), value)))
     if not is_fine(value):
         return microseconds
@@ -107,7 +106,9 @@ def _hash_json(node: exp.Expr) -> exp.Expr:
 
 
 def _hash_key(node: exp.Expr) -> exp.Expr:
-    """Return the hash of a JSON list or object, which differs from that of a string with its text.
+    """Return the hash of a JSON list or object.
+
+    It differs from the hash of a string that has the same text.
     """
     return _hash_tagged(json_key(node), "json")
 

@@ -96,8 +96,9 @@ def check_lookup(name: str, args: Sequence[Value]) -> None:
 
 
 def with_sought_times(name: str, args: Sequence[Value]) -> list[Value]:
-    """Return the arguments of a lookup, in which a constant string that is sought among times is
-    parsed as a time.
+    """Return the arguments of a lookup in a map or struct.
+
+    A constant string that is looked for among times is parsed as a time.
     """
     args = list(args)
     for at, kind in _sought_kinds(name, args):
