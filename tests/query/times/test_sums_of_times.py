@@ -65,7 +65,7 @@ def test_quoted_duration_where_a_time_is_expected_needs_interval(ds, time, form,
 
 @pytest.mark.parametrize("number", ["1", "id", "1.5", "EPOCH(t)"])
 def test_number_beside_a_timestamp_needs_interval(ds, number):
-    way = re.escape(f"{number} is a number. For days, write INTERVAL 1 DAY * ({number}).")
+    way = re.escape(f"{number} is a number. If it counts days, write INTERVAL 1 DAY * ({number}).")
     for form in (f"t - {number}", f"t + {number}", f"{number} + t", f"day + {number}"):
         with pytest.raises(QueryTypeError, match=way):
             ds.query(f"SELECT {form} AS x")
