@@ -371,7 +371,7 @@ def box_numbers(dtype: str, shape: Shape | None, *args: Arg) -> BoxNumbers | Non
     if len(formats) > 1:
         raise ValueError(
             f"boxes must have the same format, but they are {' and '.join(sorted(formats))}. "
-            "Convert one of them with BOX_CONVERT"
+            "Convert the boxes in one format with BOX_CONVERT"
         )
     return BoxNumbers(formats.pop())
 

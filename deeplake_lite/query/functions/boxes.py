@@ -57,7 +57,7 @@ def _corners(value: object, format_: str, lead: int) -> NDArray[Any]:
     if not boxes.size:
         return np.zeros((*boxes.shape[:-1], 4))
     if boxes.shape[-1] != 4:
-        raise ValueError(f"boxes must have shape (n, 4), but they have {boxes.shape[lead:]}")
+        raise ValueError(f"boxes must have shape (n, 4), but they have shape {boxes.shape[lead:]}")
     return convert_boxes(boxes.astype(np.float64), format_, "xyxy")
 
 
@@ -147,7 +147,7 @@ def _area(x: Arg) -> Bound:
     def area(value: object, *, lead: int) -> NDArray[Any]:  # noqa: ARG001
         boxes = np.asarray(value)
         if boxes.shape[-1:] != (4,):
-            raise ValueError(f"boxes must have shape (n, 4), but they have {boxes.shape}")
+            raise ValueError(f"boxes must have shape (n, 4), but they have shape {boxes.shape}")
         boxes = boxes if boxes.dtype.kind == "f" else boxes.astype(np.float64)
         sides = boxes[..., 2:] - boxes[..., :2] if format_ == "xyxy" else boxes[..., 2:]
         return np.prod(np.maximum(sides, 0), axis=-1)
@@ -167,7 +167,7 @@ def _box_convert(boxes: Arg, format: str) -> Bound:
     def compute(value: object, *, lead: int) -> NDArray[Any]:  # noqa: ARG001
         value = np.asarray(value)
         if value.shape[-1:] != (4,):
-            raise ValueError(f"boxes must have shape (n, 4), but they have {value.shape}")
+            raise ValueError(f"boxes must have shape (n, 4), but they have shape {value.shape}")
         return convert_boxes(value, source, format)
 
     shape = (*(boxes.type.shape or (None, 4))[:-1], 4)
@@ -183,7 +183,7 @@ def _mask_to_boxes(mask: Arg) -> Bound:
     if mask.type.dtype != "bool" or mask.type.ndim not in (None, 2, 3):
         raise ValueError(
             f"a mask must be booleans of shape (h, w) or (n, h, w), but {mask.text} is "
-            f"{mask.type}. Compare it with a number"
+            f"{mask.type}. To get booleans, compare it with a number"
         )
 
     def compute(value: object, *, lead: int) -> NDArray[Any]:
@@ -228,7 +228,7 @@ def in_window(boxes: NDArray[Any], window: NDArray[Any], format_: str) -> NDArra
     array([[0.5  , 0.5  , 0.25 , 0.125]])
     """
     if boxes.shape[-1:] != (4,):
-        raise ValueError(f"boxes must have shape (n, 4), but they have {boxes.shape}")
+        raise ValueError(f"boxes must have shape (n, 4), but they have shape {boxes.shape}")
     origin, size = window[..., :2], window[..., 2:] - window[..., :2]
     if not np.all(size > 0):
         raise ValueError("a window must be [x0, y0, x1, y1] with x0 < x1 and y0 < y1")

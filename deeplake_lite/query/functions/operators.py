@@ -140,7 +140,8 @@ def _comparison(sign: str, summary: str, apply: np.ufunc, compare: Comparison) -
         if numeric == 1:
             raise QueryTypeError(
                 f"{sign} compares numbers with numbers and strings with strings, but {x.text} is "
-                f"{x.type} and {y.text} is {y.type}. CAST {x.text} or {y.text}."
+                f"{x.type} and {y.text} is {y.type}. CAST {x.text} or {y.text}, so that the types "
+                "agree."
             )
         if numeric == 0:
             return Bound(Type("bool"), _compare_strings(compare), stacks=False)
@@ -162,7 +163,7 @@ def _comparison(sign: str, summary: str, apply: np.ufunc, compare: Comparison) -
 
 
 def _compare_items(sign: str, x: Arg, y: Arg, compare: Comparison) -> Bound | None:
-    """Return a comparison that is bound to a list, of which it compares each item, and a value.
+    """Return the operator `sign`, bound to a list and a value, with which each item is compared.
 
     Return None if neither argument is a list.
 
@@ -221,7 +222,8 @@ def _check_kinds(sign: str, list_: Arg, item: Type, other: Arg) -> None:
     elif not item.is_like(other.type):
         raise QueryTypeError(
             f"{sign} compares numbers with numbers and strings with strings, but {list_.text} is "
-            f"{list_.type} and {other.text} is {other.type}. CAST {other.text}."
+            f"{list_.type} and {other.text} is {other.type}. CAST {other.text} to the type of the "
+            "items."
         )
 
 
@@ -233,9 +235,9 @@ _MIRRORED: dict[Comparison, Comparison] = {
 
 
 def _compare_json_items(sign: str, x: Arg, y: Arg, compare: Comparison) -> Bound:
-    """Return a comparison that is bound to a list of JSON, of which it compares each item.
+    """Return the operator `sign`, bound to a list of JSON and a value.
 
-    The list may be on either side.
+    Each item of the list, which may be on either side, is compared with the value.
     """
     is_first = x.type.items is not None
     check_beside_json(sign, *((x, y) if is_first else (y, x)))
@@ -269,7 +271,7 @@ def _holds(compare: Comparison, a: object, b: object) -> bool:
 
 
 def _compare_with_times(sign: str, x: Arg, y: Arg, apply: np.ufunc) -> Bound:
-    """Return a comparison that is bound to times, which it compares element by element."""
+    """Return the operator `sign`, bound to times, which are compared element by element."""
     check_times(sign, x, y)
     fixed = [np.asarray(arg.value) if arg.is_constant else None for arg in (x, y)]
 

@@ -118,7 +118,9 @@ def _reduction(
             if not has_null_items(value):
                 return whole(value, lead=lead)
             if len(axes(value.ndim, axis, lead)) < value.ndim:
-                raise ValueError("booleans that may be null can only be reduced along all axes")
+                raise ValueError(
+                    "booleans that may be null can only be reduced along all axes. Leave out axis"
+                )
             filled, nulls = split(value)
             present = filled[~np.asarray(nulls)]
             result = whole(present, lead=lead)

@@ -91,7 +91,7 @@ def declared_type(returns: Returns) -> Type:
         return Type(canonical, tuple(shape))
     except (TypeError, ValueError):
         raise QueryTypeError(
-            f"`returns` must be a dtype, (dtype, shape) or an htype, but it is {brief(returns)}. "
+            f"returns must be a dtype, (dtype, shape) or an htype, but it is {brief(returns)}. "
             "Write, for example, 'float32' or ('float32', (3,))."
         ) from None
 

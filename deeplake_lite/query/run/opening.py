@@ -49,7 +49,7 @@ class Sources:
         for name, source in self._views.items():
             if not hasattr(source, "pin"):
                 raise OptionError(
-                    f"`sources` must map names to views, but {brief(name)} is "
+                    f"sources must map names to views, but {brief(name)} is "
                     f"{brief(source, 80)}. Open a lake: sources={{'name': dl.open(url)}}."
                 )
         self._opened = {key: Source(v, key[0]) for key, v in (opened or {}).items()}

@@ -194,9 +194,10 @@ class Source:
         return self._cached(f, name, lambda: _in_blocks(of, whole))[_as_slice(rows)]
 
     def part(self, f: Field, rows: Rows, index: tuple[Any, ...]) -> Any:
-        """Return the values of a column of fixed shape, indexed, after reading only these bytes.
+        """Return the values of a column of fixed shape after indexing.
 
-        Return None if whole values have to be read, or if the column is cached.
+        Only the bytes that the index selects are read. Return None if whole values have to be read,
+        or if the column is cached.
         """
         if self._key(f, "dense") in CACHE and not self.table.uncommitted:
             return None

@@ -93,7 +93,10 @@ class ByShape:
         return cls(rows, tuple(v for part in parts for v in part.values))
 
     def over(self, rows: Parts) -> tuple[Any, ...]:
-        """Return the values, divided into other parts, which must be subsets of these parts."""
+        """Return the values of each of the parts `rows`.
+
+        Each of these parts must be contained in one of the parts of this object.
+        """
         if rows is self.rows:
             return self.values
         number = self.number()
@@ -341,7 +344,7 @@ def _one_by_one(
 
 
 def _index(index: tuple[object, ...], text: str, values: tuple[Any, ...], rows: Rows) -> object:
-    """Return the values of a part, indexed; they are null if the index is out of range."""
+    """Return the values of a part after indexing; they are null if the index is out of range."""
     [stack] = values
     if isinstance(stack, list):
         return _one_by_one(lambda row: apply_index(row[0], index, text), values, rows)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def apply_index(value: Any, index: tuple[object, ...] | None, text: str) -> object:
-    """Return the value of one row, indexed.
+    """Return the value of one row after indexing.
 
     Return None if the index is out of range, or if the value or the index is None. `text` is the
     expression, for messages.

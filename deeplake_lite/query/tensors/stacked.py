@@ -186,7 +186,10 @@ def _auxiliary(tree: Call, env: Env) -> NDArray[Any] | None:
 
 
 def _index(tree: Index, env: Env) -> object:
-    """Return the values of a block, indexed; of a stored column, only these bytes are read."""
+    """Return the values of a block after indexing.
+
+    Of a stored column, only the bytes that the index selects are read, if possible.
+    """
     index = constant_index(tree)
     assert index is not None
     if isinstance(tree.base, Cell) and all(isinstance(i, int | slice) or i is ... for i in index):

@@ -154,7 +154,7 @@ def out_of_range(
         np.broadcast_to(np.False_, shape)[index]
     except IndexError as of_row:
         error = of_row
-    return QueryError(f"{text}: {error}; a row has shape {shape}.")
+    return QueryError(f"{text}: {error}; the value in a row has shape {shape}.")
 
 
 def split_cells(tree: Tree) -> set[Cell]:

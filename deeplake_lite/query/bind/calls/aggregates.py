@@ -229,6 +229,7 @@ def _reject_checked_key(e: exp.Expr, node: exp.Expr, low: Lowering) -> None:
     node : exp.Expr
         The lowered term, which contains a call of ``error`` if lowering added a check.
     low : Lowering
+        The lowering of the query.
 
     Raises
     ------

@@ -180,7 +180,7 @@ def _list_and_lambda(
         )
     if (query := parts[1].find(exp.Query, exp.Exists)) is not None:
         raise QueryError(
-            f"A lambda must not contain a subquery, but this one contains {text_of(query)}. "
+            f"A lambda must not contain a subquery, but this lambda contains {text_of(query)}. "
             "Compute the subquery as a column first: FROM (SELECT *, (SELECT …) AS y FROM …)."
         )
     value = low.value(parts[0], scope)

@@ -87,7 +87,9 @@ def call_scalars(
                 f"{name} needs a value to aggregate, but the call is {text_of(e)}. Write {name}(x)."
             )
         if name == "MODE" and len(args) > 1:
-            raise QueryTypeError(f"MODE takes one argument, but the call is {text_of(e)}.")
+            raise QueryTypeError(
+                f"MODE takes one argument, but the call is {text_of(e)}. Write MODE(x)."
+            )
         if scope.in_aggregate and not scope.in_window:
             raise QueryTypeError(
                 f"Aggregates cannot be nested, but {text_of(e)} is inside another aggregate. Write "

@@ -264,7 +264,7 @@ def _random(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     if len(e.expressions) > 1 or type(seed) is not int or not 0 <= seed < 1 << 64:
         raise QueryTypeError(
             "The seed of RANDOM must be a whole number from 0 to 2**64 - 1, but the call is "
-            f"{text_of(e)}."
+            f"{text_of(e)}. Write, for example, RANDOM(42)."
         )
     for relation in scope.relations:
         if relation.instance is not None:
@@ -287,7 +287,9 @@ def _seed_of_call(low: Lowering, e: exp.Anonymous) -> int:
 def _name(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     """Lower NAME: the name of a class, or the names of several classes."""
     if len(e.expressions) != 1:
-        raise QueryTypeError(f"NAME takes one argument, but the call is {text_of(e)}.")
+        raise QueryTypeError(
+            f"NAME takes one argument, but the call is {text_of(e)}. Write NAME(label)."
+        )
     labels = scalar_to_sql(low.value(e.expressions[0], scope), low, scope)
     kind = kind_of(labels)
     if isinstance(labels, Sql) and kind.names:

@@ -126,7 +126,9 @@ def over_group(value: Value, keys: set[str], e: exp.Expr, scope: Scope, low: Low
     e : exp.Expr
         The item as written in the query.
     scope : Scope
+        The scope of the expression.
     low : Lowering
+        The lowering of the query.
 
     Raises
     ------

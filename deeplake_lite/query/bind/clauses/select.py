@@ -410,6 +410,7 @@ class Binder:
         keys : list of exp.Expr
             The lowered keys of GROUP BY.
         scope : Scope
+            The scope of the expression.
         groups : bool
             Whether the expression is evaluated for groups even if there is no GROUP BY, as in
             HAVING.

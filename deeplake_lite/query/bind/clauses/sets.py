@@ -204,6 +204,7 @@ def _pair(low: Lowering, name: str, label: str, a: Value, b: Value) -> Pair:
     Parameters
     ----------
     low : Lowering
+        The lowering of the query.
     name : str
         The set operation, such as UNION, for messages.
     label : str

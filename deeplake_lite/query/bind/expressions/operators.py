@@ -338,7 +338,10 @@ def dpipe(low: Lowering, e: exp.DPipe, scope: Scope) -> Value:
         joined = exp.Anonymous(this="LIST_CONCAT", expressions=[part.copy() for part in parts])
         return low.value(joined, scope)
     if any(kind_of(value).name == "bool" for value in values):
-        raise QueryTypeError(f"|| joins strings. Write {_text_with_or(e)} to connect conditions.")
+        raise QueryTypeError(
+            "|| joins strings, so it cannot connect conditions, but the query contains "
+            f"{text_of(e)}. Write {_text_with_or(e)}."
+        )
     if any(kind_of(value).name == "bytes" for value in values):
         first = next(value for value in values if kind_of(value).name == "bytes")
         for value in values:

@@ -77,7 +77,9 @@ def compare_with_each(
     right : Sql
         ANY or ALL of the subquery.
     low : Lowering
+        The lowering of the query.
     scope : Scope
+        The scope of the expression.
     """
     quantifier, query = type(right.node), right.node.this.this
     if kind is exp.NEQ:  # a value differs from all others unless it equals any of them

@@ -330,8 +330,8 @@ def _check_indices(items: list[Any], text: str) -> None:
         step = item[2] if isinstance(item, tuple) else None
         if isinstance(step, Literal_) and not np.any(step.value):
             raise QueryTypeError(
-                "The step of a slice must not be 0. Leave it out to get every element, or write "
-                "::-1 to reverse the order."
+                f"The step of a slice must not be 0, but in {text} it is 0. Leave out the step to "
+                "get every element, or write ::-1 to reverse the order."
             )
         for part in item if isinstance(item, tuple) else (item,):
             if part is None or part is ...:
@@ -367,11 +367,14 @@ def _indexed_type(base: Tensor, items: list[Any], text: str) -> Type:
     if any(_is_shapeless(item) for item in items):
         return Type(base.type.dtype, None)
     if items.count(...) > 1:
-        raise QueryTypeError(f"An index may contain at most one `...`, but it is {text}.")
+        raise QueryTypeError(
+            f"An index may contain at most one `...`, but the expression is {text}. Write `:` for "
+            "each axis instead."
+        )
     if count > len(whole):
         raise QueryTypeError(
             f"There must be at most one index per axis, but {text} has {count}, and {base.text} is "
-            f"{base.type}."
+            f"{base.type}. Leave out indices."
         )
     fill = [(None, None, None)] * (len(whole) - count)
     at = items.index(...) if ... in items else len(items)

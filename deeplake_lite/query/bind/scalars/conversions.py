@@ -80,7 +80,8 @@ def as_json(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
 
 
 _DIGITS = 40
-"""Maximum number of digits, less one, of a decimal such as 2.0 that counts as a whole number."""
+"""Decimals of 10**(_DIGITS + 1) or more do not count as whole numbers, so that JSON never contains
+1e300 with all of its digits."""
 
 
 def _full_value(value: Constant) -> object:
