@@ -273,11 +273,11 @@ def test_type_error_names_the_expression_and_the_shapes(ds, text):
 
 
 PARAMETERS = [
-    ("SELECT id WHERE id = ?", [], r"\? number 1 has none"),
+    ("SELECT id WHERE id = ?", [], r"\? number 1 has no value"),
     ("SELECT id WHERE id = ?", [1, 2], r"has 1 placeholder \(\?\), but it was given 2 values"),
-    ("SELECT id WHERE id = $a", {}, r"\$a has none"),
-    ("SELECT id WHERE id = $a", [1], r"\$a has none"),
-    ("SELECT id WHERE id = ?", {"a": 1}, r"\? number 1 has none"),
+    ("SELECT id WHERE id = $a", {}, r"\$a has no value"),
+    ("SELECT id WHERE id = $a", [1], r"\$a has no value"),
+    ("SELECT id WHERE id = ?", {"a": 1}, r"\? number 1 has no value"),
     ("SELECT id WHERE id = ?", [object()], r"object"),
     ("SELECT id WHERE id = ?", [b"abc"], r"b'abc' contains bytes.*a number"),
     ("SELECT id WHERE id = ?", [{1: 2}], r"can be compared only with JSON.*a number"),

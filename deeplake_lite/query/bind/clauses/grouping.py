@@ -159,7 +159,10 @@ def over_group(value: Value, keys: set[str], e: exp.Expr, scope: Scope, low: Low
 
 
 def resolve_item(part: exp.Expr, tree: exp.Select, scope: Scope, clause: str) -> exp.Expr:
-    """Return the item of SELECT whose number or alias a term is, or the term itself."""
+    """Return the item of SELECT that a term stands for, or the term itself.
+
+    A term stands for an item if it is the item's number or alias.
+    """
     if is_number(part):
         items: list[exp.Expr] = tree.expressions
         return items[item_number(part, len(items), clause)].unalias()

@@ -41,7 +41,8 @@ LEAST = {"ARG_MIN", "ARGMIN", "MIN_BY", "ARG_MIN_NULL", "ARG_MIN_NULLS_LAST"}
 the largest value. Among equal values, they pick the first row."""
 
 NULLS_LAST = {"ARG_MAX_NULLS_LAST", "ARG_MIN_NULLS_LAST"}
-"""Members of `GREATEST` and `LEAST` that pick a row whose value is null if all values are null."""
+"""Members of `GREATEST` and `LEAST` that pick a row whose value is null only if all values are
+null."""
 
 NUMBERED = {"ROW_NUMBER", "NTILE", "LAG", "LEAD"}
 """Window functions whose result depends on the order of tied rows, but not on a frame. (The frame

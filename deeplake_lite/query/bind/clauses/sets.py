@@ -149,7 +149,7 @@ def _halves(tree: exp.SetOperation) -> tuple[exp.Expr, exp.Expr]:
 
 
 def _continues(left: exp.Expr, tree: exp.SetOperation) -> bool:
-    """Return whether `left` is the same operation as `tree`, so that the two form a chain."""
+    """Return whether `left` is the same operation as `tree`, so that they form one chain."""
     ends = ("order", "limit", "offset", "with_", UNGROUP, CLAUSES)
     same = type(left) is type(tree) and left.args.get("distinct") == tree.args.get("distinct")
     return same and not any(left.args.get(key) for key in ends)

@@ -50,9 +50,9 @@ exactly. In DuckDB, float16 values are 32-bit floats."""
 
 
 def number_of(value: Value) -> Decimal | None:
-    """Return the exact value of a constant number, which may be in quotes; otherwise None.
+    """Return the exact value of a constant number, which may be in quotes.
 
-    For NaN, too, return None.
+    Return None for NaN, and if the value is not a constant number.
 
     >>> number_of(constant("9007199254740993.0")), number_of(constant(0.5))
     (Decimal('9007199254740993.0'), Decimal('0.5'))
