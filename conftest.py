@@ -58,8 +58,8 @@ def _is_whole(config: pytest.Config) -> bool:
 
 # ---- drawing of cases
 
-DRAWN = 3
-"""Most cases of one test in a run of everything."""
+DRAWN = 2
+"""Maximum number of cases of one test in a run of everything."""
 
 NOT_FAST = Path(__file__).with_name("tests") / "not_fast.txt"
 """List of the files of tests that a fast run leaves out; see `tests/not_fast.py`."""

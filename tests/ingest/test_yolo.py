@@ -411,6 +411,29 @@ def test_predictions_have_scores(write, ingest):
     assert "scores" not in ingest(write({"a": "0 .5 .5 .1 .1", "b": ""}, config)).schema.names
 
 
+@pytest.mark.parametrize(
+    ("task", "line"),
+    [
+        ("obb", "0 .1 .1 .5 .1 .5 .5 .1 .5"),
+        ("segment", "0 .1 .1 .5 .1 .5 .5"),
+        ("pose", "0 .5 .5 .2 .2 .5 .5 2"),
+    ],
+)
+def test_predictions_of_other_tasks_have_scores_if_all_lines_do(write, ingest, task, line):
+    config = {"train": "images", "names": ["cat"]}
+    config |= {"kpt_shape": [1, 3]} if task == "pose" else {}
+    scored = {"a": f"{line} .25\n{line} .5", "b": "", "c": f"{line} 1"}
+    ds = ingest(write(scored, config))
+    plain = ingest(write({"a": f"{line}\n{line}", "c": line}, config))
+    assert [list(s) for s in ds["scores"][:]] == [[0.25, 0.5], [], [1]]
+    assert "scores" not in plain.schema.names
+    for name in plain.schema.names:
+        if name not in ("path", "image"):
+            assert str(ds[name][0]) == str(plain[name][0])
+    with pytest.raises(InvalidValueError, match=r"object 1 must have .* after its class"):
+        ingest(write({**scored, "d": line}, config), task=task)
+
+
 def test_number_of_classes_must_be_that_of_their_names(write, ingest):
     root = write({"a": "0 .5 .5 .1 .1"}, {"train": "images", "names": ["cat", "dog"], "nc": 3})
     with pytest.raises(InvalidValueError, match="number of class names, 2, but it is 3"):

@@ -137,15 +137,22 @@ def _name_others(layout: Layout, fields: Sequence[Field], names: set[str], dim: 
 
 
 def restore_attributes(item: Mapping[str, Any]) -> dict[str, object]:
-    """Return attributes, as NumPy numbers and arrays if the record has their dtype.
+    """Return attributes: NumPy numbers and arrays, tuples or bytes if the record has their type.
 
     >>> restore_attributes({"attributes": {"a": [1, "nan"]}, "attribute_dtypes": {"a": "float32"}})
     {'a': array([ 1., nan], dtype=float32)}
+    >>> restore_attributes({"attributes": {"a": [0, 1]}, "attribute_dtypes": {"a": "tuple"}})
+    {'a': (0, 1)}
     """
     dtypes = _mapping(item.get("attribute_dtypes"))
     values = _mapping(item.get("attributes"))
     attributes = dict(values)
     for name in values.keys() & dtypes.keys():
+        match values[name], dtypes[name]:
+            case list(items), "tuple":
+                attributes[name] = tuple(items)
+            case str(text), "bytes":
+                attributes[name] = text.encode()
         array = _array(values[name], dtypes[name])
         if array is not None and array.dtype.kind in "biufcmM":
             attributes[name] = array if array.ndim else array[()]

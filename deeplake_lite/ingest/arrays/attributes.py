@@ -55,13 +55,22 @@ def json_value(value: Any, depth: int = 0) -> object:
 
 
 def attribute_dtypes(items: Iterable[tuple[str, Any]]) -> dict[str, str]:
-    """Return the dtypes of attributes that JSON cannot represent: NumPy numbers, times and NaN.
+    """Return the types of attributes that JSON cannot represent.
+
+    These are the dtypes of NumPy numbers, times and NaN, "tuple", and "bytes" for bytes that are
+    UTF-8 text.
 
     >>> attribute_dtypes([("scale", np.float32(0.1)), ("fill", float("nan")), ("n", 3)])
     {'scale': 'float32', 'fill': 'float64'}
+    >>> attribute_dtypes([("range", (0, 1)), ("unit", b"m")])
+    {'range': 'tuple', 'unit': 'bytes'}
     """
     dtypes = dict[str, str]()
     for name, value in items:
+        if isinstance(value, tuple):
+            dtypes[_text(name)] = "tuple"
+        if isinstance(value, bytes) and value.decode("utf-8", "replace").encode() == value:
+            dtypes[_text(name)] = "bytes"
         is_numpy = isinstance(value, np.ndarray | np.generic)
         is_number = isinstance(value, complex) or (
             isinstance(value, float) and not math.isfinite(value)

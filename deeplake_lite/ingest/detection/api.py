@@ -145,6 +145,7 @@ def _match_location(location: str) -> tuple[Any, Format]:
     for known in FORMATS:
         source = known.match(first)
         if source is not None:
+            _refuse_other_labels(first, known)
             return (location if source == first.path else source), known
     if path.is_dir() and exists(str(path)):
         raise InvalidValueError(
@@ -154,6 +155,21 @@ def _match_location(location: str) -> tuple[Any, Format]:
     raise InvalidValueError(
         f"The format of {location!r} is not recognised: {_describe(first)}. {_advice(first)}"
     )
+
+
+def _refuse_other_labels(place: Place, recognised: Format) -> None:
+    """Raise InvalidValueError if a folder also has labels in another format."""
+    if not (recognised.is_annotation and place.is_folder):
+        return
+    others = [f for f in FORMATS if f.is_annotation and f is not recognised]
+    matches = [recognised, *(f for f in others if f.match(place) is not None)]
+    if len(matches) > 1:
+        calls = " or ".join(f"dl.{f.function}" for f in matches)
+        raise InvalidValueError(
+            f"A folder to ingest must have labels in one format, but {str(place.path)!r} has "
+            f"labels in {len(matches)}: {', '.join(f.name for f in matches)}. Choose one of them "
+            f"by its function: {calls}."
+        )
 
 
 def _describe(place: Place) -> str:

@@ -61,6 +61,9 @@ class Format:
     suffixes: frozenset[str] = frozenset()
     """Suffixes of its files, for suggestions if no format is recognised."""
 
+    is_annotation: bool = False
+    """Whether it stores labels next to images, so that a folder may also have other labels."""
+
     def load(self) -> Callable[..., IngestedDataset]:
         """Import the function that ingests it."""
         home = import_module(f"deeplake_lite.ingest.{self.home}")
@@ -233,18 +236,22 @@ FORMATS = (
     Format("Lance", "from_lance", "lance.source",
            _match_if(lambda p: p.has("_versions") and p.has("data") and p.suffixes[".lance"] > 0)),
     Format("a Deep Lake dataset", "from_deeplake", "deeplake.source", _match_if(_is_deeplake)),
-    Format("FiftyOne", "from_fiftyone", "annotations.fiftyone", _fiftyone, frozenset({".json"})),
+    Format("FiftyOne", "from_fiftyone", "annotations.fiftyone", _fiftyone, frozenset({".json"}),
+           is_annotation=True),
     Format("MosaicML streaming (MDS)", "from_mds", "shards.mds", _index_with("shards"),
            frozenset({".mds", ".zstd"})),
     Format("LitData", "from_litdata", "shards.litdata", _index_with("chunks"), frozenset({".bin"})),
     Format("Hugging Face", "from_huggingface", "huggingface.source", _huggingface,
            frozenset({".parquet", ".arrow"})),
-    Format("COCO", "from_coco", "coco.source", _coco, frozenset({".json"})),
-    Format("YOLO", "from_yolo", "yolo.source", _yolo, frozenset({".yaml", ".yml", ".txt"})),
-    Format("PASCAL VOC", "from_voc", "annotations.voc", _voc, frozenset({".xml"})),
-    Format("CVAT", "from_cvat", "annotations.cvat", _cvat, frozenset({".xml", ".zip"})),
+    Format("COCO", "from_coco", "coco.source", _coco, frozenset({".json"}), is_annotation=True),
+    Format("YOLO", "from_yolo", "yolo.source", _yolo, frozenset({".yaml", ".yml", ".txt"}),
+           is_annotation=True),
+    Format("PASCAL VOC", "from_voc", "annotations.voc", _voc, frozenset({".xml"}),
+           is_annotation=True),
+    Format("CVAT", "from_cvat", "annotations.cvat", _cvat, frozenset({".xml", ".zip"}),
+           is_annotation=True),
     Format("Label Studio", "from_labelstudio", "annotations.labelstudio", _labelstudio,
-           frozenset({".json"})),
+           frozenset({".json"}), is_annotation=True),
     Format("Zarr", "from_zarr", "arrays.zarr", _match_if(_zarr)),
     Format("HDF5", "from_hdf5", "arrays.hdf5", _hdf5,
            frozenset({".h5", ".hdf5", ".he5", ".hdf"})),

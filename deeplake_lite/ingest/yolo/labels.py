@@ -69,7 +69,10 @@ def parse(text: str) -> Labels:
 def check(
     labels: Labels, task: Task, points: tuple[int, int] | None, *, scores: bool = False
 ) -> None:
-    """Check the number of values in each line; `scores` allows a score. Raises ValueError."""
+    """Check the number of values in each line, where `scores` says that lines end with a score.
+
+    Boxes may lack the score. Raises ValueError.
+    """
     for number, values in enumerate(labels.values, 1):
         rule = _rule(len(values), task, points, scores)
         if rule:
@@ -80,17 +83,20 @@ def check(
 
 def _rule(count: int, task: Task, points: tuple[int, int] | None, scores: bool) -> str:
     """Return the rule that a number of values violates, or ""."""
+    ending = " and a score" if scores else ""
     match task:
         case "detect":
             return "" if count == 4 or (count == 5 and scores) else "4 numbers"
         case "obb":
-            return "" if count == 8 else "8 numbers"
+            return "" if count == 8 + scores else f"8 numbers{ending}"
         case "pose" if points is not None:
-            most = 4 + points[0] * points[1]
-            return "" if count == most else f"{most} numbers"
+            length = 4 + points[0] * points[1]
+            return "" if count == length + scores else f"{length} numbers{ending}"
         case "segment":
-            is_outline = count == 4 or (count >= 6 and count % 2 == 0)
-            return "" if is_outline else "4 numbers, or the coordinates of at least 3 corners,"
+            coordinates = count - scores
+            is_outline = coordinates == 4 or (coordinates >= 6 and coordinates % 2 == 0)
+            rule = f"4 numbers, or the coordinates of at least 3 corners,{ending}"
+            return "" if is_outline else rule
     return ""
 
 
@@ -99,14 +105,34 @@ def task_of(samples: Sequence[Labels], points: tuple[int, int] | None) -> Task:
     if points is not None:
         return "pose"
     counts = {len(values) for labels in samples for values in labels.values}
-    if counts == {8}:
+    if counts in ({8}, {9}):
         return "obb"
     return "segment" if any(count > 5 for count in counts) else "detect"
 
 
-def have_scores(samples: Iterable[Labels]) -> bool:
-    """Return whether any box has a score, as in predictions saved by Ultralytics."""
-    return any(len(values) == 5 for labels in samples for values in labels.values)
+def have_scores(samples: Iterable[Labels], task: Task, points: tuple[int, int] | None) -> bool:
+    """Return whether lines end with a score, as in predictions saved by Ultralytics.
+
+    One line with five numbers is enough for boxes. For other tasks, a line with one number too
+    many may also be damaged, so all lines must have a score.
+    """
+    counts = {len(values) for labels in samples for values in labels.values}
+    if task == "detect":
+        return 5 in counts
+    is_outlined = task != "segment" or max(counts, default=0) > 5  # not only boxes
+    return bool(counts) and is_outlined and not any(_rule(n, task, points, True) for n in counts)
+
+
+def split_scores(
+    lines: Sequence[NDArray[np.float64]], task: Task
+) -> tuple[list[NDArray[np.float64]], list[float]]:
+    """Return the numbers of each line without its score, and the scores; NaN if a box has none."""
+    numbers, scores = [], []
+    for values in lines:
+        has_score = task != "detect" or values.size == 5
+        numbers.append(values[:-1] if has_score else values)
+        scores.append(float(values[-1]) if has_score else math.nan)
+    return numbers, scores
 
 
 def bounds(corners: NDArray[Any]) -> NDArray[np.float64]:

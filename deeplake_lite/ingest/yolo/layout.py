@@ -202,10 +202,9 @@ class Layout:
 
     @property
     def rest(self) -> dict[str, object]:
-        """Other entries of the data.yaml that JSON can represent."""
-        own = ("path", "train", "val", "test", "names", "nc", "kpt_shape", "kpt_names")
-        rest = {str(key): _to_json(v) for key, v in self.config.items() if key not in own}
-        return {key: value for key, value in rest.items() if value is not None}
+        """Entries of the data.yaml that have no meaning for the import, as JSON values."""
+        used = ("path", "train", "val", "test", "names", "nc", "kpt_shape", "kpt_names")
+        return {str(key): _to_json(v) for key, v in self.config.items() if key not in used}
 
 
 def _check_no_yaml_below(root: Path, images: Mapping[str, Sequence[Path]]) -> None:
@@ -261,19 +260,25 @@ def _read_names(path: Path) -> list[str]:
 
 
 def _to_json(value: object) -> object:
-    """Convert a YAML value to JSON; return None if JSON cannot represent it."""
+    """Convert a YAML value to JSON; values that JSON cannot represent become strings.
+
+    >>> _to_json({"scale": float("nan"), "sizes": {3}, "download": None})
+    {'scale': 'nan', 'sizes': [3], 'download': None}
+    """
     match value:
         case dict():
             return {str(key): _to_json(item) for key, item in value.items()}
-        case list():
+        case list() | tuple() | set():
             return [_to_json(item) for item in value]
-        case float():
-            return value if math.isfinite(value) else None
-        case bool() | int() | str():
+        case float() if not math.isfinite(value):
+            return str(value)
+        case bool() | int() | float() | str() | None:
             return value
         case date():
             return value.isoformat()
-    return None
+        case bytes():
+            return value.decode("utf-8", "replace")
+    return str(value)
 
 
 def _without_repeated(

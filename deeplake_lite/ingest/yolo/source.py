@@ -70,10 +70,10 @@ def from_yolo(
         URL of the lake, which is created if it does not exist.
     task : {"detect", "segment", "pose", "obb", "classify"}, optional
         The meaning of the numbers after the class. By default, it is inferred: "pose" if the
-        data.yaml has ``kpt_shape``; "obb" if all lines have 8 numbers; "segment" if any line has
-        more than 5; "classify" for class folders without label files; otherwise "detect". With
-        "detect", a fifth number is the score of the box, as in predictions saved by Ultralytics
-        (NaN if there is none).
+        data.yaml has ``kpt_shape``; "obb" if all lines have 8 numbers, or 8 and a score; "segment"
+        if any line has more than 5; "classify" for class folders without label files; otherwise
+        "detect". A score is one more number at the end of a line, as in predictions saved by
+        Ultralytics. Boxes without a score have NaN; for other tasks, all lines must have a score.
     **options
         See `Options`.
 
@@ -206,9 +206,10 @@ class YoloSource:
 
     @cached_property
     def _has_scores(self) -> bool:
-        """Whether any box has a score as its fifth number."""
+        """Whether lines end with a score."""
         samples = chain.from_iterable(part.samples() for part in self.parts)
-        return self.task == "detect" and yolo_labels.have_scores(samples)
+        points = self._points if self.task == "pose" else None
+        return yolo_labels.have_scores(samples, self.task, points)
 
     @property
     def title(self) -> str:
@@ -307,25 +308,26 @@ class YoloSource:
     def _row_of(self, labels: Labels, size: NDArray[np.float64]) -> dict[str, Any]:
         """Convert labels to values by column; `size` is the width and height of the image."""
         row: dict[str, Any] = {"labels": [self._names[number] for number in labels.classes]}
+        numbers = labels.values
+        if self._has_scores:
+            numbers, row["scores"] = yolo_labels.split_scores(numbers, self.task)
         if self.task in ("segment", "obb"):
             row["segmentation"] = [
                 [] if v.size == 4 else [(v.reshape(-1, 2) * size).astype(np.float32)]
-                for v in labels.values
+                for v in numbers
             ]
             # Computed from the stored outlines, so that an export can be ingested unchanged.
             boxes = [
                 yolo_labels.bounds(parts[0] / size) if parts else values
-                for parts, values in zip(row["segmentation"], labels.values, strict=True)
+                for parts, values in zip(row["segmentation"], numbers, strict=True)
             ]
         else:
-            boxes = [values[:4] for values in labels.values]
-        if self._has_scores:
-            row["scores"] = [v[4] if v.size == 5 else np.nan for v in labels.values]
+            boxes = [values[:4] for values in numbers]
         row["boxes"] = np.array(boxes, np.float32).reshape(-1, 4)
         if self.task == "pose":
             count, dims = self._points
             points = np.zeros((len(boxes), count, dims), np.float32)
-            for own, values in zip(points, labels.values, strict=True):
+            for own, values in zip(points, numbers, strict=True):
                 own[:] = values[4:].reshape(count, dims)
                 own[:, :2] *= size
             row["keypoints"] = points

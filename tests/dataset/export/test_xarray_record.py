@@ -98,6 +98,8 @@ ATTRIBUTES = st.dictionaries(
         st.just(np.datetime64("2020-01-01", "D")),
         st.just(np.timedelta64(5, "s")),
         st.just({"a": [1, None]}),
+        st.just((0, "a")),
+        st.binary(max_size=3).filter(lambda b: b.decode("utf-8", "replace").encode() == b),
     ),
     max_size=2,
 )

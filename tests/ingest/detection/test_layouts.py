@@ -13,6 +13,7 @@ from PIL import Image as PillowImage
 import deeplake_lite as dl
 from deeplake_lite.errors import InvalidValueError, OptionError
 from deeplake_lite.ingest.detection.api import recognise
+from deeplake_lite.ingest.detection.formats import FORMATS
 
 
 def coco(name="a.jpg"):
@@ -66,6 +67,25 @@ def put(tmp_path):
         return tmp_path / "data"
 
     return put
+
+
+VOC = "<annotation><filename>a.jpg</filename></annotation>"
+TWO_FORMATS = {
+    ("COCO", "YOLO"): {"annotations.json": coco(), "images/a.jpg": None, "labels/a.txt": LINE},
+    ("COCO", "PASCAL VOC"): {"annotations.json": coco(), "Annotations/a.xml": VOC, "a.jpg": None},
+    ("YOLO", "PASCAL VOC"): {
+        "images/a.jpg": None, "labels/a.txt": LINE, "Annotations/a.xml": VOC},
+    ("YOLO", "CVAT"): {
+        "images/a.jpg": None, "labels/a.txt": LINE, "annotations.xml": "<annotations/>"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("formats", TWO_FORMATS)
+def test_folder_with_labels_in_two_formats_is_refused_with_both_functions(put, new_url, formats):
+    root = put(TWO_FORMATS[formats])
+    with pytest.raises(InvalidValueError, match=f"in 2: {', '.join(formats)}") as error:
+        dl.ingest(root, new_url(), progress=False)
+    assert all(f"dl.{f.function}" in str(error.value) for f in FORMATS if f.name in formats)
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
