@@ -101,7 +101,7 @@ class Sources:
             ) from error
 
     def _saved(self) -> Mapping[str, View]:
-        """Return the saved views of the queried lake, which are none if there is no such lake."""
+        """Return the saved views of the queried lake, or none if there is no such lake."""
         view = None if self.default is None else self.default.view
         return SavedViews(view.rows.lake) if view is not None and view.version else {}
 
