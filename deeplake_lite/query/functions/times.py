@@ -1,4 +1,4 @@
-"""Compare timestamps with timestamps, or durations with durations, exactly, even if their units differ."""
+"""Compare two timestamps or two durations exactly, even if their units differ."""
 
 from __future__ import annotations
 
