@@ -31,7 +31,7 @@ def ds():
 )
 @pytest.mark.parametrize(("other", "noun"), [("m.t", "JSON"), ("w", "a string")])
 def test_json_and_strings_beside_times_need_a_cast(ds, time, form, other, noun):
-    shown = re.escape(f"{'m.t' if other == 'm.t' else 'w'} is {noun}. Convert it: CAST({other} AS")
+    shown = re.escape(f"{'m.t' if other == 'm.t' else 'w'} is {noun}. Write CAST({other} AS")
     with pytest.raises(QueryTypeError, match=shown):
         ds.query(f"SELECT {form.format(time, other)} AS x")
 

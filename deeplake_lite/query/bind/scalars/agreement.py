@@ -312,9 +312,9 @@ def _check_parts(mine: Kind, theirs: Kind) -> None:
             )
     if beside_floats.are_mixed(mine, theirs):
         raise QueryTypeError(
-            "Lists and structs are compared part by part, but SQL would round a part that is an "
-            "integer to compare it with a float. CAST one of the two parts, as in [CAST(x AS "
-            "DOUBLE)]."
+            "Lists and structs are compared part by part, but SQL would round integers in one of "
+            "them to compare them with floats in the other. CAST one of the two parts, as in "
+            "[CAST(x AS DOUBLE)]."
         )
     for pair in _matching_parts(mine, theirs):
         _check_parts(*pair)
