@@ -1,7 +1,7 @@
-"""Column types. Each checks, encodes, decodes and previews the values of a column.
+"""Column types. Each type checks, encodes, decodes and previews the values of a column.
 
-To add a type, add a file to this folder, and one line each here and in `registry`. Its module is
-imported on first use, so a process that opens a lake imports only the types in its schema.
+To add a type, add a file to this folder, and one line each here and in `registry`. The module of a
+type is imported on first use, so a process that opens a lake imports only the types in the schema.
 
 >>> from deeplake_lite import htypes
 >>> htypes.Boxes
@@ -36,18 +36,18 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.show import class_colour
     from deeplake_lite.htypes.text import Text
 
-_HOMES = {cls: module for module, cls in CLASSES.items()} | {
+_MODULES = {cls: module for module, cls in CLASSES.items()} | {
     "class_colour": "show",
     "convert_boxes": "boxes",
     "resolve_link": "roots",
 }
-"""Module of each public name that is imported on first use."""
+"""Module that defines each public name. The module is imported when the name is first used."""
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
     globals()[name] = value
     return value
 

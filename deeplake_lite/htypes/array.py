@@ -52,7 +52,7 @@ class Array(Htype):
     Parameters
     ----------
     dtype : str
-        As for `Scalar`.
+        Dtype of the elements. The same dtypes are allowed as for `Scalar`.
     shape : tuple of int or None
         Size of each axis; None for an axis whose size varies from row to row. Pass None instead of
         a tuple if the number of axes also varies, from 0 to 8.
@@ -76,7 +76,8 @@ class Array(Htype):
     """Name of the dtype that users see."""
 
     shape: Shape | None
-    """Size of each axis, or None if it varies; None as a whole if the number of axes varies."""
+    """Size of each axis, with None for an axis of varying size. If the number of axes varies, the
+    whole shape is None."""
 
     codec: str | None = None
     """Name of the codec that stores each row's array."""
@@ -91,8 +92,9 @@ class Array(Htype):
             self._set(shape=check_shape(self.shape, self.dtype))
         if self.codec is not None:
             hint = "Images have the type Image."
-            ours = codecs.NUMBERS
-            known = ours if str(self.codec) in ours else codecs.number_codecs()  # looks for plugins
+            known = codecs.NUMBERS
+            if str(self.codec) not in known:
+                known = codecs.number_codecs()  # also looks for plugins
             self._set(codec=choice("codec of an array", self.codec, known, ALIASES, else_=hint))
         super().__post_init__()
 
@@ -105,13 +107,13 @@ class Array(Htype):
 
     @property
     def _sizes(self) -> Shape:
-        """Size of each stored axis, or None if it varies."""
+        """Size of each stored axis, with None for an axis of varying size."""
         return (None,) * MAX_ANY_AXES if self.shape is None else self.shape
 
     @property
     @override
     def varying(self) -> int:
-        """Number of axes up to the last one whose size is not declared."""
+        """Number of axes up to and including the last axis whose size is not declared."""
         return max((i + 1 for i, size in enumerate(self._sizes) if size is None), default=0)
 
     @property
@@ -135,7 +137,7 @@ class Array(Htype):
 
     @override
     def values_from(self, of: Htype, values: Values) -> Values:
-        """Return values as plain numbers, regardless of their meaning in the other type."""
+        """Return the values unchanged: numbers lose the meaning that they have in the type `of`."""
         return values
 
     @property
@@ -157,7 +159,7 @@ class Array(Htype):
         )
 
     def _read(self, value: object) -> NDArray[Any]:
-        """Check one row's array."""
+        """Check the value of one row, and return it as an array."""
         if self.shape is not None:
             return as_array(value, self.dtype, self.shape, self._dtypes)
         try:
@@ -168,7 +170,7 @@ class Array(Htype):
         if array.ndim > MAX_ANY_AXES:
             raise InvalidValueError(
                 f"must have at most {MAX_ANY_AXES} axes, but its shape is {array.shape}. "
-                "Reshape it."
+                "Reshape the array."
             )
         return array
 
@@ -201,7 +203,10 @@ class Array(Htype):
         return array.view(self.dtype) if is_time(self.dtype) else array
 
     def _check_size(self, shape: tuple[int, ...]) -> None:
-        """Check the size of a compressed array, since a few bytes may decompress to gigabytes."""
+        """Check the shape of a compressed array against the memory limits, before decompression.
+
+        A few bytes may decompress to gigabytes.
+        """
         if self.shape is not None:
             check_recorded(shape, (len(self.shape),))
         if self.codec not in (None, "raw"):
@@ -244,7 +249,7 @@ def check_shape(shape: object, dtype: str) -> Shape:
 
 
 def _axes_of(value: Any) -> int:
-    """Return the number of axes of a value, as deep as the first items of its lists are nested.
+    """Return the number of axes of an array or list. A list has one more axis than its first item.
 
     >>> _axes_of([np.zeros((2, 3))]), _axes_of([]), _axes_of(5)
     (3, 1, 0)
@@ -255,5 +260,5 @@ def _axes_of(value: Any) -> int:
 
 
 def shapes_of(arrays: Sequence[NDArray[Any]], ndim: int) -> NDArray[np.int32]:
-    """Return the shapes of arrays as (n, ndim) int32, with -1 for missing axes."""
+    """Return the shapes of n arrays as an array (n, ndim) int32, with -1 for missing axes."""
     return as_recorded([array.shape for array in arrays], ndim)

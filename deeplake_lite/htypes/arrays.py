@@ -1,8 +1,9 @@
 """Conversion of values to arrays of the column's dtype and shape.
 
-`as_block` converts a whole block at once. If that fails, `each` converts the values one by one with
-`as_array`, so that the error names the row and the bad number. Casting never changes a value
-silently, except that float columns round numbers, including integers, to their precision.
+`as_block` converts the values of all rows at once. If that fails, `each` converts the values one
+by one with `as_array`, so that the error names the row and the bad number. Casting never changes a
+value silently, with one exception: float columns round numbers, including integers, to their
+precision.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
 
 type Shape = tuple[int | None, ...]
 
-_CAST_FROM = {"b": "b", "i": "bui", "u": "bui", "f": "buif", "c": "buifc"}  # kinds by target kind
+_CAST_FROM = {"b": "b", "i": "bui", "u": "bui", "f": "buif", "c": "buifc"}
+"""Kinds of dtypes that can be cast to each kind of dtype, as letters of NumPy's `dtype.kind`."""
+
 _THREADS = 8
 _SHARE = 64  # maximum number of values that a thread converts at a time
 _LONGEST_AXIS = 2**31 - 1  # elements, since sizes are stored as int32
@@ -40,7 +43,7 @@ _COPY_BELOW = 1 << 20  # bytes; copying a smaller array is faster than making a 
 
 
 def each[T](values: Iterable[object], convert: Callable[[Any], T]) -> list[T]:
-    """Convert values one by one, and add the row to an InvalidValueError.
+    """Convert values one by one. If a value is invalid, the InvalidValueError has its row.
 
     >>> each([1, 2], str)
     ['1', '2']
@@ -55,7 +58,7 @@ def each[T](values: Iterable[object], convert: Callable[[Any], T]) -> list[T]:
 
 
 def each_in_threads[T](values: Iterable[object], convert: Callable[[Any], T]) -> list[T]:
-    """Convert values like `each`, but in several threads, for reading files and for codecs.
+    """Convert values like `each`, but in several threads, to read files or run codecs in parallel.
 
     >>> each_in_threads([1, 2], str)
     ['1', '2']
@@ -84,7 +87,9 @@ def _pool() -> Pool:
 
 
 def as_block(values: Values, dtype: str, shape: Shape, dtypes: Dtypes = ANY) -> NDArray[Any]:
-    """Return values of equal shape as an array (n, *shape); errors suggest one of `dtypes`.
+    """Return n values of equal shape as an array (n, *shape).
+
+    Error messages suggest another dtype from `dtypes`.
 
     >>> as_block([1, True], "int8", ())
     array([1, 1], dtype=int8)
@@ -103,7 +108,7 @@ def as_block(values: Values, dtype: str, shape: Shape, dtypes: Dtypes = ANY) -> 
 def as_array(value: object, dtype: str, shape: Shape, dtypes: Dtypes = ANY) -> NDArray[Any]:
     """Return one value as an array of `dtype` and `shape`, where None stands for any size.
 
-    Errors suggest one of `dtypes`.
+    Error messages suggest another dtype from `dtypes`.
 
     >>> as_array([[1, 2], [3, 4]], "float32", (None, 2))
     array([[1., 2.],
@@ -131,7 +136,9 @@ def fits(shape: tuple[int, ...], required: Shape) -> bool:
 
 
 def cast(array: NDArray[Any], dtype: str, dtypes: Dtypes = ANY) -> NDArray[Any]:
-    """Return `array` as `dtype`, in native byte order; errors suggest one of `dtypes`.
+    """Return an array cast to `dtype`, in native byte order.
+
+    Error messages suggest another dtype from `dtypes`.
 
     Raises
     ------
@@ -225,7 +232,7 @@ def check_recorded(shape: tuple[int, ...], axes: Sequence[int]) -> None:
     if len(shape) not in axes or min(shape, default=0) < 0:
         raise DamagedError(
             f"A cell must have {' or '.join(map(str, axes))} axes, but its stored shape is "
-            f"{shape}. Restore it from a backup; ds.verify() lists all damage."
+            f"{shape}. Restore the cell from a backup; ds.verify() lists all damage."
         )
 
 
@@ -257,13 +264,14 @@ def _to_numpy(value: object, dtype: str, shape: Shape) -> NDArray[Any]:
     except InvalidValueError:
         raise
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
-        reason = str(error)
-        if is_list:
-            is_mixed = isinstance(error, TypeError)
-            reason = "items without a common type" if is_mixed else "lists of different lengths"
+        reason, hint = str(error), "Convert it to an array"
+        if is_list and isinstance(error, TypeError):
+            reason, hint = "items without a common type", "Convert the items to one type"
+        elif is_list:
+            reason, hint = "lists of different lengths", "Make all inner lists equally long"
         raise InvalidValueError(
             f"must be an array of shape {show_shape(shape)}, but it is {type(value).__name__} "
-            f"({reason})."
+            f"({reason}). {hint}."
         ) from error
     if is_list and np.dtype(dtype).kind in "iu" and array.dtype == np.float64:
         array = _restore_integers(value, array)
@@ -273,7 +281,7 @@ def _to_numpy(value: object, dtype: str, shape: Shape) -> NDArray[Any]:
 def _times(value: object, dtype: str) -> NDArray[Any]:
     """Return a nested list of times as an array.
 
-    NumPy would convert all of them to the finest unit, in which early and late times wrap around.
+    NumPy would convert all times to the finest unit, in which early and late times wrap around.
     It would also turn numbers in the list into times.
 
     >>> _times([["2026-01-02"], np.array(["9999"], "M8[Y]")], "datetime64[s]").tolist()
@@ -283,26 +291,26 @@ def _times(value: object, dtype: str) -> NDArray[Any]:
         return array_of(value) if _is_array(type(value)) else _wrap_object(value)
     if not any(issubclass(kind, list | tuple) or _is_array(kind) for kind in set(map(type, value))):
         return np.fromiter(value, object, len(value))
-    parts = [_times(item, dtype) for item in value]
-    if len({part.dtype for part in parts}) > 1:
-        parts = [cast(part, dtype) for part in parts]
-    return np.stack(parts)
+    arrays = [_times(item, dtype) for item in value]
+    if len({array.dtype for array in arrays}) > 1:
+        arrays = [cast(array, dtype) for array in arrays]
+    return np.stack(arrays)
 
 
 def _wrap_object(value: object) -> NDArray[Any]:
-    """Return a value as an object array without axes."""
+    """Return an object array without axes, whose only element is the value."""
     array = np.empty((), object)
     array[()] = value
     return array
 
 
 def _is_array(kind: type) -> bool:
-    """Return whether values of a type are arrays of any library."""
+    """Return whether a Python type is an array type of any library."""
     return not issubclass(kind, np.generic) and (hasattr(kind, "__array__") or is_column(kind))
 
 
 def _without_columns(value: Any) -> object:
-    """Replace other libraries' columns in a list by arrays, in which nulls are None.
+    """Replace pandas, polars and Arrow columns in a list by arrays, in which nulls are None.
 
     >>> import pandas as pd
     >>> _without_columns([pd.array([1, None]), [2, 3]])
@@ -322,7 +330,9 @@ def _without_columns(value: Any) -> object:
 
 
 def _restore_integers(value: object, array: NDArray[Any]) -> NDArray[Any]:
-    """Return integers as objects if NumPy read them as floats, as it does beyond int64.
+    """Return an object array of integers if NumPy has read integers beyond int64 as floats.
+
+    Otherwise, return `array`.
 
     >>> _restore_integers([2**63, 1], np.asarray([2**63, 1]))
     array([9223372036854775808, 1], dtype=object)
@@ -372,9 +382,12 @@ def _to_float(number: Decimal) -> float | Decimal:
     return float(number)
 
 
-def _all_are(kinds: Iterable[type], *those: type) -> bool:
-    """Return whether all types are among `those`; NumPy durations do not count as integers."""
-    return all(issubclass(kind, those) and not issubclass(kind, np.timedelta64) for kind in kinds)
+def _all_are(kinds: Iterable[type], *allowed: type) -> bool:
+    """Return whether all types are subclasses of `allowed`.
+
+    Durations are not allowed, although NumPy considers timedelta64 an integer.
+    """
+    return all(issubclass(kind, allowed) and not issubclass(kind, np.timedelta64) for kind in kinds)
 
 
 def _is_integer(value: object) -> bool:
@@ -386,7 +399,7 @@ def _wrong_shape(value: object, array: NDArray[Any], dtype: str, shape: Shape) -
     if array.ndim == 0 and array.dtype.kind not in "biufcmM":
         return InvalidValueError(
             f"must be {dtype} of shape {show_shape(shape)}, but it is {type(value).__name__} "
-            f"{brief(value)}."
+            f"{brief(value)}. Convert it to an array."
         )
     if not shape:
         return InvalidValueError(
@@ -395,12 +408,12 @@ def _wrong_shape(value: object, array: NDArray[Any], dtype: str, shape: Shape) -
         )
     return InvalidValueError(
         f"must have shape {show_shape(shape)}, but it has {array.shape}. Reshape it, or declare "
-        "another shape (None for an axis of any size)."
+        "another shape, with None for an axis of any size."
     )
 
 
 def _check_range(array: NDArray[Any], target: np.dtype[Any], dtypes: Dtypes) -> None:
-    """Check that numbers are in the range of an integer dtype."""
+    """Raise InvalidValueError unless all numbers are in the range of an integer dtype."""
     if np.can_cast(array.dtype, target):
         return
     limits = np.iinfo(target)
@@ -411,7 +424,7 @@ def _check_range(array: NDArray[Any], target: np.dtype[Any], dtypes: Dtypes) -> 
 
 
 def _wrong_kind(array: NDArray[Any], target: np.dtype[Any], dtypes: Dtypes) -> InvalidValueError:
-    """Build the error for values of another kind: strings, fractions, objects."""
+    """Build the error for values that `target` cannot represent: strings, fractions or objects."""
     first = array.reshape(-1)[0]
     if array.dtype.kind == "O":
         kinds = set(map(type, array.flat))

@@ -16,7 +16,9 @@ from deeplake_lite.errors import InvalidValueError
 
 
 def python_values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
-    """Return the values of a column as `python_value` does; times are all Python's or all NumPy's.
+    """Return a list of the values of a column as Python objects, as `python_value` does.
+
+    If Python cannot represent one of the times, all times of the column become NumPy times.
 
     >>> python_values(pa.array([0, 3_000_000], pa.int32()).cast(pa.date32()))
     [np.datetime64('1970-01-01'), np.datetime64('10183-09-21')]
@@ -31,8 +33,8 @@ def python_value(item: pa.Scalar) -> Any:
     r"""Return a value as a Python object.
 
     Times that Python cannot represent become NumPy times. Invalid UTF-8 bytes in a string become
-    lone surrogates. No type accepts these, so the error names the row, and `on_error="skip"` leaves
-    it out.
+    lone surrogates. No htype accepts a string with lone surrogates, so encoding it raises an error
+    that names the row.
 
     Raises
     ------
@@ -81,6 +83,7 @@ def _fields(item: pa.StructScalar) -> dict[str, object]:
     names = [f.name for f in item.type]
     if len({*names}) < len(names):
         raise InvalidValueError(
-            f"the field names of a struct must be unique, but its type is {item.type}. Rename one."
+            f"the field names of a struct must be unique, but its type is {item.type}. Rename one "
+            "of the fields."
         )
     return {name: _exact(item[i]) for i, name in enumerate(names)}

@@ -2,7 +2,7 @@
 
 An htype is a small frozen value. It names the storage `layout` of its cells, checks and encodes a
 block of values (`encode`), decodes a stored cell (`decode`), and renders a value (`preview`). The
-base class handles nulls and masked arrays, so subclasses only see values.
+base class handles nulls and masked arrays, so subclasses only encode values that are not null.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.cells import Values
 
 type Check = Literal["header", "full"]
-"""How to check files: only their header and end, or also by decoding them."""
+"""How to check files: by reading only their header and end, or by also decoding them."""
 
 _MAX_ITEMS = 5  # str() shortens longer lists
 _MAX_CHARACTERS = 80  # str() shortens longer fields
@@ -73,8 +73,8 @@ class Htype(Facets):
     nullable : bool
         Whether a cell may be None.
     default : object, optional
-        Value of the column in rows that are appended without it. If there is no default, these
-        cells are null if the column is nullable; otherwise, the append is rejected.
+        Value of the column in rows that are appended without a value for it. If there is no
+        default, such cells are null if the column is nullable; otherwise, the append is rejected.
 
     Raises
     ------
@@ -86,10 +86,11 @@ class Htype(Facets):
     """Whether a cell may be None."""
 
     default: Any = field(default=None, kw_only=True)
-    """Value of the column in rows that are appended without it, in built-in types."""
+    """Value of the column in rows that are appended without a value for it. It consists of
+    built-in types."""
 
     _limits: Limits = field(default=DEFAULT_LIMITS, kw_only=True, metadata={"stored": False})
-    """Limits of the handle that the type belongs to; not part of the type itself."""
+    """Memory limits of the Dataset that uses the type. Comparisons of types ignore the limits."""
 
     name: ClassVar[str]
     """Registry key, such as ``"image"``."""
@@ -115,7 +116,7 @@ class Htype(Facets):
             ) from error
 
     def _set_default(self, default: object) -> None:
-        """Set the default in a form that survives JSON unchanged; see `to_json`."""
+        """Set the default in a form that `to_json` can write and `from_json` can restore."""
         self._set(default=freeze(default))
         cells = self.encode([self.default])
         if not _fits_json(default):
@@ -137,11 +138,11 @@ class Htype(Facets):
 
     @property
     def limits(self) -> Limits:
-        """Memory limits for decoding, set by the handle that the type belongs to."""
+        """Memory limits for decoding, set by the Dataset that uses the type."""
         return self._limits
 
     def limited(self, limits: Limits) -> Self:
-        """Return the type with other limits, for a handle; it is equal to this type."""
+        """Return a copy of the type with a Dataset's memory limits. The copy equals this type."""
         if limits == self._limits:
             return self
         changes: dict[str, Any] = {
@@ -179,15 +180,16 @@ class Htype(Facets):
     def values_from(self, of: Htype, values: Values) -> Values:
         """Convert values of another type to a form that this type accepts.
 
-        The same number may mean different things in two types: a class, a corner, a point. Types
-        whose numbers have such a meaning convert them here, or raise an error.
+        The same number may mean different things in two types, such as a class and a coordinate.
+        Types whose numbers have such a meaning convert numbers here, or raise an error.
 
         Parameters
         ----------
         of : Htype
             Type of the values.
         values : sequence or ndarray
-            Decoded values, None where null. Files may be passed as bytes.
+            Decoded values, None where null. For types that store files, values may also be the
+            bytes of the files.
 
         Raises
         ------
@@ -202,11 +204,14 @@ class Htype(Facets):
 
     @abstractmethod
     def _encode(self, values: Values, check: Check) -> Cells:
-        """Check and encode values, none of which is null. InvalidValueError names the bad row."""
+        """Check and encode values, none of which is null.
+
+        Raises InvalidValueError with the row of the first bad value.
+        """
 
     @abstractmethod
     def decode(self, data: Any, shape: tuple[int, ...]) -> Any:
-        """Decode a stored cell.
+        """Return the value of a stored cell.
 
         Parameters
         ----------
@@ -221,7 +226,7 @@ class Htype(Facets):
         """Check a stored shape. Raises DamagedError if no value of the type can have it."""
 
     def decode_into(self, data: Buffer, shape: tuple[int, ...], out: NDArray[Any]) -> None:
-        """Decode a ragged cell into a C-contiguous array of the same shape and dtype."""
+        """Decode a ragged cell into `out`, a C-contiguous array of the value's shape and dtype."""
         put(self.decode(data, shape), out)
 
     def decode_small(
@@ -276,7 +281,7 @@ class Htype(Facets):
         Raises
         ------
         InvalidValueError
-            For a bad value; the error's `row` is the position of the first one.
+            For a bad value. The error's `row` is the position of the first bad value.
         """
         checks.choice("check", check, ("header", "full"))
         block = self._without_masks(_as_block(values))
@@ -295,11 +300,11 @@ class Htype(Facets):
         return _with_nulls(self._encode(_fill(block, valid, self.blank), check), valid)
 
     def computed(self) -> Htype:
-        """Return the nullable, lossless type that these values have in the result of a query."""
+        """Return the type of these values in the result of a query: nullable and lossless."""
         return replace(self, nullable=True, default=None)
 
     def encode_default(self, n: int) -> Cells:
-        """Return `n` cells with the default or null, for rows that are appended without the column.
+        """Return `n` cells with the default or null, for rows appended without this column.
 
         Raises
         ------
@@ -314,7 +319,7 @@ class Htype(Facets):
         return take(self.encode([self.default]), np.zeros(n, np.int64))
 
     def decode_cells(self, cells: Cells) -> list[Any]:
-        """Return the values of a block of cells, None where null."""
+        """Return a list of the cells' values, with None for null cells."""
         valid = np.ones(len(cells), bool) if cells.valid is None else cells.valid
         values: Iterator[Any]
         match cells:
@@ -336,7 +341,7 @@ class Htype(Facets):
         return [self.decode(*value) if v else None for value, v in zip(values, valid, strict=True)]
 
     def get_config(self) -> dict[str, Any]:
-        """Return the name of the htype and its non-default fields as JSON."""
+        """Return the htype's name and non-default fields, as a dict that can be written as JSON."""
         config: dict[str, object] = {"htype": self.name}
         for f in self._changed():
             value = getattr(self, f.name)
@@ -344,7 +349,10 @@ class Htype(Facets):
         return config
 
     def _without_masks(self, block: Values) -> Values:
-        """Replace masked rows by None; in lists and JSON, replace masked items too.
+        """Prepare masked values for encoding.
+
+        In types whose values may contain None (lists and JSON), masked items become None. In other
+        types, a row may only be masked as a whole, which makes it null.
 
         Raises
         ------
@@ -392,7 +400,7 @@ class Htype(Facets):
             object.__setattr__(self, name, value)
 
     def _changed(self) -> list[Field[object]]:
-        """Return the fields with non-default values, positional ones first."""
+        """Return the dataclass fields with non-default values, positional fields first."""
         needed = [
             f
             for f in fields(self)
@@ -498,7 +506,7 @@ def _partly_masked(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def _holds_mask(values: Values, *, deep: bool) -> bool:
-    """Return whether a list contains a masked array; with `deep`, at any depth."""
+    """Return whether a list contains a masked array; with `deep`, nested lists are searched too."""
     kinds = set(map(type, values))
     if any(issubclass(kind, np.ma.MaskedArray) for kind in kinds):
         return True
@@ -527,7 +535,7 @@ def _unmask(value: object, row: int, *, takes_none: bool) -> object:
 
 
 def _collect_masks(values: Iterable[object]) -> list[NDArray[np.bool_]]:
-    """Return the masks of a list's items at any depth, with False for items without a mask."""
+    """Return the masks of all items of a nested list, with False for items without a mask."""
     masks = []
     for value in values:
         if isinstance(value, list | tuple):
@@ -559,14 +567,14 @@ def _partly_masked_error(value: object, row: int) -> InvalidValueError:
     visible = _masks_to_none(value) if isinstance(value, list | tuple) else value
     return InvalidValueError(
         "a row must be entirely masked (null) or not masked at all, but some of its elements are "
-        f"masked: {visible!s:.60}. Fill them with x.filled(0), or declare a Sequence of a nullable "
-        "type.",
+        f"masked: {visible!s:.60}. Fill the masked elements with x.filled(0), or declare a "
+        "Sequence of a nullable type.",
         row=row,
     )
 
 
 def _fill(values: Values, valid: NDArray[np.bool_], blank: object) -> Values:
-    """Replace nulls by `blank`."""
+    """Replace nulls by `blank`, or by zeros in an array of numbers."""
     if isinstance(values, np.ndarray) and values.dtype.kind not in "OUSV":
         filled = np.array(values)
         filled[~valid] = np.zeros((), values.dtype)
@@ -576,7 +584,7 @@ def _fill(values: Values, valid: NDArray[np.bool_], blank: object) -> Values:
 
 
 def _with_nulls(cells: Cells, valid: NDArray[np.bool_]) -> Cells:
-    """Mark cells as null; in ragged cells, also drop the blanks to save space."""
+    """Mark cells as null. Null ragged cells lose the bytes of their placeholder, to save space."""
     match cells:
         case DenseCells(values):
             return DenseCells(values, valid)
@@ -588,7 +596,7 @@ def _with_nulls(cells: Cells, valid: NDArray[np.bool_]) -> Cells:
 
 
 def _show(value: object) -> str:
-    """Format a field as Python code that evaluates to it."""
+    """Format the value of a field as Python code that evaluates to this value."""
     if isinstance(value, float) and not np.isfinite(value):
         return f"float({str(value)!r})"
     if isinstance(value, complex) and not np.isfinite(value):
@@ -601,7 +609,7 @@ def _show(value: object) -> str:
 
 
 def _show_short(value: object) -> str:
-    """Format a field, shortened if it is long."""
+    """Format the value of a field, shortened if it is long."""
     if isinstance(value, Htype):
         return str(value)
     if (isinstance(value, list) or _is_strings(value)) and len(value) > _MAX_ITEMS:
@@ -611,5 +619,5 @@ def _show_short(value: object) -> str:
 
 
 def _is_strings(value: object) -> TypeGuard[tuple[str, ...]]:
-    """Return whether a field is a non-empty tuple of strings; `_show` writes these as lists."""
+    """Return whether a value is a non-empty tuple of strings, which `_show` writes as a list."""
     return isinstance(value, tuple) and bool(value) and all(isinstance(item, str) for item in value)

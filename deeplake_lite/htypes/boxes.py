@@ -116,7 +116,7 @@ class Boxes(Htype):
     @property
     @override
     def varying(self) -> int:
-        """The number of boxes."""
+        """1, for the number of boxes."""
         return 1
 
     @property
@@ -126,15 +126,15 @@ class Boxes(Htype):
 
     @override
     def values_from(self, of: Htype, values: Values) -> Values:
-        """Return boxes in this format. Raises InvalidValueError for boxes in other units."""
+        """Convert boxes to this type's format. Raises InvalidValueError if their units differ."""
         if not isinstance(of, Boxes):
             return super().values_from(of, values)
         if self.units != of.units:
             operation = "Divide" if self.units == "fraction" else "Multiply"
             raise InvalidValueError(
-                f"boxes in {of.units} cannot be converted to boxes in {self.units}, since the "
-                f"sizes of the images are not known. {operation} each box, "
-                "in xyxy or xywh, by its image's (width, height, width, height)."
+                f"boxes with units={of.units!r} cannot be converted to units={self.units!r}, since "
+                f"the sizes of the images are not known. {operation} each box, in xyxy or xywh, by "
+                "its image's (width, height, width, height)."
             )
         if self.format == of.format:
             return values
@@ -181,8 +181,9 @@ class Boxes(Htype):
             if outside.any():
                 box = int(np.flatnonzero(outside)[0])
                 return (
-                    f"box {box} must be in fractions, 0 to 1, but it is {boxes[box].tolist()}. "
-                    "Divide by the image's width and height, or declare units='pixels'."
+                    f"box {box} must consist of fractions, 0 to 1, but it is "
+                    f"{boxes[box].tolist()}. Divide the numbers by the image's width and height, "
+                    "or declare units='pixels'."
                 )
         return None
 
@@ -191,12 +192,12 @@ class Boxes(Htype):
         size, letter = (("width", "x"), ("height", "y"))[axis]
         if self.format != "xyxy":
             return (
-                f"box {box} has a negative {size}: {boxes[box, 2 + axis]}. Swap the corners that "
-                "it was computed from."
+                f"box {box} has a negative {size}: {boxes[box, 2 + axis]}. Swap the corners from "
+                "which the box was computed."
             )
         return (
             f"box {box} has a negative {size}: {letter}1 is {boxes[box, axis]} and {letter}2 is "
-            f"{boxes[box, 2 + axis]}. Swap them, or declare Boxes('xywh') if they are sizes."
+            f"{boxes[box, 2 + axis]}. Swap them, or declare Boxes('xywh') if {letter}2 is a {size}."
         )
 
     @override

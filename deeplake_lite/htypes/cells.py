@@ -22,7 +22,7 @@ class DenseCells:
     """Cells that all have the same shape."""
 
     values: NDArray[Any]
-    """Values in the stored dtype, (n, *shape). Null cells contain the htype's blank."""
+    """Values in the stored dtype, (n, *shape). Null cells contain a placeholder."""
 
     valid: NDArray[np.bool_] | None = None
     """(n,) bool, False where null; None if no cell is null."""
@@ -85,7 +85,7 @@ class NestedCells:
     """(n,) int64: number of items in each cell; 0 where null."""
 
     items: Cells
-    """Items of all cells, in order."""
+    """Items of all cells, in the order of the cells."""
 
     valid: NDArray[np.bool_] | None = None
     """(n,) bool, False where null; None if no cell is null."""
@@ -101,7 +101,7 @@ type Cells = DenseCells | RaggedCells | NestedCells
 
 
 def take(cells: Cells, rows: NDArray[np.integer[Any]]) -> Cells:
-    """Return the cells at `rows`, in that order; rows may be repeated.
+    """Return the cells at `rows`, in the order of `rows`, which may contain a row twice.
 
     >>> take(DenseCells(np.array([5, 6, 7])), np.array([2, 0, 0])).values
     array([7, 5, 5])
@@ -119,7 +119,7 @@ def take(cells: Cells, rows: NDArray[np.integer[Any]]) -> Cells:
 
 
 def concat(parts: Sequence[Cells]) -> Cells:
-    """Concatenate `parts`: at least one block of cells, all with the same layout.
+    """Concatenate at least one block of cells. All blocks must have the same layout.
 
     >>> concat([DenseCells(np.array([5, 6])), DenseCells(np.array([7]))]).values
     array([5, 6, 7])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 ALIASES = {"jpg": "jpeg", "jpe": "jpeg", "tif": "tiff", "zst": "zstd"}
-"""Aliases of codecs: their file extensions."""
+"""File extensions that users may write instead of the name of a codec."""
 
 
 def choice(
@@ -29,12 +29,12 @@ def choice(
     *,
     else_: str = "",
 ) -> str:
-    """Return the known value that the user means; `else_` is added to the error as a last sentence.
+    """Return the known value that the user means. The error's last sentence is `else_`.
 
     Raises
     ------
     SchemaError
-        If there is no such value.
+        If none of the known values is meant.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def choice(
 
 
 def dtype_choice(name: str, value: object, known: Sequence[str]) -> str:
-    """Return the known dtype that the user means; `value` may have any form that NumPy accepts.
+    """Return the known dtype that the user means, whose name or NumPy type is `value`.
 
     >>> dtype_choice("dtype of boxes", np.float32, ("float32", "int32"))
     'float32'

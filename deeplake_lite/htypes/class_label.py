@@ -161,7 +161,7 @@ class ClassLabel(Htype):
     @property
     @override
     def item(self) -> Htype | None:
-        """Type of a single class, if rows have several classes."""
+        """Type of a single class if rows have several classes, else None."""
         return ClassLabel(self.names) if self.multiple else None
 
     @override
@@ -196,7 +196,7 @@ class ClassLabel(Htype):
         return number
 
     def to_names(self, values: Any) -> Any:
-        """Return the name of a class number, the names of a list of them, or None for null.
+        """Return the name of a class number, a list of names for a list of numbers, None for null.
 
         If the classes have no names, their numbers are returned as strings.
         """
@@ -301,7 +301,7 @@ class ClassLabel(Htype):
         count = len(self.names)
         if count and numbers.size and not 0 <= numbers.min() <= numbers.max() < count:
             raise DamagedError(
-                f"A label must be 0 or more, and below {count}, the number of classes, but it is "
+                f"A class number must be 0 to {count - 1}, but a cell contains "
                 f"{int(numbers.max() if numbers.min() >= 0 else numbers.min())}. Run ds.verify() "
                 "to find all such cells."
             )
@@ -314,7 +314,7 @@ class ClassLabel(Htype):
 
 
 def _find_boolean(values: Values) -> int | None:
-    """Return the position of the first boolean, or None.
+    """Return the position of the first boolean, or None if there is none.
 
     >>> _find_boolean([0, np.True_]), _find_boolean([0, 1]), _find_boolean(np.array([False]))
     (1, None, 0)

@@ -11,7 +11,9 @@ from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError
 
 _INTEGERS = ("int16", "uint16", "int32", "uint32", "int64", "uint64")
-_NO_DTYPE = "No column of this type can store it. Leave it out, or map it to a smaller number."
+_NO_DTYPE = (
+    "No column of this type can store this number. Leave it out, or map it to a smaller number."
+)
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,8 @@ class Dtypes:
     """Names of the dtypes that error messages may suggest."""
 
     of: Any = None
-    """The htype to declare with another dtype; None if the name of the dtype is enough."""
+    """The htype that messages suggest to declare with another dtype. If it is None, messages
+    suggest only the name of the dtype."""
 
     def declared(self, name: str) -> str:
         """Return the code that declares a column with one of the dtypes.
@@ -44,11 +47,11 @@ class Dtypes:
                 return f"Declare the column as {self.declared(dtype.name)}."
         fits_float = "float64" in self.names and abs(value) < 2**1023
         if self != ANY and fits_float:
-            return f"Declare the column as {self.declared('float64')}, which rounds it."
+            return f"Declare the column as {self.declared('float64')}, which rounds the number."
         if self != ANY:
             return _NO_DTYPE
         unsigned = "'uint64' if no number is negative, else as " if 0 <= value < 2**64 else ""
-        floats = "'float64', which rounds it, or " if fits_float else ""
+        floats = "'float64', which rounds the number, or " if fits_float else ""
         return f"Declare the column as {unsigned}{floats}'text', and pass str(value)."
 
     def out_of_range(self, value: Any, target: np.dtype[Any]) -> InvalidValueError:
@@ -77,7 +80,7 @@ class Dtypes:
         )
 
     def or_declare(self, kind: str) -> str:
-        """Return a clause that suggests a float or complex dtype, or "" if the type has none.
+        """Return a clause that suggests a float or complex dtype, or "" if `names` has none.
 
         >>> Dtypes().or_declare("f"), Dtypes(("uint8",)).or_declare("f")
         (', or declare a float column', '')
@@ -92,7 +95,7 @@ ANY = Dtypes()
 """Dtypes of arrays and scalars."""
 
 FIXED = Dtypes(())
-"""For types with a fixed dtype."""
+"""No dtypes to suggest, for types with a fixed dtype."""
 
 
 def plain_repr(value: object) -> str:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.layouts import Layout
 
 type Axes = tuple[int | None, ...]
-"""Size of each axis of a value, or None if it differs between rows."""
+"""Size of each axis of a value, with None for an axis whose size differs between rows."""
 
 type Sql = Literal["bool", "number", "time", "class", "text", "bytes", "json"]
 """How SQL treats a column of scalars. SQL has no tensors."""
@@ -83,7 +83,7 @@ class Pixels:
 
 @dataclass(frozen=True)
 class Coordinates:
-    """Description of positions in an image, which are drawn over it and scale with it."""
+    """Description of positions in an image. They are drawn over the image and scale with it."""
 
     marks: Literal["boxes", "keypoints", "polygons"]
     """Shape of the marks: rectangles, points that may be connected, or outlines."""
@@ -109,7 +109,8 @@ class Browser:
     """How the browser shows a column."""
 
     kind: BrowserKind
-    """How values are drawn. For ``"image"`` without `pixels`, `Htype.preview` draws them."""
+    """How values are drawn. If it is ``"image"`` but the type has no `pixels`, the browser shows
+    the image that `Htype.preview` returns."""
 
     editable: bool = False
     """Whether cells can be edited in the browser, and not only in Python."""
@@ -181,7 +182,10 @@ class Facets(ABC):
 
     @property
     def axes(self) -> Axes | None:
-        """Size of each axis, or None if it varies; None as a whole if the number of axes varies."""
+        """Size of each axis, with None for an axis of varying size.
+
+        The result is None, rather than a tuple, if the number of axes varies.
+        """
         layout = self.layout
         if isinstance(layout, Dense):
             return layout.shape
@@ -191,7 +195,10 @@ class Facets(ABC):
 
     @property
     def value_dtype(self) -> str:
-        """Dtype of the numbers in a value; empty if it has none, or if it differs between files."""
+        """Dtype of the numbers in a value.
+
+        An empty string if values contain no numbers, or if the dtype differs between files.
+        """
         layout = self.layout
         if isinstance(layout, Nested):
             return layout.item.value_dtype
@@ -200,11 +207,11 @@ class Facets(ABC):
         return str(getattr(self, "dtype", layout.dtype))
 
     def details(self) -> Iterator[str]:
-        """Yield short descriptions of the configuration, such as its codec, classes or format."""
+        """Yield short descriptions of the configuration, such as the codec, classes or format."""
         yield from ()
 
     def to_words(self, value: Any) -> str | None:
-        """Return text that differs for any two values, or None if values are drawn instead.
+        """Return a text that no other value has, or None if values are shown as images instead.
 
         Parameters
         ----------
@@ -234,7 +241,7 @@ class Facets(ABC):
 
     @property
     def sql(self) -> Sql | None:
-        """How SQL treats the values; None for tensors, with which NumPy computes."""
+        """How SQL treats the values, or None for tensors, because SQL has no tensors."""
         return None
 
     @property
@@ -248,7 +255,7 @@ class Facets(ABC):
         return Browser("bool" if layout.dtype == "bool" else "number")
 
     def with_mode(self, mode: str | None) -> Self | None:  # noqa: ARG002 (images use it)
-        """Return the type with another mode; None if values are not images."""
+        """Return the type with another colour mode, or None if values are not images."""
         return None
 
     @property
@@ -274,7 +281,7 @@ class Facets(ABC):
         return self.item.labels
 
     def with_classes(self, names: Iterable[str]) -> Htype | None:  # noqa: ARG002 (see `labels`)
-        """Return the type with added classes; None if its values are not named classes."""
+        """Return the type with added classes, or None if values do not belong to named classes."""
         return None
 
     # ---- two types
@@ -307,8 +314,9 @@ class Facets(ABC):
         return None
 
     def describes(self, other: Htype) -> bool:
-        """Return whether `other` fits this type's configuration; `other` may be more specific.
+        """Return whether `other` agrees with every option that is set in this type.
 
+        Options that are not set in this type may be set in `other`.
         The caller handles nulls and defaults, so neither type is nullable or has a default here.
         """
         return self == other

@@ -88,9 +88,9 @@ class _Cell(NamedTuple):
 
 
 def _known_codecs(given: object) -> tuple[str, ...]:
-    """Return the names of all codecs, without plugins if `given` is built in."""
-    ours = ("auto", *codecs.IMAGES, *codecs.NUMBERS)
-    return ours if str(given) in ours else ("auto", *codecs.names())
+    """Return the names of all codecs. Plugins are only looked up if `given` is not built in."""
+    built_in = ("auto", *codecs.IMAGES, *codecs.NUMBERS)
+    return built_in if str(given) in built_in else ("auto", *codecs.names())
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -124,9 +124,9 @@ class Image(Htype):
     converted to RGB, a `ReencodedWarning` says so once per column. Stored shapes take EXIF
     orientation into account.
 
-    Of a file with several frames or pages, such as an animation, only the first one is read. The
-    stored file has all of them, unless it was encoded again: then it has only the first one, and a
-    warning says so.
+    If a file has several frames or pages, as animations do, only the first frame is read. A file
+    that is stored unchanged keeps all frames. A file that is encoded again loses all frames but the
+    first, and a warning says so.
 
     Image files have no axis for a single channel, so an array (h, w, 1) is read as (h, w). WebP
     drops an alpha channel that is fully opaque, so (h, w, 4) is then read as (h, w, 3).
@@ -300,7 +300,7 @@ class Image(Htype):
         return RaggedCells([cell.data for cell in cells], shapes)
 
     def _encode_one(self, value: Any, check: Check) -> _Cell:
-        """Encode one value of any kind."""
+        """Encode one value, which may be a file, a path, a URL, a Pillow image or an array."""
         if isinstance(value, bytes):
             return self._encode_file(value, check)
         if isinstance(value, str | os.PathLike):
@@ -322,8 +322,8 @@ class Image(Htype):
         """Store the file from which a Pillow image was opened, or encode its pixels."""
         self._limits.check_picture(image.size[::-1], len(image.getbands()))  # before loading it
         with lock_of(image):
-            is_own = self.codec in ("auto", CODECS.get(image.format or ""))
-            if is_own or is_turned_tiff(image):
+            is_storable = self.codec in ("auto", CODECS.get(image.format or ""))
+            if is_storable or is_turned_tiff(image):
                 data = untouched_file(image)
                 if data is not None:
                     try:
@@ -369,7 +369,7 @@ class Image(Htype):
         return cell._replace(notice=colours_converted(source, space, codec)) if space else cell
 
     def _encode_pixels(self, pixels: NDArray[Any], source: str = "") -> _Cell:
-        """Encode pixels with the column's codec; `source` describes where they came from."""
+        """Encode pixels with the column's codec; `source` describes their origin, for warnings."""
         check_pixels(pixels)
         self._check_size(pixels.shape, pixels.dtype)
         notice = ""
@@ -402,16 +402,16 @@ class Image(Htype):
 
     def _codec_of(self, data: Buffer) -> ImageCodec:
         """Return the codec of a file: the column's own codec, or another one that matches."""
-        own = self._own
-        return own if own is not None and own.matches(data) else codecs.sniff(data)
+        codec = self._image_codec
+        return codec if codec is not None and codec.matches(data) else codecs.sniff(data)
 
     @cached_property
-    def _own(self) -> ImageCodec | None:
-        """The column's codec if it stores image files."""
+    def _image_codec(self) -> ImageCodec | None:
+        """The column's codec if it stores image files, else None."""
         return self._codec if isinstance(self._codec, ImageCodec) else None
 
     def _converted_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the shape of an image in the column's mode."""
+        """Return the shape that an image has after its conversion to the column's mode."""
         return (*shape[:2], *CHANNELS[self.mode]) if self.mode else shape
 
     @override
@@ -458,7 +458,7 @@ class Image(Htype):
             ) from error
 
     def _check_size(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-        """Check the stored shape of an image against the limits."""
+        """Check that a stored shape is that of an image, and within the memory limits."""
         check_recorded(shape, (2, 3))
         self._limits.check_picture(shape, dtype.itemsize)
 
@@ -518,7 +518,7 @@ def _bits_notice(image: Pillow) -> str:
 
 
 def _pad_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return a shape with three axes, of which a missing one has size -1."""
+    """Return a shape with three axes. If the third axis is missing, its size is -1."""
     return shape if len(shape) == 3 else (*shape, -1)
 
 

@@ -32,8 +32,8 @@ class Json(Htype):
     -----
     Values are stored as compact UTF-8, with keys in their original order. NumPy numbers and arrays
     become numbers and lists, tuples become lists, and keys become strings. Two keys that become the
-    same string are rejected, and so are NaN and infinity, which JSON does not support. A row that
-    is None is null.
+    same string are rejected, and so are NaN and infinity, which JSON does not support. A value that
+    is None as a whole is stored as null.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class Json(Htype):
         return short_text(json.dumps(value, ensure_ascii=False))
 
     def from_file(self, data: bytes | str) -> Any:
-        """Return the value in a file.
+        """Parse the JSON in a file.
 
         Raises
         ------
@@ -119,7 +119,10 @@ def _write(value: object) -> bytes:
 
 
 def _find_duplicate_key(value: object) -> Exception | None:
-    """Return the error for a duplicate key in a JSON string, such as a cell of a CSV file."""
+    """Return the error for a duplicate key in JSON given as bytes, or None if there is no such key.
+
+    JSON from a cell of a CSV file, for example, arrives as bytes.
+    """
     if isinstance(value, bytes):
         try:
             json.loads(value, object_pairs_hook=object_of)

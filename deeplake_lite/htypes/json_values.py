@@ -40,7 +40,7 @@ def same_json(a: object, b: object) -> bool:
 
 
 def canonical_json(value: object) -> str:
-    """Return a string that is the same for JSON values that are equal in queries.
+    """Return a string that identifies a JSON value: values that queries consider equal share it.
 
     Objects are equal regardless of key order. Numbers are compared by value, so -0.0 equals 0. The
     number 1, the string ``"1"`` and true are three different values.
@@ -64,7 +64,7 @@ def check_keys(value: object) -> None:
     Raises
     ------
     ValueError
-        If two keys become the same string, which the message names.
+        If two keys become the same string. The message names the string.
 
     Examples
     --------

@@ -138,7 +138,7 @@ class Keypoints(Htype):
             raise InvalidValueError(
                 "points are matched by name, so both types must have the same point names, but "
                 f"only one of them has {other!r}. Select the points yourself, and pass arrays: "
-                "[row[:, order] for row in column[:]]."
+                "[row[:, numbers] for row in column[:]], with numbers such as [0, 2, 1]."
             )
         order = [of.names.index(name) for name in self.names]
         return [None if v is None else _reorder(v, order) for v in values]
@@ -205,7 +205,7 @@ class Keypoints(Htype):
 
 
 def _reorder(points: object, order: list[int]) -> NDArray[Any]:
-    """Return the points of a row in another order.
+    """Return the points of a row, rearranged so that point i is the previous point ``order[i]``.
 
     >>> _reorder([[[1, 1], [2, 2]]], [1, 0]).tolist()
     [[[2.0, 2.0], [1.0, 1.0]]]
@@ -225,7 +225,7 @@ def _check_connections(connections: Any, count: int) -> tuple[tuple[int, int], .
         ):
             bound = f" below {count}" if count else ""
             raise SchemaError(
-                f"connections must be pairs of point numbers{bound}, counted from 0, but one is "
-                f"{brief(pair)}."
+                f"connections must be pairs of point numbers{bound}, counted from 0, but one of "
+                f"them is {brief(pair)}. Write pairs such as (0, 1)."
             )
     return tuple((pair[0], pair[1]) for pair in pairs)

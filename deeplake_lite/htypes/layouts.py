@@ -25,8 +25,8 @@ class Ragged:
     """Cells of varying length, stored as concatenated bytes."""
 
     dtype: str
-    """Content of the bytes: the name of a dtype, ``"utf8"``, ``"json"`` or ``"bytes"``, which may
-    be files. The hash of each cell includes it."""
+    """Content of the bytes: the name of a dtype, or ``"utf8"``, ``"json"`` or ``"bytes"``. Files
+    are stored as ``"bytes"``. The hash of each cell includes this string."""
 
     ndim: int = 0
     """Number of axes whose sizes are stored with each cell."""
@@ -37,7 +37,7 @@ class Ragged:
 
 @dataclass(frozen=True)
 class Nested:
-    """Rows that are ranges of items, which are stored in a separate column."""
+    """Rows that are lists of items. The items of all rows are stored in a separate column."""
 
     item: Htype
     """Type of the items."""

@@ -31,7 +31,7 @@ class ReadsFiles(Protocol):
     """A type whose values can be read from files."""
 
     def from_file(self, data: bytes) -> Any:
-        """Return the value in a file."""
+        """Return the value that a file contains, given the file's bytes."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -115,7 +115,7 @@ class Link(Htype):
     @property
     @override
     def varying(self) -> int:
-        """Number of axes as for the linked values."""
+        """Number of varying axes of the values in linked files."""
         return int(self.of.varying)
 
     @override

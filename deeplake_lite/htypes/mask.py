@@ -174,7 +174,7 @@ class Mask(Htype):
         return each(values, partial(self._renumber, of))
 
     def _renumber(self, of: Mask, value: object) -> NDArray[Any] | None:
-        """Replace the class numbers of another type by this type's numbers of the same names."""
+        """Convert a mask of the type `of` to this type's numbers for the same class names."""
         if value is None:
             return None
         mask = np.asarray(of.from_file(value) if isinstance(value, bytes) else value, np.int64)
@@ -185,11 +185,13 @@ class Mask(Htype):
             if name is None and number == _VOID:
                 continue
             if name not in numbers:
-                label = f"class {name!r}" if name else f"pixels of class {number}, without a name"
+                known = ", ".join(map(repr, self.names[:10]))
+                finding = f"class {name!r}, which is not among {known}"
+                if not name:
+                    finding = f"class {number}, which has no name"
                 raise InvalidValueError(
-                    f"classes are matched by name, but the mask contains {label}, which is not "
-                    f"among {', '.join(map(repr, self.names[:10]))}. Declare it in a new column, "
-                    "or map the numbers yourself and pass arrays."
+                    f"classes are matched by name, but the mask contains {finding}. Declare a new "
+                    "column with this class, or map the numbers yourself and pass arrays."
                 )
             renumbered[mask == number] = numbers[name]
         return renumbered
@@ -284,7 +286,7 @@ class Mask(Htype):
         return (data, header.shape) if is_storable else encoded
 
     def _encode_numbers(self, value: Any) -> tuple[Buffer, tuple[int, ...]]:
-        """Encode class numbers."""
+        """Return the stored bytes and the shape of an array of class numbers, after a check."""
         numbers = as_array(value, self.dtype, (None, None), Dtypes(_DTYPES, self))
         if 0 in numbers.shape:
             raise InvalidValueError(
@@ -337,7 +339,9 @@ class Mask(Htype):
 
 
 def _same_numbers(of: Mask, to: Mask) -> bool:
-    """Return whether the class names of `of` have the same numbers in `to`, or one has no names.
+    """Return whether each class of `of` has the same number in `to`.
+
+    This is also true if one of the two types has no class names.
 
     >>> _same_numbers(Mask(names=["a"]), Mask(names=["a", "b"]))
     True

@@ -1,4 +1,4 @@
-"""Encoding of rows of lists as one column of all items, and the number of items in each row."""
+"""Encoding of lists as one column with the items of all rows, and the number of items per row."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def nest(
     rows: Values, item: Htype, check: Check, *, without_nulls: Callable[[], str]
 ) -> NestedCells:
-    """Encode rows of items.
+    """Encode the lists of all rows.
 
     Parameters
     ----------
@@ -37,7 +37,8 @@ def nest(
     Raises
     ------
     InvalidValueError
-        For an invalid item. The error has the row, and its message names the item.
+        For an invalid item. The error's `row` is the position of the row, and its message names the
+        item.
     """
     lists = [_as_list(value, row) for row, value in enumerate(rows)]
     counts = np.fromiter(map(len, lists), np.int64, len(lists))

@@ -54,7 +54,7 @@ _MODES = {
     "RGBa": "RGBA",
     "La": "LA",
 }
-"""Mode to which images in rare modes are converted."""
+"""Mode to which images are converted, for each rare mode."""
 
 RECOLOURED = ("CMYK", "YCbCr", "LAB", "HSV", "RGBa", "La")
 """Modes with another colour space or premultiplied alpha, whose conversion loses information."""
@@ -124,7 +124,7 @@ def source_file(image: Image) -> bytes | None:
 
 @contextmanager
 def loading(image: Image) -> Iterator[None]:
-    """Convert Pillow's errors to ours while an image is loaded, which is when it detects damage.
+    """Convert errors that Pillow raises while it loads an image to InvalidValueError.
 
     Raises
     ------
@@ -143,7 +143,7 @@ def loading(image: Image) -> Iterator[None]:
 
 
 def frames_of(image: Image) -> int:
-    """Return the number of frames in the file of an image, or 1 if it does not show the first one.
+    """Return the number of frames in an image's file, or 1 if the image shows a later frame.
 
     The TIFF plugin counts pages by seeking to each of them, which would discard edits to the image.
     Therefore, the pages are counted in a fresh copy.
@@ -171,7 +171,9 @@ def frames_of(image: Image) -> int:
 
 
 def pillow_pixels(image: Image) -> NDArray[Any]:
-    """Return the pixels of an image, upright. Raises InvalidValueError if it cannot be loaded.
+    """Return the pixels of an image, rotated upright according to its EXIF orientation.
+
+    Raises InvalidValueError if the image cannot be loaded.
 
     >>> from PIL import Image
     >>> pillow_pixels(Image.new("RGB", (4, 3))).shape
@@ -195,14 +197,14 @@ def _pixels(image: Image) -> NDArray[Any]:
 
 
 def _unpacked_mode(image: Image) -> str:
-    """Return the mode for an image's colours, with alpha if one of them is transparent."""
+    """Return a mode without a palette for an image; it has alpha if a colour is transparent."""
     if "transparency" not in image.info:
         return "RGB"
     return {"1": "LA", "L": "LA", "P": "RGBA", "RGB": "RGBA"}.get(image.mode, image.mode)
 
 
 def _read_again(image: ImageFile) -> bytes | None:
-    """Return the bytes of an image's stream or file, or None if it no longer exists."""
+    """Return the bytes of an image's stream or file, or None if the file no longer exists."""
     stream = image.fp
     if isinstance(stream, BytesIO):
         return stream.getvalue()
@@ -251,7 +253,7 @@ def _shows(image: ImageFile, data: bytes) -> bool:
 
 
 def _palette(image: ImageFile) -> tuple[str, bytes] | None:
-    """Return the palette of an image, loaded or not."""
+    """Return the mode and bytes of an image's palette, or None; this does not load the image."""
     palette = image.palette
     return None if palette is None else (palette.rawmode or palette.mode, bytes(palette.palette))
 

@@ -49,7 +49,7 @@ def pixels_of(value: Any) -> NDArray[Any]:
 
 
 def check_pixels(pixels: NDArray[Any]) -> None:
-    """Check that an array has the shape of an image."""
+    """Raise InvalidValueError unless an array has the shape of an image."""
     shape = pixels.shape
     if pixels.ndim not in (2, 3) or 0 in shape or (pixels.ndim == 3 and shape[2] > _MAX_CHANNELS):
         is_channels_first = pixels.ndim == 3 and 0 < shape[0] <= _MAX_CHANNELS < shape[2]
@@ -122,5 +122,5 @@ def decode_file(source: ImageCodec, data: bytes, header: Header) -> NDArray[Any]
         return source.decode(data, header.shape, np.dtype(header.dtype))
     except DamagedError as error:
         raise InvalidValueError(
-            f"the {source.name.upper()} cannot be decoded: {error.finding}. Fetch it again."
+            f"the {source.name.upper()} cannot be decoded: {error.finding}. Fetch the file again."
         ) from error

@@ -1,8 +1,8 @@
 """Conversion of htype configurations to strict JSON and back.
 
-Defaults may contain NaN, bytes and complex numbers, which JSON does not support. These are written
-as objects with a single key that begins with ``$``. If an object in the default has such a key, it
-is wrapped in ``$object``.
+Defaults may contain NaN, bytes and complex numbers, which JSON does not support. They are written
+as JSON objects with a single key that begins with ``$``, such as ``{"$float": "nan"}``. A dict with
+such a key in the default itself is written as ``{"$object": …}``.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def to_builtins(value: object) -> Any:
 
 
 def freeze(value: object) -> Any:
-    """Make the lists and dicts in a plain value read-only; their deep copies can be edited.
+    """Return a value whose lists and dicts are read-only; deep copies of them can be edited.
 
     >>> freeze({"tags": ["new"]})["tags"].append("old")
     Traceback (most recent call last):
@@ -96,7 +96,7 @@ class FixedDict(dict[str, Any]):
 
 
 def to_json(value: object) -> Any:
-    """Convert a plain value to strict JSON. Raises TypeError for keys that are not strings.
+    """Convert built-in types to strict JSON. Raises TypeError for keys that are not strings.
 
     >>> to_json([1.5, float("nan"), b"ab"])
     [1.5, {'$float': 'nan'}, {'$bytes': 'YWI='}]
@@ -118,7 +118,7 @@ def to_json(value: object) -> Any:
 
 
 def from_json(value: object) -> Any:
-    """Return the value that `to_json` converted.
+    """Convert the result of `to_json` back to the original value.
 
     Raises
     ------

@@ -83,11 +83,11 @@ class Polygons(Htype):
 
     @override
     def values_from(self, of: Htype, values: Values) -> Values:
-        """Return outlines. Raises InvalidValueError for keypoints, since these are not corners."""
+        """Return the values as outlines. Raises InvalidValueError if the values are keypoints."""
         if of.name == "keypoints":
             raise InvalidValueError(
                 "must be polygons, but the values are keypoints, which are rarely the corners of a "
-                "polygon. If these are, pass them as arrays: column[:]."
+                "polygon. If these points are, pass them as arrays: column[:]."
             )
         return super().values_from(of, values)
 
@@ -120,10 +120,11 @@ def _are_outlines(values: Values) -> bool:
 
 
 def _check_corners(polygon: NDArray[Any]) -> NDArray[Any]:
-    """Check that a polygon has at least three finite corners."""
+    """Check that a polygon has at least three finite corners, and return the polygon."""
     if len(polygon) < 3:
         raise InvalidValueError(
-            f"a polygon must have at least three corners, but it has {len(polygon)}. Leave it out."
+            f"a polygon must have at least three corners, but it has {len(polygon)}. Leave the "
+            "polygon out."
         )
     if not np.isfinite(polygon).all():
         corner = int(np.flatnonzero(~np.isfinite(polygon).all(axis=1))[0])

@@ -24,8 +24,9 @@ _warned: set[str] = set()
 class collect_notices:
     """Collect the notices that are added in this thread.
 
-    This is a class rather than a generator, because an interrupt may leave a generator suspended.
-    It would then reset the variable when it is freed, which fails in another context.
+    This is a class rather than a generator, because an interrupt may leave a generator suspended. A
+    suspended generator resets the context variable when it is freed, which fails in another
+    context.
 
     >>> with collect_notices() as notices:
     ...     add_notice("a PNG file")
@@ -87,7 +88,7 @@ def reads_8_bits(source: str) -> str:
 
 
 def add_notice(notice: str) -> None:
-    """Add a notice about a value, if the caller of `encode` collects notices."""
+    """Add a notice about a value, unless the caller of `encode` does not collect notices."""
     notices = _collecting.get()
     if notices is not None:
         notices.append(notice)

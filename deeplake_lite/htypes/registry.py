@@ -2,7 +2,7 @@
 
 `resolve` looks up the types that users write in a schema, and `from_config` those that a lake has
 stored. A type is registered by one line in `CLASSES`, or by another package through an entry point
-(`deeplake_lite.plugins`). Its module is imported when a schema uses it.
+(`deeplake_lite.plugins`). The module of a type is imported when a schema uses the type.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ CLASSES = {
     "sequence": "Sequence",
     "link": "Link",
 }
-"""Class of each type, by its name. The module of a type has the same name."""
+"""Class of each type, by the type's name, which is also the name of the type's module."""
 
 _BUILTIN: dict[Any, str] = {
     bool: "bool",
@@ -57,7 +57,9 @@ _BUILTIN: dict[Any, str] = {
 
 @cache
 def load_class(name: str) -> type[Htype] | None:
-    """Import a type by name, from this package or a plugin. None if there is no such type.
+    """Import a type from this package or a plugin, and return its class.
+
+    Return None if no type has this name.
 
     >>> load_class("class_label")
     <class 'deeplake_lite.htypes.class_label.ClassLabel'>
@@ -99,7 +101,7 @@ def resolve(spec: object) -> Htype:
     if isinstance(spec, str):
         return _from_word(spec)
     raise SchemaError(
-        f"A type must be an htype such as Image('jpeg'), a name or a dtype, but it is "
+        "A type must be an htype such as Image('jpeg'), the name of a type, or a dtype, but it is "
         f"{brief(spec, 80)}."
     )
 
@@ -121,7 +123,7 @@ def from_config(config: Any) -> Htype:
     cls = load_class(name) if isinstance(name, str) else None
     if cls is None:
         raise FormatError(
-            f"A column's type must be an object with a known 'htype', but it is "
+            "A column's type must be a JSON object with a known 'htype', but it is "
             f"{brief(config, 120)}. If a newer release wrote it, upgrade deeplake-lite; if the "
             "type comes from another package, install that package."
         )
@@ -150,7 +152,7 @@ def from_config(config: Any) -> Htype:
 
 
 def _from_word(word: str) -> Htype:
-    """Return the type that a name means: a name of a type or dtype, in upper or lower case.
+    """Return the type for the name of a type or dtype, which may be in upper or lower case.
 
     >>> _from_word("Text"), _from_word("ClassLabel"), _from_word("double")
     (Text(), ClassLabel(), Scalar('float64'))
@@ -173,7 +175,7 @@ def _from_word(word: str) -> Htype:
 
 
 def _without_arguments(cls: type[Htype] | None) -> Htype:
-    """Create a type with its default arguments."""
+    """Return a type with its default arguments. Raises SchemaError if the type needs arguments."""
     assert cls is not None
     try:
         return cls()

@@ -1,5 +1,7 @@
 """Reading of linked files, restricted to the roots that the reader of a lake allows.
 
+A root is a folder or a URL prefix. Links may only point to files under one of the roots.
+
 A lake from a stranger may contain links to your private files. Symbolic links and ``..`` are
 resolved before a local path is compared with the roots. URLs are compared by scheme, host and path,
 and rejected if servers could interpret them in different ways.
@@ -54,13 +56,13 @@ def resolve_link(url: str, allow: tuple[str, ...]) -> bytes:
 def _permitted_path(url: str, allow: tuple[str, ...]) -> Path:
     """Return the real path of a local link under one of the roots."""
     path = local_path(url) if scheme_of(url) else url
-    reals = [] if "\0" in path else [_real_path(path, root) for root in allow]
-    inside = [real for real in reals if real]
-    if not inside:
+    real_paths = [] if "\0" in path else [_real_path(path, root) for root in allow]
+    permitted = [real_path for real_path in real_paths if real_path]
+    if not permitted:
         raise _outside_error(url, allow)
-    for real in inside:
-        if os.path.isfile(real):  # false for names that the operating system rejects
-            return real
+    for real_path in permitted:
+        if os.path.isfile(real_path):  # false for names that the operating system rejects
+            return real_path
     raise InvalidValueError(
         f"there is no file for the link {brief(url, 200)} under the allowed roots "
         f"({', '.join(map(repr, allow))}). Restore the file, or fix the link."

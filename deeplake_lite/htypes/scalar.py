@@ -48,8 +48,8 @@ class Scalar(Htype):
 
     Notes
     -----
-    Values are only cast if nothing is lost, except that float columns round numbers to their
-    precision, including integers (in float64, those beyond 2**53). Float columns reject numbers
+    Values are only cast if nothing is lost, with one exception: float columns round numbers to
+    their precision. For example, float64 rounds integers beyond 2**53. Float columns reject numbers
     that would become infinite. Times may be datetimes, dates, ISO 8601 strings or datetime64, and
     are converted to UTC if they have a time zone. Times are stored as int64. NaT is null.
 
@@ -101,7 +101,7 @@ class Scalar(Htype):
 
     @override
     def values_from(self, of: Htype, values: Values) -> Values:
-        """Return values as numbers, regardless of their meaning in the other type."""
+        """Return the values unchanged: numbers lose the meaning that they have in the type `of`."""
         return values
 
     @property
@@ -153,7 +153,7 @@ def check_dtype(dtype: object) -> str:
 
 
 def is_time(dtype: str) -> bool:
-    """Return whether a dtype is a time, which is stored as int64."""
+    """Return whether a dtype is that of times or durations, which are stored as int64."""
     return dtype.endswith("]")
 
 

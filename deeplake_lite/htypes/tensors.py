@@ -87,7 +87,7 @@ def array_of(value: Any) -> np.ndarray[Any, Any]:
 
 
 def object_in(value: Any) -> Any:
-    """Return the Python object in an array without axes, such as TensorFlow's string tensors.
+    """Return the Python object in an array without axes, such as a string tensor of TensorFlow.
 
     Other values are returned unchanged.
 
@@ -132,4 +132,4 @@ def _to_numpy(value: object) -> np.ndarray[Any, Any]:
 
 
 _WITHOUT_NUMPY = ("torch.bfloat16", "torch.float8")
-"""Dtypes that NumPy does not have, but that float32 represents exactly."""
+"""Prefixes of PyTorch's dtypes that NumPy lacks, and that float32 can represent exactly."""

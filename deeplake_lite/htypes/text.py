@@ -134,12 +134,12 @@ def not_utf8(text: str, at: int) -> InvalidValueError:
     names the byte.
 
     >>> str(not_utf8("caf\udce9", 3))
-    "must be text in UTF-8, but the byte 0xe9 at 3 is not. Decode the bytes with their ..."
+    "must be text in UTF-8, but the byte 0xe9 at position 3 is not. Decode the bytes with ..."
     """
     if 0xDC80 <= (code := ord(text[at])) <= 0xDCFF:
         return InvalidValueError(
-            f"must be text in UTF-8, but the byte {code - 0xDC00:#x} at {at} is not. Decode the "
-            "bytes with their encoding, such as 'latin-1'."
+            f"must be text in UTF-8, but the byte {code - 0xDC00:#x} at position {at} is not. "
+            "Decode the bytes with their encoding, such as 'latin-1'."
         )
     return InvalidValueError(
         f"must be text that UTF-8 can encode, but it has a lone surrogate at character {at}. "

@@ -37,7 +37,7 @@ _WORDS = {
     "microsecond": "us",
     "nanosecond": "ns",
 }
-"""Abbreviation of each unit, by its name in the singular, as NumPy writes it."""
+"""NumPy's abbreviation of each unit, by the unit's name in the singular."""
 
 _TIME = re.compile(
     # a year with five or more digits needs a month, since 20260131 may be a whole date
@@ -108,7 +108,7 @@ _MAX_COUNT = 2**63 - 1
 
 
 def read_time(value: object, dtype: np.dtype[Any]) -> np.datetime64 | np.timedelta64:
-    """Read a time or a duration in its own unit.
+    """Convert a value to datetime64 or timedelta64, in the value's own unit.
 
     Raises
     ------
@@ -142,10 +142,10 @@ def _read_uniform_times(values: list[Any]) -> NDArray[Any] | None:
 
 
 def _years_of(times: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the years of times.
+    """Return the year of each time.
 
-    Parsed times are checked against the years in their strings, since NumPy silently wraps around
-    if nanoseconds cannot represent a year.
+    Callers compare the years with those in the parsed strings, since NumPy silently wraps around if
+    nanoseconds cannot represent a year.
     """
     return times.astype("datetime64[Y]").astype(np.int64) + 1970
 
@@ -170,7 +170,7 @@ def _convert(times: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 def _find_overflows(times: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[np.bool_]:
-    """Return a bool array that is True for times outside the range of another unit."""
+    """Return a bool array that is True for times outside the range of `dtype`."""
     lost = np.zeros(times.shape, bool)
     for at in np.ndindex(times.shape):
         try:
@@ -181,7 +181,7 @@ def _find_overflows(times: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[np.boo
 
 
 def _read_datetime(value: object, dtype: np.dtype[Any]) -> np.datetime64:
-    """Read one time in its own unit."""
+    """Convert a value to datetime64, in the value's own unit."""
     if isinstance(value, np.datetime64):
         return value
     if hasattr(value, "to_datetime64"):  # pandas' Timestamp, which supports nanoseconds
@@ -255,7 +255,7 @@ def exact_span(span: timedelta) -> np.timedelta64:
 
 
 def _read_duration(value: object, dtype: np.dtype[Any]) -> np.timedelta64:
-    """Read one duration in its own unit."""
+    """Convert a value to timedelta64, in the value's own unit."""
     if isinstance(value, np.timedelta64):
         return value
     if hasattr(value, "to_timedelta64"):  # pandas' Timedelta

@@ -41,7 +41,7 @@ def read_web(url: str, permit: Callable[[str], None] | None = None) -> bytes:
 
 
 class _Redirects(HTTPRedirectHandler):
-    """Follow redirects only to permitted addresses."""
+    """A handler for urllib that follows redirects only to permitted addresses."""
 
     def __init__(self, permit: Callable[[str], None] | None) -> None:
         self._permit = permit

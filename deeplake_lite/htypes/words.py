@@ -52,12 +52,12 @@ _FORMATS: Any = {"float_kind": str, "complex_kind": str}
 
 
 def digest_of(data: bytes) -> str:
-    """Return a digest to distinguish long values after they are shortened, or "" for short ones."""
+    """Return a digest that identifies data too long to be shown, or "" for short data."""
     return f" … {blake2b(data, digest_size=8).hexdigest()}" if len(data) > NUMBERS else ""
 
 
 def quote_if_needed(text: str) -> str:
-    """Format a string for a list, with quotes if they are needed to tell it from other items.
+    """Format a string as an item of a list, in quotes if it could be mistaken for other items.
 
     >>> quote_if_needed("a"), quote_if_needed("a, b"), quote_if_needed("null")
     ('a', '"a, b"', '"null"')

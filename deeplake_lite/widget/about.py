@@ -56,7 +56,7 @@ def state_of(shown: BrowserState) -> dict[str, object]:
 
 
 def _order(text: str) -> dict[str, object] | None:
-    """Return the sort order of a query, or None if it has none."""
+    """Return the expression and direction by which a query sorts, or None if it does not sort."""
     if not text:
         return None
     from deeplake_lite.widget.filters.choices import order_of

@@ -66,10 +66,10 @@ PARTS: tuple[type[Part], ...] = (
 """The parts of the browser. Each answers one kind of request."""
 
 GIVEN = "given"
-"""Name by which queries read a view that was assigned to `Browser.view`."""
+"""Name under which queries read a view that was assigned to `Browser.view`."""
 
 NO_VALUE: Final = object()
-"""Default of an argument that may be None, which means null."""
+"""Default of an argument that cannot default to None, because None means null."""
 
 SETTINGS: dict[str, Any] = {
     "size": 160,
@@ -98,13 +98,13 @@ class Browser(Display):
     Attributes
     ----------
     query : str
-        The shown query, or an empty string for all rows. Setting it runs the query. If the query
-        fails, the error is raised and nothing changes.
+        The shown query, or an empty string for all rows. Assigning a query runs the query. If the
+        query fails, the error is raised and nothing changes.
     view : View
-        The shown rows. Setting it shows other rows, which queries read as the source ``given``.
+        The shown rows. Assigning a view shows its rows, which queries read as the source ``given``.
     selected : ndarray, (n,) int64
         Positions of the selected rows in `view`, ascending. Can be set to positions or a mask. When
-        the query changes, the same rows stay selected, except those that it hides.
+        the query changes, the same rows stay selected, except rows that the new query hides.
     settings : dict
         The user's settings: ``size`` in pixels, ``picture``, ``caption``, ``overlays``.
 
@@ -155,7 +155,7 @@ class Browser(Display):
 
     @property
     def shown(self) -> BrowserState:
-        """The shown state."""
+        """The state that the page shows: the browsed view, the query and its result."""
         return self._shown
 
     @property
@@ -169,7 +169,10 @@ class Browser(Display):
         return query_reply(self)
 
     def show(self, view: View, name: str) -> Mapping[str, Any]:
-        """Show a view as the source of a query, which filters can refine."""
+        """Show the rows of a view with a query that reads the view as the source `name`.
+
+        The user can then add filters to this query.
+        """
         with self._lock:
             self._shown = self._shown.with_source(name, view)
             return self.ask(f"SELECT * FROM {name}")
@@ -228,9 +231,9 @@ class Browser(Display):
         on_conflict : {"raise", "ours", "theirs"}
             What to do about cells that another writer has changed since they were shown here:
             write these edits ("ours"), or keep the other writer's values ("theirs"). Tags from
-            both are kept. With either choice, unlike in `Dataset.rebase`, rows and columns that
-            another writer removed stay removed. Edits of these rows and columns are dropped, and
-            the page lists them.
+            both writers are kept. With either choice, unlike in `Dataset.rebase`, rows and columns
+            that another writer removed stay removed. Edits of these rows and columns are dropped,
+            and the page lists the dropped edits.
 
         Returns
         -------
@@ -309,7 +312,7 @@ class Browser(Display):
         if take is None and value is NO_VALUE:
             raise InvalidValueError(
                 "An edit needs a value, but there is none. Pass a value, None for null, or "
-                "take='a column'.",
+                "take='a column' to copy the values of another column.",
                 column=column,
             )
         op = {"op": "set", "value": value} if take is None else {"op": "take", "value": take}
@@ -327,10 +330,11 @@ class Browser(Display):
     def restore(self) -> int:
         """Stage the edits that earlier browsers left uncommitted. Nothing is committed.
 
-        Staged edits survive when the kernel restarts or crashes, or the cell is run again: they are
-        recorded by lake, branch and row id, and the next browser offers them. `drafts` lists them.
-        As usual, a commit reports cells that other writers have changed in the meantime. Edits of
-        rows that the branch no longer has stay in their draft, and the page says so.
+        Staged edits survive when the kernel restarts or crashes, or the cell is run again, because
+        they are recorded on disk as a draft. The next browser of the same lake and branch offers to
+        restore the draft; `drafts` lists all drafts. As usual, a commit reports cells that other
+        writers have changed in the meantime. Edits of rows that the branch no longer has stay in
+        their draft, and the page says so.
 
         Returns
         -------
@@ -375,7 +379,7 @@ class Browser(Display):
     def to_html(
         self, path: str | Path, *, rows: int = 200, size: int = 256, large: int = 640
     ) -> Path:
-        """Write the shown rows to an HTML file with the same front end.
+        """Write the shown rows to an HTML file with the same front end as in the notebook.
 
         The page opens without a kernel and without a network. Users can view rows, filter by
         classes and numbers, select rows, and open a single row. Queries need a notebook.
@@ -425,7 +429,7 @@ class Browser(Display):
     # ---- parts
 
     def part[T](self, kind: type[T]) -> T:
-        """Return one of the parts."""
+        """Return the part of the browser that is of the given class."""
         return next(part for part in self.parts if isinstance(part, kind))
 
     # ---- the page
@@ -490,7 +494,7 @@ class Browser(Display):
 
     @t.observe("_selected")
     def _receive_selected(self, change: Any) -> None:
-        """Apply the page's selection, or send ours back if it is from an earlier result."""
+        """Apply the page's selection. If it is from an earlier result, send back `selected`."""
         with self._lock:
             positions = np.frombuffer(change["new"], "<u4").astype(np.int64)
             if np.array_equal(positions, self.selected):

@@ -1,7 +1,7 @@
 """The state that a browser shows: the browsed view, the query, and its result.
 
-A `BrowserState` never changes. A new query creates another one with the next generation, and the
-selection is carried over by row id.
+A `BrowserState` never changes. A new query creates another state, whose generation is the next
+number. The same rows, identified by their ids, stay selected in the new state.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ class BrowserState:
     """The view or dataset that the user browses. A dataset may have moved to another version
     since."""
     base: View
-    """The handle's rows when it was shown. Queries run on them."""
+    """The rows that the handle had when the browser showed it. Queries run on these rows."""
     view: View
     """The result of the query."""
     text: str = ""
     """The query, or an empty string for all rows of the base."""
     sources: Mapping[str, View] = field(default_factory=dict)
-    """Views that the query can read by name."""
+    """Views that the query can read as sources, by the name of the source."""
     generation: int = 1
-    """Number of the result."""
+    """Number of the query result, counted from 1."""
     ms: float = 0.0
     """Duration of the query in milliseconds."""
     branch: str | None = None
@@ -85,7 +85,7 @@ class BrowserState:
         return replace(self, view=view, text=text, ms=ms, generation=self.generation + 1)
 
     def _run(self, typed: str) -> tuple[str, View]:
-        """Run the query as typed, and return the full query and its result."""
+        """Run a query or condition that the user typed. Return the full query and its result."""
         if not typed:
             return "", self.base
         from deeplake_lite.query.parse.bare import as_typed, whole
@@ -119,7 +119,7 @@ class BrowserState:
 
     @property
     def is_gone(self) -> bool:
-        """Whether the rows belong to an ended transaction, whose chunks may be missing."""
+        """Whether the rows belong to a transaction that has ended. Their chunks may be missing."""
         return (
             bool(self.base.rows.table.uncommitted)
             and self.handle.rows.table is not self.base.rows.table
@@ -149,7 +149,10 @@ has moved to branch 'fix', ...
 
     @property
     def is_writable(self) -> bool:
-        """Whether edits may be staged: on a branch, but not in a view of uncommitted edits."""
+        """Whether edits may be staged.
+
+        The browser must show a branch, and it must not show a view of uncommitted edits.
+        """
         is_handle = isinstance(self.handle, Dataset)
         return self.branch is not None and (is_handle or not self.base.rows.uncommitted)
 
@@ -161,14 +164,14 @@ has moved to branch 'fix', ...
         return has_ids and self.view.url == self.base.url
 
     def ids(self, positions: Positions) -> Positions | None:
-        """Return the ids of shown rows, or None if they are not rows of the lake."""
+        """Return the ids of the shown rows at some positions, or None if rows have no ids."""
         if not self.has_ids:
             return None
         table, slots = self.view.rows.locate(positions)
         return table.ids(slots)
 
-    def places(self, ids: Positions) -> Positions:
-        """Return the ascending positions of the rows with the given ids."""
+    def positions_of(self, ids: Positions) -> Positions:
+        """Return the positions of the shown rows that have the given ids, in ascending order."""
         if not self.has_ids or not len(ids):
             return np.empty(0, np.int64)
         wanted, shown = np.sort(ids), self.view.row_ids
@@ -181,13 +184,16 @@ has moved to branch 'fix', ...
             return selected
         table, slots = before.view.rows.locate(selected)
         if table is self.view.rows.table and isinstance(table, Snapshot):  # slots identify its rows
-            marked = np.zeros(table.slots, bool)
-            marked[slots] = True
-            return np.flatnonzero(marked[self.view.rows.live()])
+            is_selected = np.zeros(table.slots, bool)
+            is_selected[slots] = True
+            return np.flatnonzero(is_selected[self.view.rows.live()])
         ids = before.ids(selected)
-        return np.empty(0, np.int64) if ids is None else self.places(ids)
+        return np.empty(0, np.int64) if ids is None else self.positions_of(ids)
 
 
 def branch_of(view: View) -> str | None:
-    """Return the branch of a dataset, or of the dataset from which a view was taken, or None."""
+    """Return the branch of a view, or None if the view was not taken from a branch.
+
+    The branch of a view is that of the dataset from which it was taken, at that time.
+    """
     return view.rows.lake.branch

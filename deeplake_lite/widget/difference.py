@@ -1,6 +1,7 @@
 """The widget that shows the changed, added and removed rows of two versions side by side.
 
-It is drawn by the same page as the browser, but the page requests pairs instead of rows.
+The page that draws the browser also draws this widget, but it requests pairs of rows: a row in the
+older and in the newer version.
 """
 
 from __future__ import annotations
@@ -83,7 +84,10 @@ class Difference(Display):
         return {"probe": 4}
 
     def _tab(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
-        """Show rows with another kind of change, or only those where one column changed."""
+        """Show the rows of a tab, or, if a column is given, only rows in which this column changed.
+
+        The tabs are those in `TABS`.
+        """
         column = fields.text_or_none(request, "column")
         self._pairs = Pairs.of(self.diff, fields.text(request, "tab"), column)
         self._generation += 1
@@ -91,17 +95,17 @@ class Difference(Display):
         return {"rows": len(self._pairs)}
 
     def _cells(self, request: Request, pack: Pack) -> dict[str, object]:
-        """Return some rows with their older and newer sides."""
+        """Return some rows, each in the older and in the newer version."""
         request = {"picture": self._picture(), **request}
         return {"cells": self._pairs.cells(request, self.thumbnails, pack)}
 
     def _detail(self, request: Request, pack: Pack) -> RowDetail:
-        """Return one side of a row in detail."""
+        """Return the content of the detail panel for a row in one of the two versions."""
         name, pairs = fields.text(request, "side", "b"), self._pairs
         if name not in pairs.sides:
             raise LakeError(
                 f"This row does not exist in version {getattr(self.diff, name, name)!r}. Look at "
-                "the other side."
+                "the other version."
             )
         picture = fields.text_or_none(request, "picture") or self.settings.get("picture")
         return pairs.detail(name, {**request, "picture": picture}, self.thumbnails, pack)
@@ -111,7 +115,7 @@ class Difference(Display):
     def to_html(
         self, path: str | Path, *, rows: int = 200, size: int = 256, large: int = 640
     ) -> Path:
-        """Write the difference to an HTML file with the same front end.
+        """Write the difference to an HTML file with the same front end as in the notebook.
 
         The page opens without a kernel and without a network.
 

@@ -1,4 +1,4 @@
-"""The widgets' base class, with the traits shared with the page and the display in notebooks."""
+"""The base class of the widgets, with the traits that the page reads, and the notebook output."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def _selection_of(value: object, widget: Display) -> bytes:
-    """Return the positions that the page sent, or the current ones if the data are invalid."""
+    """Return the selection that the page sent, or the current selection if the data are invalid."""
     if isinstance(value, bytes | bytearray | memoryview) and memoryview(value).nbytes % 4 == 0:
         return bytes(value)
     return widget._selected  # noqa: SLF001 # traitlets calls this outside of the class
@@ -61,7 +61,7 @@ class Display(anywidget.AnyWidget):
         """Replace the browser in the notebook with static HTML of the first rows.
 
         The browser itself is only shown as long as its kernel runs. The static rows are stored in
-        the notebook, so they are shown when it is opened again or read on the web.
+        the notebook, so they are shown when the notebook is opened again or read on the web.
 
         Parameters
         ----------
@@ -84,16 +84,17 @@ class Display(anywidget.AnyWidget):
             strip.update({"text/html": "", "text/plain": ""}, raw=True)
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
-        """Return the widget, and static HTML for hosts that do not run widgets."""
+        """Return the widget, and static HTML for notebook viewers that do not run widgets."""
         data, metadata = super()._repr_mimebundle_(**options) or ({}, {})
         return {**data, "text/html": self._strip(), "text/plain": repr(self)}, metadata
 
     def _ipython_display_(self) -> None:
-        """Show the widget under an id, which `freeze` updates, and a strip of rows.
+        """Show the widget, and a strip of rows as static HTML. `freeze` replaces both outputs.
 
-        The strip is a separate output. If it were in the widget's bundle, hosts would choose the
-        widget whenever its state is stored with the notebook, as after `nbconvert --execute`, and
-        would show nothing without a kernel. Our style sheet hides the strip beside a live widget.
+        The strip is a separate output. If it were in the widget's MIME bundle, notebook viewers
+        would choose the widget whenever its state is stored with the notebook, as after
+        `nbconvert --execute`, and would show nothing without a kernel. Our style sheet hides the
+        strip beside a live widget.
         """
         from IPython import display
 

@@ -37,7 +37,7 @@ but it is 3. Reload the page.
 
 
 def text_or_none(message: Mapping[str, object], name: str) -> str | None:
-    """Return a string field, or None if it is missing. Raises MessageError."""
+    """Return a string field, or None if the field is missing. Raises MessageError."""
     return None if message.get(name) is None else text(message, name)
 
 
@@ -55,7 +55,7 @@ def whole(message: Mapping[str, object], name: str, default: int | None = None) 
 
 
 def row(message: Mapping[str, object], rows: int) -> int:
-    """Return the field ``p``, the position of a row. Raises LakeError.
+    """Return the field ``p``, the position of a row. Raises LakeError if there is no such row.
 
     >>> row({"p": 2}, 3)
     2
@@ -100,7 +100,7 @@ def items(
 
 
 def names(message: Mapping[str, object], name: str) -> list[str]:
-    """Return a field with a list of names, or an empty list if it is missing.
+    """Return a field with a list of names, or an empty list if the field is missing.
 
     Raises MessageError.
 
@@ -162,7 +162,7 @@ def runs(message: Mapping[str, object], name: str) -> list[tuple[int, int]]:
 
 
 def parts(message: Mapping[str, object], name: str) -> list[Mapping[str, object]]:
-    """Return a field with a list of objects. Raises MessageError."""
+    """Return a field with a list of JSON objects. Raises MessageError."""
     values = items(message, name)
     if not all(isinstance(value, dict) for value in values):
         _refuse(name, "a list of objects", values)
@@ -170,7 +170,7 @@ def parts(message: Mapping[str, object], name: str) -> list[Mapping[str, object]
 
 
 def part(message: Mapping[str, object], name: str) -> Mapping[str, object]:
-    """Return an object field. Raises MessageError."""
+    """Return a field with a JSON object. Raises MessageError."""
     value = _value(message, name)
     return value if isinstance(value, dict) else _refuse(name, "an object", value)
 

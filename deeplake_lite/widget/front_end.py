@@ -28,7 +28,7 @@ def script(*names: str) -> str:
     Returns
     -------
     str
-        Source of a module with the exports of all.
+        Source of one module, which exports everything that these modules export.
     """
     texts: dict[str, str] = {}
 

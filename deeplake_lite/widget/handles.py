@@ -17,14 +17,16 @@ from deeplake_lite.errors import ReadOnlyError, UncommittedError
 
 
 def handle_of(view: View) -> Dataset:
-    """Return the dataset to which edits of a view go: the view itself, or a new handle.
+    """Return the dataset to which edits of a view go.
+
+    This is the view itself if it is a dataset, and otherwise a new Dataset on the view's branch.
 
     Raises
     ------
     ReadOnlyError
         When the rows belong to a read-only version.
     UncommittedError
-        When the view has uncommitted edits, which belong to an unknown dataset.
+        When the view has uncommitted edits, because the dataset of these edits is unknown.
     VersionNotFoundError
         When the branch has been deleted.
 
@@ -78,7 +80,7 @@ def renew_view(view: View, ds: Dataset) -> View:
 def _rerun_query(view: View, ds: Dataset) -> View:
     """Run the query of a view again.
 
-    Unless the view was empty or its rows have no ids, return only rows that it contained.
+    Unless the view was empty or its rows have no ids, return only rows that the view contained.
     """
     from dataclasses import replace
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("deeplake_lite.widget")
 
 STALE = "Stale"
-"""Kind of the error for positions in a result that has been replaced."""
+"""`Problem.kind` of errors about requests that refer to an earlier query result."""
 
 ABOUT_ROWS = frozenset({"cells", "detail", "history", "select", "stage", "neighbours"})
 """Requests that refer to rows by their positions in the shown result."""
@@ -45,13 +45,13 @@ class Problem(TypedDict):
     kind: str
     """Name of the error's class."""
     message: str
-    """The rule, the value and the way out."""
+    """The rule, the value that breaks the rule, and what users can do."""
     line: NotRequired[int]
-    """Line in the text of the query, from 1."""
+    """Line in the text of the query, counted from 1."""
     column: NotRequired[int]
-    """Column in the text of the query, from 1."""
+    """Column in the text of the query, counted from 1."""
     hint: NotRequired[str]
-    """The way out, if it is not in the message."""
+    """What users can do, if the message does not say so."""
 
 
 class Pack:
@@ -71,7 +71,7 @@ class Pack:
         self._size = 0
 
     def add(self, data: bytes, mime: str) -> Span:
-        """Add bytes, and return their position in the buffer."""
+        """Add bytes, and return the span of these bytes in the buffer."""
         span = (self._size, len(data), mime)
         self._parts.append(data)
         self._size += len(data)
@@ -89,7 +89,7 @@ class Dispatcher:
     Parameters
     ----------
     handlers : mapping
-        Handlers by message type.
+        Handlers, by the type of the request.
     send : callable
         Sends a message and buffers to the page.
     generation : callable
@@ -97,13 +97,13 @@ class Dispatcher:
     ready : callable
         Called before each request is handled.
     lock : lock
-        Held while a request is handled, unless it is slow.
+        Held while a request is handled, unless the request is slow.
 
     Notes
     -----
     Slow requests (`SLOW`) are handled in a separate thread, so that the grid stays responsive. Some
-    hosts do not deliver messages from threads. Therefore, the thread first sends a test message,
-    and is not used until the page has confirmed it.
+    notebook front ends do not deliver messages from threads. Therefore, the thread first sends a
+    test message, and is not used until the page has confirmed this message.
     """
 
     def __init__(
@@ -117,9 +117,9 @@ class Dispatcher:
         self._handlers, self._send, self._generation = handlers, send, generation
         self._ready, self._lock = ready, lock or RLock()
         self._thread: ThreadPoolExecutor | None = None
-        self._is_heard = False
+        self._thread_works = False
         self.base64 = False
-        """Whether bytes are sent as base64, for hosts that drop buffers."""
+        """Whether bytes are sent as base64, for notebook front ends that drop buffers."""
 
     def take(self, message: object) -> None:
         """Handle a request immediately, or in the thread for slow requests."""
@@ -128,20 +128,20 @@ class Dispatcher:
         if request.get("threads"):
             self._start(self._send, {"type": "thread"}, [])
         if kind == "thread":
-            self._is_heard = True
-        elif kind in SLOW and self._is_heard:
+            self._thread_works = True
+        elif kind in SLOW and self._thread_works:
             self._start(self.answer, request)
         else:
             with self._lock:
                 self.answer(request)
 
     def _start(self, call: Callable[..., None], *arguments: object) -> None:
-        """Call a function in the thread for slow requests, in a copy of this context."""
+        """Call a function in the thread for slow requests, with the current context variables."""
         self._thread = self._thread or ThreadPoolExecutor(1, "deeplake_lite-browser")
         self._thread.submit(copy_context().run, call, *arguments)
 
     def answer(self, request: Mapping[str, object]) -> None:
-        """Handle a request and send the reply. Never raises."""
+        """Handle a request and send the reply. Errors are sent to the page and never raised."""
         pack = Pack()
         head = {"type": "reply", "req": request.get("req"), "gen": request.get("gen")}
         try:
@@ -201,7 +201,7 @@ def failure(error: Exception) -> dict[str, object]:
 
 
 def problem_of(error: Exception, text: str = "") -> Problem:
-    r"""Describe an error for users, with separate fields for its place in a query.
+    r"""Describe an error for users, with the line and column in the query as separate fields.
 
     Parameters
     ----------
@@ -221,13 +221,13 @@ def problem_of(error: Exception, text: str = "") -> Problem:
     elif isinstance(error, LakeError) and error.place is not None:
         problem["message"] = str(error.args[0])
         problem["line"], problem["column"] = error.place.line, error.place.column
-    elif place := _place_of_quoted_word(message, text):
-        problem["line"], problem["column"] = place
+    elif location := _locate_quoted_word(message, text):
+        problem["line"], problem["column"] = location
     return problem
 
 
-def _place_of_quoted_word(message: str, text: str) -> tuple[int, int] | None:
-    """Find the first word that a message quotes in a query; return its line and column, or None."""
+def _locate_quoted_word(message: str, text: str) -> tuple[int, int] | None:
+    """Return the line and column in a query of the first word that a message quotes, or None."""
     for word in re.findall(r"['\"`]([^'\"`]+)['\"`]", message):
         if match := re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE):
             before = text[: match.start()]

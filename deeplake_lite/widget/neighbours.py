@@ -1,6 +1,7 @@
 """Queries that sort rows by similarity to a row.
 
-The queries refer to the row by id, because its position changes when earlier rows are deleted.
+The queries refer to the row by its id, because the position of a row changes when earlier rows are
+deleted.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def nearest_first(shown: BrowserState, position: int, name: str) -> str:
     Raises
     ------
     SchemaError
-        When the row has no vector, or is not a browsed row.
+        When the row has no vector, or is not among the browsed rows.
     """
     ids, base = shown.ids(np.array([position])), shown.base
     if ids is None:

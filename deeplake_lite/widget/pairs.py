@@ -1,7 +1,7 @@
 """Rows of two versions side by side. The older version is side "a", the newer one side "b".
 
-`Pairs` contains the rows with one kind of change, and a `Side` for each version that has them. The
-grid shows both sides of a row, and the detail panel shows one side.
+`Pairs` contains the rows with one kind of change, and a `Side` for each version that has these
+rows. The grid shows both sides of a row, and the detail panel shows one side.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ class Side:
     """The rows of a difference in one of the two versions."""
 
     view: View
-    now: Mapping[str, str]
+    newer_names: Mapping[str, str]
     """Names of columns in the newer version, keyed by their names in this version."""
 
     @classmethod
     def of(cls, diff: Diff, table: Table, ids: Ids) -> Side:
-        """Return the side for the given rows, all of which must exist in the version."""
+        """Return the side for the rows with the given ids, all of which `table` must contain."""
         newer = {f.id: f.name for f in diff.newer.schema}
         names = {
             f.name: newer.get(f.id) or removed_name(f.name, newer.values()) for f in table.schema
@@ -63,11 +63,17 @@ class Side:
         return cls(View(rows, tuple(names), ""), names)
 
     def name_of(self, name: str | None) -> str | None:
-        """Return this side's name for a column of the newer version, or None if missing."""
-        return next((old for old, new in self.now.items() if new == name), None)
+        """Return the name that a column of the newer version has on this side.
+
+        Return None if this side does not have the column.
+        """
+        return next((old for old, new in self.newer_names.items() if new == name), None)
 
     def names_of(self, names: Iterable[str]) -> list[str]:
-        """Return this side's names for columns of the newer version, without missing ones."""
+        """Return the names that columns of the newer version have on this side.
+
+        Columns that this side does not have are left out.
+        """
         return [old for name in names if (old := self.name_of(name)) is not None]
 
     def renamed(self, cell: Cell) -> Cell:
@@ -81,7 +87,7 @@ class Side:
         return cell
 
     def _renamed[T](self, columns: Mapping[str, T]) -> dict[str, T]:
-        return {self.now.get(name, name): value for name, value in columns.items()}
+        return {self.newer_names.get(name, name): value for name, value in columns.items()}
 
 
 class Pair(TypedDict):
@@ -94,9 +100,9 @@ class Pair(TypedDict):
     changed: list[str]
     """Names of the columns that changed."""
     a: Cell | None
-    """The row in the older version, or None."""
+    """The row in the older version, or None if it was added."""
     b: Cell | None
-    """The row in the newer version, or None."""
+    """The row in the newer version, or None if it was removed."""
     tab: NotRequired[str]
     """Kind of change, in pages without a kernel."""
 
@@ -113,7 +119,10 @@ class Pairs:
 
     @classmethod
     def of(cls, diff: Diff, tab: str, column: str | None) -> Pairs:
-        """Return the rows with a kind of change, or only rows in which one column changed."""
+        """Return the rows with a kind of change.
+
+        If a column is given, only rows whose cell in this column changed are returned.
+        """
         if tab not in TABS:
             raise LakeError(
                 f"The kind of change must be {alternatives(TABS)}, but it is {brief(tab, 40)}. "
@@ -162,7 +171,10 @@ class Pairs:
         ]
 
     def detail(self, name: str, request: Request, thumbnails: Thumbnails, pack: Pack) -> RowDetail:
-        """Return one side of a row in detail. Raises KeyError if this side is missing."""
+        """Return the content of the detail panel for one side of a row.
+
+        Raises KeyError if the row does not exist on this side.
+        """
         side = self.sides[name]
         picture = side.name_of(fields.text_or_none(request, "picture"))
         side_host = SideHost(BrowserState.of(side.view), thumbnails, {"picture": picture})
@@ -170,7 +182,7 @@ class Pairs:
         detail = Detail(host).detail({**request, "picture": picture}, pack)
         [changed] = self.changed(np.array([fields.whole(request, "p")]))
         for column in detail["columns"]:
-            column["name"] = side.now.get(column["name"], column["name"])
+            column["name"] = side.newer_names.get(column["name"], column["name"])
             column["changed"] = column["name"] in changed
         return detail
 
@@ -193,7 +205,10 @@ def removed_name(name: str, others: Collection[str]) -> str:
 
 
 def ids_of(diff: Diff, tab: str, column: str | None = None) -> Ids:
-    """Return the ids of the changed, added or removed rows."""
+    """Return the ids of the changed, added or removed rows.
+
+    If a column is given, only rows whose cell in this column changed are returned.
+    """
     if tab != "changed":
         return diff.added if tab == "added" else diff.removed
     if column is None:
@@ -202,13 +217,13 @@ def ids_of(diff: Diff, tab: str, column: str | None = None) -> Ids:
 
 
 def whole_view(diff: Diff, table: Table) -> View:
-    """Return all rows of one of the two versions."""
+    """Return a view of all rows of one of the two versions."""
     return View(RowSelection(diff.lake, table), table.schema.names, "")
 
 
 @dataclass(eq=False)
 class SideHost:
-    """A host for showing a row of one version of a difference in detail."""
+    """A host for the part `Detail`, which shows a row of one version of a difference."""
 
     shown: BrowserState
     thumbnails: Thumbnails

@@ -1,4 +1,7 @@
-"""Protocols for the browser's parts, which handle requests, and for the host that runs them."""
+"""Protocols for the parts of the browser, and for their host.
+
+A part is an object that handles one kind of request from the page. Its host is the browser.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +23,10 @@ type Request = Mapping[str, object]
 """A message from the page."""
 
 type Handler = Callable[[Request, Pack], Mapping[str, object]]
-"""Returns the fields of the reply to a request, and puts bytes into the pack."""
+"""A function that returns the fields of the reply to a request, and puts bytes into the pack."""
 
 type Addition = Callable[[list[Cell], NDArray[np.int64]], None]
-"""Adds information to grid cells, given the cells and their positions."""
+"""A function that adds information to grid cells, given the cells and their positions."""
 
 
 class Host(Protocol):
@@ -31,7 +34,7 @@ class Host(Protocol):
 
     @property
     def shown(self) -> BrowserState:
-        """The shown state. It is replaced but never changed, so read it once per request."""
+        """The state that the page shows. The browser replaces the state, so read it only once."""
         ...
 
     @property
@@ -53,7 +56,7 @@ class Host(Protocol):
     """Positions of the selected rows, (n,) int64, ascending."""
 
     additions: list[Addition]
-    """Functions with which parts add to grid cells, for example to mark staged edits."""
+    """Functions with which parts add information to grid cells, such as staged edits."""
 
     staged: object
     """The staged edits that the page lists."""
@@ -68,7 +71,7 @@ class Host(Protocol):
     """Uncommitted edits from other browsers of the lake, which the page offers to restore."""
 
     def part[T](self, kind: type[T]) -> T:
-        """Return another part."""
+        """Return the part of the browser that is of the given class."""
         ...
 
     def ask(self, text: str) -> Mapping[str, object]:
@@ -76,7 +79,7 @@ class Host(Protocol):
         ...
 
     def show(self, view: View, name: str) -> Mapping[str, object]:
-        """Show a view as the source ``name`` of a query, which filters can refine."""
+        """Show the rows of a view with a query that reads the view as the source ``name``."""
         ...
 
     def browse(self, view: View) -> None:
@@ -103,5 +106,5 @@ class Part(Protocol):
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
-        """The handlers, by message type."""
+        """The methods that answer requests, by the type of the request."""
         ...

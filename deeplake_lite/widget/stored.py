@@ -43,25 +43,24 @@ def stored_field(view: View, f: Field) -> Field | None:
     return by_id(table.schema, field_id) if isinstance(table, Table) else None
 
 
-type Place = tuple[ReadTable, Field, NDArray[np.int64]]
-"""The place of stored cells, given by version, column and slots."""
+type Location = tuple[ReadTable, Field, NDArray[np.int64]]
+"""Where cells are stored: a version, a column of this version, and the slots of the rows."""
 
 
-def place_of(view: View, f: Field, positions: NDArray[np.int64]) -> Place | None:
-    """Return the place where a view's cells are stored.
+def location_of(view: View, f: Field, positions: NDArray[np.int64]) -> Location | None:
+    """Return where a view's cells are stored, or None if the column is computed or not in the view.
 
-    Rows without a partner in a join have slot -1. Return None if the column is computed or not in
-    the view.
+    Rows without a partner in a join have slot -1.
 
     Examples
     --------
     >>> import deeplake_lite as dl
-    >>> ds = dl.create("memory://place-of-doc", {"x": "int32"})
+    >>> ds = dl.create("memory://location-of-doc", {"x": "int32"})
     >>> ds.append({"x": [1, 2, 3]})
     >>> view = ds.query("SELECT x AS a, x + 1 AS b WHERE x > 1")
     >>> a, b = view.schema
-    >>> table, f, slots = place_of(view, a, np.array([1]))
-    >>> f.name, slots.tolist(), place_of(view, b, np.array([1]))
+    >>> table, f, slots = location_of(view, a, np.array([1]))
+    >>> f.name, slots.tolist(), location_of(view, b, np.array([1]))
     ('x', [2], None)
     """
     if by_id(view.schema, f.id) is None:
@@ -80,12 +79,12 @@ def place_of(view: View, f: Field, positions: NDArray[np.int64]) -> Place | None
 
 
 def by_id(schema: Schema, field_id: str) -> Field | None:
-    """Return the column with the given id, or None."""
+    """Return the column with the given id, or None if the schema does not have it."""
     return next((f for f in schema if f.id == field_id), None)
 
 
 def version_read(view: View) -> Table | None:
-    """Return the version of the lake from which a view reads its rows, or None.
+    """Return the version from which a view reads its rows, or None if all columns are computed.
 
     Examples
     --------
@@ -99,7 +98,7 @@ def version_read(view: View) -> Table | None:
 
 
 def _versions(table: object) -> Iterator[Table]:
-    """Yield the versions from which a table or the columns of a query result are read."""
+    """Yield the versions from which a table, or the columns of a query result, are read."""
     if isinstance(table, Table):
         yield table
     elif isinstance(table, VirtualTable):
@@ -112,7 +111,9 @@ def _versions(table: object) -> Iterator[Table]:
 def rows_with(
     view: View, field_id: str, ids: NDArray[np.int64], dataset: Callable[[], Dataset]
 ) -> View:
-    """Return rows of the lake by id, with all columns, in the version that a view reads.
+    """Return a view of the rows with the given ids, with all columns.
+
+    The rows are read from the version that `view` reads.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class QueryText(t.Unicode[str, str]):
-    """The shown query. Setting it runs the query, and if this fails, nothing changes."""
+    """The shown query. Assigning a query runs the query. If the query fails, nothing changes."""
 
     @override
     def validate(self, obj: Any, value: object) -> str:
@@ -27,12 +27,12 @@ class QueryText(t.Unicode[str, str]):
 
 
 class ShownView(t.TraitType[View, View]):
-    """The shown view. Setting it shows another view."""
+    """The shown view. Assigning a view shows this view."""
 
     info_text = "a view, such as ds[:100]"
 
     def validate(self, obj: Any, value: object) -> View:
-        """Show a view. Return the view on display afterwards."""
+        """Show the assigned view. Return the view that is shown afterwards."""
         browser: Browser = obj
         if not isinstance(value, View):
             self.error(obj, value)
@@ -51,7 +51,10 @@ class Positions(t.TraitType["NDArray[np.int64]", Any]):
 
 
 def positions_of(value: Any, rows: int) -> NDArray[np.int64]:
-    """Convert positions or a mask to ascending positions. Raises RowIndexError and OptionError.
+    """Convert positions or a mask to ascending positions.
+
+    Raises RowIndexError if a row does not exist or the mask has another length, and OptionError if
+    the value is neither a list of positions nor a mask.
 
     >>> positions_of([3, 1, 1, -1], 5).tolist(), positions_of([True, False], 2).tolist()
     ([1, 3, 4], [0])
@@ -75,14 +78,14 @@ def positions_of(value: Any, rows: int) -> NDArray[np.int64]:
     if low < -rows or high >= rows:
         raise RowIndexError(
             f"Positions must be at least {-rows:,} and below {rows:,}, the number of shown rows, "
-            f"but one is {high if high >= rows else low:,}. Select rows of w.view."
+            f"but one of them is {high if high >= rows else low:,}. Select rows of w.view."
         )
     positions = array.astype(np.int64)
     return ascending(np.where(positions < 0, positions + rows, positions) if low < 0 else positions)
 
 
 def ascending(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Sort numbers and remove repeated ones, unless they are already ascending.
+    """Sort numbers and remove duplicates, unless the numbers are already ascending.
 
     >>> ascending(np.array([3, 1, 3])).tolist()
     [1, 3]

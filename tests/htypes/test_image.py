@@ -238,7 +238,7 @@ def test_damage_inside_a_file_is_only_found_by_a_full_check():
     data[len(data) // 2] ^= 0xFF
     Image("png").encode([bytes(data)])
     with pytest.raises(
-        InvalidValueError, match=r"row 0: .*cannot be decoded.*Fetch it again\.$"
+        InvalidValueError, match=r"row 0: .*cannot be decoded.*Fetch the file again\.$"
     ) as caught:
         Image("png").encode([bytes(data)], check="full")
     assert caught.value.row == 0

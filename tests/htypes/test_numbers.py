@@ -77,8 +77,16 @@ def test_repr_of_boxes_shows_options_other_than_defaults():
         ),
         (Boxes(), [[0, 5, 1, 1]], "box 0 has a negative height: y1 is 5.0 and y2 is 1.0. .*xywh"),
         (Boxes("xywh"), [[5, 5, -1, 1]], "box 0 has a negative width: -1.0. Swap"),
-        (Boxes("cxcywh", "fraction"), [[0.5, 0.5, 1.2, 1]], "box 0 must be in fractions, 0 to 1"),
-        (Boxes(units="fraction"), [[-0.1, 0, 1, 1]], "Divide by the image's width and height"),
+        (
+            Boxes("cxcywh", "fraction"),
+            [[0.5, 0.5, 1.2, 1]],
+            "box 0 must consist of fractions, 0 to 1",
+        ),
+        (
+            Boxes(units="fraction"),
+            [[-0.1, 0, 1, 1]],
+            "Divide the numbers by the image's width and height",
+        ),
         (Boxes(), [["a", 0, 1, 1]], "must be float32"),
     ],
 )

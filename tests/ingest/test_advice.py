@@ -237,7 +237,7 @@ def test_integer_that_a_complex_number_would_round_has_no_type():
 
 @pytest.mark.parametrize("big", [2**63, 2**64, 2**70])
 def test_integer_beyond_64_bits_next_to_others_is_stored_as_suggested(big):
-    with pytest.raises(dl.InvalidValueError, match="'float64', which rounds it, or 'text'"):
+    with pytest.raises(dl.InvalidValueError, match="'float64', which rounds the number, or 'text'"):
         dl.from_arrays({"x": [big, -1]}, "memory://beyond")
     ds = dl.from_arrays({"x": [big, -1]}, "memory://beyond-f", schema={"x": "float64"})
     assert ds["x"][:].tolist() == [float(big), -1.0]

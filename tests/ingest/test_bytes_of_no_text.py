@@ -23,7 +23,7 @@ KINDS = {
     "map": (pa.MapArray.from_arrays(ENDS, KEYS, TEXTS), [{"a": "ok"}, {"a": "fine"}]),
     "keys of a map": (pa.MapArray.from_arrays(ENDS, TEXTS, KEYS), [{"ok": "a"}, {"fine": "a"}]),
 }
-NOT_UTF8 = "byte 0xe9 at 3 is not|surrogates not allowed"
+NOT_UTF8 = "byte 0xe9 at position 3 is not|surrogates not allowed"
 
 
 def frame(table, tmp_path, **options):

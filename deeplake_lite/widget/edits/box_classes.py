@@ -1,7 +1,7 @@
 """The classes of a row's boxes. Edits keep one class for each box.
 
 Classes are in a separate column. An edit of boxes edits both columns, even if the query omits the
-classes or the row has none yet.
+column of classes, or the row does not have classes yet.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class BoxClasses:
     value: Cell
     """Names of the classes, None for null, or an exception for an unreadable cell."""
     seen: NDArray[np.uint64]
-    """Digest of the stored cell."""
+    """Digest of the stored cell, by which a commit detects changes of other writers."""
 
     def numbers(self, boxes: int) -> list[int] | None:
         """Return the class number of each box, or None if some boxes have no class."""
@@ -67,7 +67,8 @@ class BoxClasses:
         Parameters
         ----------
         sent : sequence of int, optional
-            Class of each box on the page, which shows at most `MOST` boxes.
+            Class number of each box on the page, which shows at most `MOST` boxes. None if the page
+            did not send classes.
         drawn, before : int
             Number of boxes after and before the edit.
 
@@ -116,33 +117,37 @@ def box_classes(pending: Pending, ds: Dataset, f: Field, position: int) -> BoxCl
 
     The classes are read from the shown version, even if the query omits them.
     """
-    known = class_column(ds.schema, f)
-    if known is None:
+    class_field = class_column(ds.schema, f)
+    if class_field is None:
         return None
     view, at = pending.host.shown.view, np.array([position])
     ids = pending.host.shown.ids(at)
     assert ids is not None
-    rows = rows_with(view, known.id, ids, lambda: ds)
+    rows = rows_with(view, class_field.id, ids, lambda: ds)
     table, slots = rows.rows.locate()
-    stored = by_id(table.schema, known.id)
+    stored = by_id(table.schema, class_field.id)
     assert stored is not None
     seen, [value] = table.digests(stored.id, slots), values_of(rows, stored, np.zeros(1, np.int64))
     if isinstance(value, Exception):
-        return BoxClasses(known, value, seen)
+        return BoxClasses(class_field, value, seen)
     htype, [value] = pending.after(stored.id, stored.htype, ids, [value])
-    return BoxClasses(Field(known.name, known.id, htype), inputs.to_cells(htype, [value])[0], seen)
+    class_field = Field(class_field.name, class_field.id, htype)
+    return BoxClasses(class_field, inputs.to_cells(htype, [value])[0], seen)
 
 
 def about_classes(
     pending: Pending, ds: Dataset, f: Field, position: int, boxes: int
 ) -> dict[str, object] | None:
-    """Describe the classes of a row's boxes for the page: column, names and numbers.
+    """Describe the classes of a row's boxes for the page.
+
+    The description contains the name of the column of classes, the names of all classes, and the
+    class numbers of the boxes.
 
     Return None for a computed column, and for boxes without classes.
     """
     stored = stored_field(pending.host.shown.view, f)
-    marks = None if stored is None else by_id(ds.schema, stored.id)
-    classes = None if marks is None else box_classes(pending, ds, marks, position)
+    box_field = None if stored is None else by_id(ds.schema, stored.id)
+    classes = None if box_field is None else box_classes(pending, ds, box_field, position)
     if classes is None:
         return None
     numbers, names = classes.numbers(boxes), names_of(classes.field.htype)

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes import Htype
 
 DIGITS = 9
-"""Number of decimal digits that are compared, because moving a box back and forth rounds it."""
+"""Number of decimal digits to which corners are compared.
+
+Further digits may change when a user moves a box back and forth.
+"""
 
 
 def boxes_from(
@@ -55,7 +58,8 @@ def boxes_from(
     drawn = np.asarray(fractions, np.float64).reshape(-1, 4)
     if not np.isfinite(drawn).all():
         raise InvalidValueError(
-            "The corners of a box must be finite numbers, but one is nan or inf. Draw it again."
+            "The corners of a box must be finite numbers, but one of them is nan or inf. Draw the "
+            "box again."
         )
     boxes = _convert(drawn, htype, size)
     for at, same in _unmoved(drawn, htype, size, current):
@@ -68,10 +72,10 @@ def _convert(drawn: NDArray[Any], htype: Htype, size: tuple[int, int]) -> NDArra
     corners = np.concatenate(
         [np.minimum(drawn[:, :2], drawn[:, 2:]), np.maximum(drawn[:, :2], drawn[:, 2:])], axis=1
     ).clip(0, 1)
-    places = htype.coordinates
-    assert places is not None
-    scale = np.array([*size, *size]) if places.units == "pixels" else np.ones(4)
-    converted = convert_boxes(corners * scale, "xyxy", places.format)
+    coordinates = htype.coordinates
+    assert coordinates is not None
+    scale = np.array([*size, *size]) if coordinates.units == "pixels" else np.ones(4)
+    converted = convert_boxes(corners * scale, "xyxy", coordinates.format)
     if htype.value_dtype.startswith("int"):
         converted = np.round(converted).astype(np.int64)
     return cast(converted, htype.value_dtype)
@@ -80,7 +84,7 @@ def _convert(drawn: NDArray[Any], htype: Htype, size: tuple[int, int]) -> NDArra
 def _unmoved(
     drawn: NDArray[Any], htype: Htype, size: tuple[int, int], current: NDArray[Any]
 ) -> Iterator[tuple[int, int]]:
-    """Yield the indices of each unmoved box among the drawn and the current boxes."""
+    """Yield two indices for each unmoved box: in `drawn`, and in `current`."""
     shown = marks(htype, current, *size)
     before, now = list(_keys(shown["boxes"] if shown else [])), list(_keys(drawn))
     stayed = [at for at, (box, old) in enumerate(zip(now, before, strict=False)) if box == old]

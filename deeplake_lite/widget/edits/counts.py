@@ -1,4 +1,7 @@
-"""Checks that each mark in a row has exactly one class, whatever is edited or dropped."""
+"""Checks that edits leave each mark in a row with exactly one class.
+
+Marks are boxes, polygons and keypoints, which are drawn over an image.
+"""
 
 from __future__ import annotations
 
@@ -50,10 +53,10 @@ def check_counts(ds: Dataset, before: Staged, after: Staged) -> None:
 
 
 def dependents(schema: Schema, edits: Sequence[Edit], dropped: Collection[Edit]) -> list[Edit]:
-    """Return the edits that must also be dropped because they build on dropped ones.
+    """Return the edits that must also be dropped because they build on dropped edits.
 
     An edit of only the classes builds on the row's marks at that time, and an edit of only the
-    marks builds on its classes. An edit of both does not build on other edits.
+    marks builds on the row's classes. An edit of both columns does not build on other edits.
     """
     also: list[Edit] = []
     for marks, classes in pairs_of(schema):
@@ -64,7 +67,7 @@ def dependents(schema: Schema, edits: Sequence[Edit], dropped: Collection[Edit])
 def _dependents(
     edits: Sequence[Edit], dropped: Collection[Edit], marks: str, classes: str
 ) -> Iterator[Edit]:
-    """Yield the edits of two columns that must also be dropped, in order."""
+    """Yield the edits of two columns that must also be dropped, in the order of `edits`."""
     # Rows whose cells differ at this point of the replay because an edit was dropped.
     altered = {marks: np.empty(0, np.int64), classes: np.empty(0, np.int64)}
     previous_joined = False
@@ -81,7 +84,7 @@ def _dependents(
 
 
 def _blocks(ds: Dataset, edited: list[Ids]) -> Iterator[Ids]:
-    """Yield the ids of existing edited rows, in blocks."""
+    """Yield the ids of edited rows that exist, at most `MAX_COMPARED` at a time."""
     ids = np.unique(np.concatenate([np.empty(0, np.int64), *edited]))
     ids = ids[ds.handle.table.find(ids) >= 0]
     for start in range(0, len(ids), MAX_COMPARED):
@@ -91,7 +94,10 @@ def _blocks(ds: Dataset, edited: list[Ids]) -> Iterator[Ids]:
 def _check(
     ds: Dataset, marks: Field, classes: Field, ids: Ids, before: Staged, after: Staged
 ) -> None:
-    """Check the counts of the given rows, comparing the lake, the earlier and the new edits."""
+    """Raise InvalidValueError if numbers of marks and classes that were equal become different.
+
+    The numbers of the given rows are compared in the lake, with the edits `before`, and `after`.
+    """
     rows = View(ds.rows.with_slots(ds.handle.table.find(ids)), ds.columns, ds.origin)
     stored = {f.id: values_of(rows, f, np.arange(len(ids))) for f in (marks, classes)}
     in_lake, earlier, later = (

@@ -47,20 +47,20 @@ LISTED = 200
 """Maximum number of edits that are listed on the page."""
 
 LISTED_DEPENDENTS = 5
-"""Maximum number of dependent edits that a message lists as dropped."""
+"""Maximum number of dropped edits, or of columns with dropped edits, that a message lists."""
 
 TOUCHED = 2000
 """Maximum number of changed rows in a reply. If more change, the page reloads all visible rows."""
 
 CONFLICTS = 500
-"""Maximum number of cells that are listed in a reply about a collision."""
+"""Maximum number of cells that are listed in a reply about a commit with conflicts."""
 
 
 class Editing:
     """The part that manages the staged edits.
 
     Nothing is written to the dataset before `commit`. The edits are recorded in a file. If this
-    browser ends, another one offers to restore them.
+    browser ends, another browser offers to restore the edits.
     """
 
     def __init__(self, host: Host) -> None:
@@ -75,7 +75,7 @@ class Editing:
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
-        """The handlers, by message type."""
+        """The methods that answer requests, by the type of the request."""
         return {
             "stage": self.stage,
             "undo": self.undo,
@@ -90,7 +90,7 @@ class Editing:
     # ---- staging
 
     def stage(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
-        """Stage all edits of a request, or none if one is rejected."""
+        """Stage all edits of a request. If one edit is rejected, none is staged."""
         ds = self._dataset()
         edits = [e for part in fields.parts(request, "edits") for e in self._parser.edits(ds, part)]
         check_counts(ds, self.staged, Staged([*self.staged.edits, *edits]))
@@ -115,13 +115,13 @@ class Editing:
         return self._reply(edits)
 
     def drop(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
-        """Drop an edit, the edits linked to it, and all edits that depend on them."""
+        """Drop an edit, the edits linked to it, and all edits that depend on these edits."""
         number = fields.whole(request, "id")
         group = self.staged.group(number)
         if not group:
             raise LakeError(
-                f"There is no edit {number}: it was undone, dropped or committed. Choose one from "
-                "the list."
+                f"There is no edit {number}, because it was undone, dropped or committed. Choose "
+                "an edit from the list."
             )
         schema = self._dataset().schema
         also = [e.id for e in dependents(schema, self.staged.edits, group)]
@@ -145,7 +145,10 @@ class Editing:
         self._host.notify({"type": "changed"})
 
     def check_none(self, purpose: str) -> None:
-        """Reject an action that would lose staged edits. Raises UncommittedError."""
+        """Raise UncommittedError if edits are staged, before an action that would lose them.
+
+        In the message, `purpose` follows the word "before", as in "another version is shown".
+        """
         if len(self.staged):
             raise UncommittedError(
                 f"The browser has staged edits ({len(self.staged):,}). Before {purpose}, commit "
@@ -153,10 +156,7 @@ class Editing:
             )
 
     def check_moves(self, view: View) -> None:
-        """Refuse to show another branch or lake while edits are staged.
-
-        Raises UncommittedError.
-        """
+        """Raise UncommittedError if edits are staged and `view` is of another branch or lake."""
         shown = self._host.shown
         if (view.url, branch_of(view)) == (shown.base.url, shown.branch) or not len(self.staged):
             return
@@ -165,9 +165,9 @@ class Editing:
         self.check_none("another version is shown")
 
     def forget_undone(self) -> None:
-        """Forget undone steps and the record, which belong to the previously shown branch.
+        """Forget undone steps and the file of edits, which belong to the previously shown branch.
 
-        If edits are staged, both are kept.
+        If edits are staged, the undone steps and the file are kept.
         """
         if not len(self.staged):
             self._clear()
@@ -192,8 +192,9 @@ class Editing:
     def restore(self, draft: journal.Draft) -> tuple[int, int]:
         """Stage the edits of a draft, and return the numbers of edited and of missing rows.
 
-        Rows are looked up at the tip of the branch, to which a commit writes, because the handle
-        may be older. Edits of missing rows stay in the draft, because such rows may be restored.
+        Rows are looked up at the tip of the branch, to which a commit writes, because the dataset
+        may be at an older version. Edits of missing rows stay in the draft, because such rows may
+        be restored.
 
         Raises
         ------
@@ -232,7 +233,7 @@ class Editing:
         self._host.notify({"type": "note", "text": text})
 
     def _check_compatible(self, ds: Dataset, edits: list[Edit]) -> None:
-        """Reject a draft whose boxes or classes do not match the staged ones.
+        """Reject a draft whose boxes or classes do not match the staged boxes or classes.
 
         Conflicts with the lake are not checked here, because the commit reports them.
         """
@@ -242,7 +243,7 @@ class Editing:
             raise InvalidValueError(
                 f"The draft contradicts the edits that are staged here: {error.args[0]} "
                 "Commit or discard the staged edits first, with w.commit('…') or w.discard(), then "
-                "restore the draft. It is kept until then."
+                "restore the draft. The draft is kept until then."
             ) from None
 
     def _restore(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
@@ -254,7 +255,7 @@ class Editing:
         return self._reply([])
 
     def _draft(self, request: Request) -> journal.Draft:
-        """Return the draft that a request names. Raises LakeError if it no longer exists."""
+        """Return the draft that a request names. Raises LakeError if the draft no longer exists."""
         drafts = {draft.id: draft for draft in self.drafts()}
         draft_id = fields.text(request, "id")
         if draft_id not in drafts:
@@ -266,9 +267,9 @@ class Editing:
         return drafts[draft_id]
 
     def _record(self, line: dict[str, object]) -> None:
-        """Record a step on disk, so that it can be restored after the kernel ends.
+        """Record a step on disk, so that the edits can be restored after the kernel ends.
 
-        If that fails, the page shows a message once, and later steps are not recorded.
+        If a step cannot be recorded, the page shows a message, and later steps are not recorded.
         """
         folder = journal.folder_of(self._host.shown.base.url)
         if folder is None or not self._is_recorded:
@@ -280,14 +281,17 @@ class Editing:
         try:
             reason = "" if self._journal.write(line) else "there are too many edits"
         except (OSError, TypeError, filelock.Timeout) as error:
-            reason = f"{error!s:.200}"
+            reason = f"the file of edits cannot be written ({error!s:.200})"
         if reason:
             self._is_recorded = False
-            text = f"Edits from now on are lost if the kernel restarts: {reason}. Commit them soon."
+            text = (
+                f"Edits from now on are lost if the kernel restarts, because {reason}. Commit "
+                "them soon."
+            )
             self._host.notify({"type": "note", "text": text})
 
     def _clear(self) -> None:
-        """Forget the staged edits, here and on disk."""
+        """Forget the staged edits, in memory and on disk."""
         self.staged.clear()
         if self._journal is not None:
             self._journal.remove()
@@ -299,7 +303,7 @@ class Editing:
     def commit(
         self, message: str = "", *, on_conflict: Resolution = "raise"
     ) -> writing.CommitResult:
-        """Commit the staged edits as a version, and show it."""
+        """Commit the staged edits as a version, and show the new version."""
         ds = self._dataset()
         if not len(self.staged):
             self._host.notify({"type": "note", "text": "Nothing to commit."})
@@ -331,7 +335,7 @@ class Editing:
         return self._commit_reply(fields.text(request, "message", ""), "raise")
 
     def _resolve(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
-        """Commit again with the chosen side and the message of the failed commit."""
+        """Commit again after conflicts, with the user's choice and the same commit message."""
         choice: Any = fields.text(request, "choice")
         return self._commit_reply(self._message, choice)
 
@@ -343,12 +347,15 @@ class Editing:
         return {"version": result.version, "rows": result.rows, **self._reply([])}
 
     def _page_conflict(self, error: writing.CollisionError) -> ConflictError:
-        """Return an error whose reply lists each cell with its position in the grid."""
+        """Return the error that the page receives.
+
+        Its `reply` lists the cells with conflicts, with their positions in the grid.
+        """
         listed = error.collisions[:CONFLICTS]
-        places = self._places(np.array([c.row_id for c in listed], np.int64))
+        positions = self._positions_by_id(np.array([c.row_id for c in listed], np.int64))
         lines = [
             {
-                "p": places.get(c.row_id),
+                "p": positions.get(c.row_id),
                 "id": str(c.row_id),
                 "kind": c.kind,
                 "column": c.column,
@@ -363,10 +370,10 @@ class Editing:
         shown.reply = {"error": problem}  # type: ignore[attr-defined]
         return shown
 
-    def _places(self, ids: NDArray[np.int64]) -> dict[int, int]:
-        """Return the positions of shown rows, by id."""
+    def _positions_by_id(self, ids: NDArray[np.int64]) -> dict[int, int]:
+        """Return a dict from row ids to positions, without rows that are not shown."""
         shown = self._host.shown
-        at = shown.places(ids)
+        at = shown.positions_of(ids)
         shown_ids = shown.ids(at)
         return {} if shown_ids is None else dict(zip(shown_ids.tolist(), at.tolist(), strict=True))
 
@@ -393,7 +400,7 @@ class Editing:
             "staged_count": len(self.staged),
             "can_undo": self.staged.can_undo,
             "can_redo": self.staged.can_redo,
-            "positions": self._host.shown.places(ids).tolist() if few else None,
+            "positions": self._host.shown.positions_of(ids).tolist() if few else None,
         }
 
     def list_staged(self) -> None:

@@ -36,17 +36,19 @@ TAGS: Final = Sequence(Text(), default=[])
 """Type of the column that is added when the first tag is set."""
 
 NEW: Final = "c00000000"
-"""Provisional id of the column for the first tag, until it is added."""
+"""Provisional id of the column for the first tag, until that column is added."""
 
 MAX_VALUE_CHARACTERS = 100_000
 """Maximum length of a string that can be edited in the page, in characters."""
 
 EXACT: Final = 2**53
-"""The integer up to which JavaScript, whose numbers are floats, represents all integers."""
+"""JavaScript, whose numbers are floats, can represent all integers up to this one."""
 
 
 def to_cell(f: Field, value: object) -> Cell:
-    """Convert a value from the page to a cell, in the form in which it will later be read.
+    """Check a value from the page, and convert it to the cell that an edit stores.
+
+    The cell has the form in which the value will be read from the column after a commit.
 
     Raises
     ------
@@ -80,7 +82,7 @@ def to_cell(f: Field, value: object) -> Cell:
 
 
 def tag_of(f: Field, value: object, *, exists: bool = False) -> Tag:
-    """Convert a tag from the page to a tag in an edit. Raises InvalidValueError.
+    """Convert a tag from the page to a tag in an edit. Raises InvalidValueError for a bad tag.
 
     Parameters
     ----------
@@ -112,7 +114,7 @@ def tag_of(f: Field, value: object, *, exists: bool = False) -> Tag:
 
 
 def with_tag(value: Cell, tag: Tag) -> Cell:
-    """Add a tag to the tags of a cell, unless it is there already.
+    """Add a tag to the tags of a cell, unless the cell already has the tag.
 
     >>> with_tag(None, "blurry"), with_tag(["a"], "a")
     (['blurry'], ['a'])
@@ -134,7 +136,7 @@ def without_tag(value: Cell, tag: Tag) -> Cell:
 
 
 def new_classes(htype: Htype, cells: Iterable[Cell]) -> tuple[str, ...]:
-    """Return the names in the given cells that are not classes yet, in order.
+    """Return the names in the given cells that are not classes yet, in the order of the cells.
 
     >>> new_classes(ClassLabel(["ant"]), ["bee", "ant", "cat", "bee"])
     ('bee', 'cat')
@@ -147,7 +149,7 @@ def new_classes(htype: Htype, cells: Iterable[Cell]) -> tuple[str, ...]:
 
 
 def check_known(f: Field, value: Cell) -> None:
-    """Reject a class that does not exist. Raises InvalidValueError with the nearest names.
+    """Raise InvalidValueError, with the nearest names, if a class does not exist.
 
     >>> from deeplake_lite.schema import Schema
     >>> label = Schema.build({"label": ClassLabel(["seven", "ten"])})["label"]
@@ -164,7 +166,7 @@ def check_known(f: Field, value: Cell) -> None:
 
 
 def with_classes(htype: Htype, names: tuple[str, ...]) -> Htype:
-    """Return a type with more classes.
+    """Return a type with added classes, or the same type if it does not have named classes.
 
     >>> with_classes(ClassLabel(["ant"]), ("bee",))
     ClassLabel(['ant', 'bee'])
@@ -189,7 +191,9 @@ def to_cells(htype: Htype, values: Iterable[object]) -> list[Cell]:
 
 
 def to_page(htype: Htype, value: Any) -> object:
-    """Convert a value to JSON for an input on the page, or None if the page cannot edit it.
+    """Convert a value to JSON for an input on the page.
+
+    Return None if the page cannot edit the value.
 
     Classes become numbers. Numbers that JavaScript would change become strings: large integers, -0,
     infinite numbers and NaN. Floats have the fewest digits that identify them in their dtype.
@@ -228,12 +232,9 @@ def is_long(value: object) -> bool:
 
 
 def check_compatible(f: Field, source: Field) -> None:
-    """Refuse to copy values between columns if their meaning would change.
-
-    Raises SchemaError.
-    """
-    same_places = f.htype.coordinates == source.htype.coordinates
-    if not source.htype.browser.editable or not same_places:
+    """Raise SchemaError if values of `source` would change their meaning in the column `f`."""
+    is_same_format = f.htype.coordinates == source.htype.coordinates
+    if not source.htype.browser.editable or not is_same_format:
         raise SchemaError(
             f"Column {f.name!r} is {f.htype}, which does not accept the values of column "
             f"{source.name!r}, which is {source.htype}. Set the values in Python with "
@@ -253,7 +254,7 @@ def key_of(value: Cell) -> object:
 
 
 def as_read(htype: Htype, cells: Iterable[Cell]) -> list[Any]:
-    """Convert cells in edits to values, in the form in which they will later be read.
+    """Convert the cells of edits to the values that will be read from the column after a commit.
 
     >>> as_read(ClassLabel(["ant", "bee"]), ["bee", None])
     [np.int32(1), None]
@@ -273,7 +274,7 @@ def _with_names(htype: Htype, value: object) -> Cell:
 
 
 def _name(classes: ClassLabel, value: object) -> object:
-    """Return the name of a class, given its number or a known or new name.
+    """Return the name of a class, given its number, its name, or the name of a new class.
 
     Classes without names are numbers, even if they were typed as strings.
     """
@@ -321,7 +322,7 @@ def _numbers(value: object) -> object:
 
 
 def _parse(dtype: str, text: str) -> object:
-    """Parse the text of an input, except times, which are parsed by their columns.
+    """Parse the text of an input. Times stay text, because time columns parse them.
 
     >>> _parse("int64", "9007199254740993"), _parse("bool", "True"), _parse("timedelta64[s]", "5 s")
     (9007199254740993, True, '5 s')
@@ -344,7 +345,7 @@ def _parse(dtype: str, text: str) -> object:
 
 
 def _whole(text: str) -> int:
-    """Parse an integer, which may be written like 1e3. Raises ValueError."""
+    """Parse an integer, which may be written like 1e3. Raises ValueError for other text."""
     try:
         return int(text)
     except ValueError:
@@ -355,7 +356,7 @@ def _whole(text: str) -> int:
 
 
 def _real(text: str) -> float:
-    """Parse a float. Raises ValueError if it is invalid or too large."""
+    """Parse a float. Raises ValueError for text that is not a number, and for too large numbers."""
     number = float(text)
     if math.isinf(number) and "inf" not in text.lower():
         raise ValueError(text)

@@ -75,8 +75,8 @@ class Journal:
     branch : str
         The edited branch.
     release : callable
-        Called to drop the browser's staged edits when another browser in this process restores
-        them.
+        Function that drops the browser's staged edits. It is called when another browser in this
+        process restores the edits.
     """
 
     def __init__(self, folder: Path, url: str, branch: str, release: Callable[[], None]) -> None:
@@ -125,20 +125,20 @@ class Journal:
 
 @dataclass(frozen=True, eq=False)
 class Draft:
-    """Edits that a browser left behind."""
+    """Uncommitted edits that an earlier browser has recorded on disk."""
 
     path: Path
     url: str
     branch: str
     edits: list[Edit]
     complete: bool
-    """Whether all edits were recorded. The last ones may have exceeded the limit."""
+    """Whether all edits were recorded. The last edits may have exceeded the maximum file size."""
     changed: str
     """Time of the last edit (ISO 8601, UTC)."""
 
     @property
     def id(self) -> str:
-        """The id of the draft in messages."""
+        """The id by which messages name the draft."""
         return self.path.stem
 
     @property
@@ -153,7 +153,7 @@ class Draft:
         }
 
     def remove(self) -> None:
-        """Remove the file. A browser in this process that still has its edits drops them."""
+        """Remove the file. If a browser in this process still has the edits, it drops them."""
         self._release()
         _unlink(self.path)
         _unlink(self.path.with_suffix(".lock"))
@@ -163,7 +163,7 @@ class Draft:
             live.release()
 
     def reduce_to(self, edits: list[Edit]) -> None:
-        """Keep only the given edits in the file, or remove it if there are none.
+        """Keep only the given edits in the file, or remove the file if there are no edits.
 
         If the new file cannot be written, the old file is kept with all edits.
         """
@@ -192,16 +192,17 @@ def folder_of(url: str) -> Path | None:
     if url.startswith(MEMORY):
         return None
     local = local_folder(url)
-    place = url if local is None else os.path.abspath(local)
+    location = url if local is None else os.path.abspath(local)
     home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(home) / "deeplake_lite" / "drafts" / xxhash.xxh3_64_hexdigest(place.encode())
+    return Path(home) / "deeplake_lite" / "drafts" / xxhash.xxh3_64_hexdigest(location.encode())
 
 
-def drafts_in(folder: Path, branch: str, own: Journal | None) -> Iterator[Draft]:
-    """Yield the drafts for a branch, the newest first, except the file of `own`."""
+def drafts_in(folder: Path, branch: str, excluded: Journal | None) -> Iterator[Draft]:
+    """Yield the drafts for a branch, the newest first, without the file of `excluded`."""
     files = sorted(folder.glob("*.jsonl"), key=_modified, reverse=True)
     for path in files[:MAX_DRAFTS]:
-        if (own is None or path != own.path) and not _is_written_elsewhere(path):
+        is_excluded = excluded is not None and path == excluded.path
+        if not is_excluded and not _is_written_elsewhere(path):
             draft = _read(path)
             if draft is not None and draft.branch == branch and draft.edits:
                 yield draft
@@ -265,7 +266,7 @@ def _replay(line: str, staged: Staged) -> bool:
 
 
 def add_line(edits: list[Edit]) -> dict[str, object]:
-    """Return the line that records added edits."""
+    """Return the line that records that edits were added, as a dict for JSON."""
     return {"do": "add", "edits": [_edit_to_json(edit) for edit in edits]}
 
 

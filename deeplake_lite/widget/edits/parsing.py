@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 type Positions = NDArray[np.int64]
 
 SMALL = 256
-"""Longer side, in pixels, of an image that is drawn to find the size of its original."""
+"""Longer side, in pixels, of a thumbnail that is made to find the size of the original image."""
 
 
 class EditParser:
-    """Converts edit requests to edits, with the checks of the columns' types."""
+    """Converts edit requests to edits. The types of the columns check the values."""
 
     def __init__(self, host: Host, pending: Pending) -> None:
         self._host, self._pending, self._staged = host, pending, pending.staged
@@ -85,7 +85,7 @@ class EditParser:
         return positions
 
     def _check_id(self, positions: Positions, row_id: str | None) -> None:
-        """Reject an edit of a row that has moved since the page showed it. Raises LakeError."""
+        """Raise LakeError if the edited row has moved since the page showed it."""
         if row_id is None:
             return
         now = self._host.shown.ids(positions)
@@ -110,9 +110,9 @@ class EditParser:
         current = None if stored is None else by_id(ds.schema, stored.id)
         if current is None:
             raise ColumnNotFoundError(
-                f"Column {name!r} cannot be edited, because the query computes it or it was "
-                f"dropped. Edit one of {', '.join(map(repr, ds.columns))}, in a query that does "
-                "not change it."
+                f"Column {name!r} cannot be edited, because the query computes it, or because it "
+                f"was dropped. Edit one of {', '.join(map(repr, ds.columns))}, in a query that "
+                "shows the stored column."
             )
         return current
 
@@ -149,7 +149,10 @@ class EditParser:
         return self._staged.edit(f.name, f.id, op, self._ids(positions), tag, None, what)
 
     def _tags_field(self, ds: Dataset, name: str | None) -> Field:
-        """Return the tag column with this name, or the only tag column, or a new one."""
+        """Return the tag column with this name, or, without a name, the dataset's tag column.
+
+        If the dataset has no tag column, return the column that the commit will add.
+        """
         if name is not None and (name in ds.schema or name in self._host.shown.view.columns):
             return self._field(ds, name)
         if known := tag_column(ds.schema):
@@ -175,20 +178,23 @@ class EditParser:
         boxes = np.concatenate([drawn, np.asarray(current[MOST:], drawn.dtype)])
         f.htype.encode([boxes])
         moved = self._set(f, at, boxes)
-        known = box_classes(self._pending, ds, f, position)
-        if known is None:
+        before = box_classes(self._pending, ds, f, position)
+        if before is None:
             yield moved
             return
-        classes = known.after(_classes_in(value), drawn=len(boxes), before=len(current))
+        classes = before.after(_classes_in(value), drawn=len(boxes), before=len(current))
         if isinstance(classes, Exception):  # do not change an unreadable cell
             yield moved
             return
-        g, what = known.field, _describe_edit(ds.schema[known.field.name], classes)
+        g, what = before.field, _describe_edit(ds.schema[before.field.name], classes)
         yield replace(moved, with_next=True)
-        yield self._staged.edit(g.name, g.id, "set", moved.ids, classes, known.seen, what)
+        yield self._staged.edit(g.name, g.id, "set", moved.ids, classes, before.seen, what)
 
     def _current(self, f: Field, position: int) -> NDArray[Any]:
-        """Return a row's boxes with staged edits applied, or none for null. Raises LakeError."""
+        """Return a row's boxes, (n, 4), with staged edits applied. A null cell has no boxes.
+
+        Raises LakeError if the cell cannot be read.
+        """
         [value] = self._pending.stored(f.id, self._ids(np.array([position])))[1]
         if isinstance(value, Exception):
             raise LakeError(f"The boxes of row {position:,} cannot be read: {value!s:.300}")
@@ -201,24 +207,25 @@ class EditParser:
         image.
         """
         view, at = self._host.shown.view, np.array([position])
-        parts = f.htype.coordinates is not None and f.htype.coordinates.units == "fraction"
+        coordinates = f.htype.coordinates
+        is_fraction = coordinates is not None and coordinates.units == "fraction"
         names = (
             fields.text_or_none(fields.part(request, "value"), "picture"),
             self._host.settings.get("picture"),
         )
         name = next((n for n in names if n in view.columns), image_column(view))
         if name is None:
-            if parts:
+            if is_fraction:
                 return 1, 1
             raise LakeError("Boxes in pixels need an image. Choose an image column in the grid.")
         [drawn] = self._host.thumbnails.of(view, name, at, SMALL)
         size = (drawn.width, drawn.height) if isinstance(drawn, WebImage) else None
         shown, image = fields.text(request, "column"), view.schema[name]
-        marks = view.schema[shown] if shown in view.columns else f
-        [reason] = reasons_not_drawn(view, marks, image, at, [size])
+        box_field = view.schema[shown] if shown in view.columns else f
+        [reason] = reasons_not_drawn(view, box_field, image, at, [size])
         if reason is not None:
             raise LakeError(f"The boxes were not edited. {reason}")
-        if size is None and not parts:
+        if size is None and not is_fraction:
             raise LakeError(
                 f"Boxes in pixels need an image, but column {name!r} has no drawable image in this "
                 "row. Choose another column in the grid."
@@ -247,14 +254,14 @@ class EditParser:
 
 
 def _classes_in(value: Mapping[str, object]) -> list[Any] | None:
-    """Return the class of each drawn box, or None if the page does not know the classes."""
+    """Return the class of each drawn box, or None if the page did not send classes."""
     return None if value.get("c") is None else fields.items(value, "c")
 
 
 def _value(f: Field, value: object, request: Mapping[str, object]) -> object:
     """Convert a value of a request to a cell.
 
-    A new class is accepted if it was typed, or if the request says so.
+    A new class is accepted if its name was typed, or if the request's ``new_class`` is true.
     """
     cell = inputs.to_cell(f, value)
     if not request.get("new_class", request["op"] == "set"):

@@ -60,7 +60,7 @@ class Pending:
     # ---- cells of the grid
 
     def mark(self, cells: list[Cell], positions: Positions) -> None:
-        """Apply staged edits to cells of the grid, and list the edited columns as ``staged``."""
+        """Apply staged edits to cells of the grid. A cell's ``staged`` lists its edited columns."""
         ids = self.host.shown.ids(positions) if len(self.staged) else None
         if ids is None:
             return
@@ -76,14 +76,15 @@ class Pending:
             self._mark_hidden(cells, ids, name, field_id)
         marked = [(f, class_column(schema, f)) for f in schema if is_marks(f.htype)]
         for cell in cells:
-            for f, known in marked:
-                if f.name in cell["marks"] and {f.name, known and known.name} & {*cell["staged"]}:
-                    self._update_marks(cell, f, known)
+            for f, labels in marked:
+                if f.name in cell["marks"] and {f.name, labels and labels.name} & {*cell["staged"]}:
+                    self._update_marks(cell, f, labels)
 
     def _edited_ids(self, f: Field) -> list[str]:
         """Return the ids under which edits for a column of the result are staged.
 
-        There may be two: its own id, and `inputs.NEW` if another writer has added the tag column.
+        There may be two ids: the id of the stored column, and `inputs.NEW` if another writer has
+        added the tag column in the meantime.
         """
         if f.id == inputs.NEW:
             return [inputs.NEW]
@@ -94,7 +95,10 @@ class Pending:
         return [i for i, name in columns if writing.is_target(stored, i, name)]
 
     def _hidden_columns(self, shown: Mapping[str, Collection[str]]) -> dict[str, str]:
-        """Return the ids of edited columns that are not shown, by names that the result lacks."""
+        """Return a dict from name to id of the edited columns that the result leaves out.
+
+        If another column of the result has the same name, the name gets the suffix " (stored)".
+        """
         known = {field_id for ids in shown.values() for field_id in ids}
         names, hidden = self.names(), {}
         for field_id in self.staged.columns():
@@ -106,7 +110,7 @@ class Pending:
         return hidden
 
     def _mark_column(self, cells: list[Cell], positions: Positions, f: Field) -> None:
-        """Update captions and cards for a column of the result."""
+        """Update the captions and cards of edited cells in a column of the result."""
         edited = [i for i, cell in enumerate(cells) if f.name in cell["staged"]]
         if edited:
             htype, values = self.values(f, positions[edited])
@@ -118,7 +122,7 @@ class Pending:
     def _mark_hidden(
         self, cells: list[Cell], ids: NDArray[np.int64], name: str, field_id: str
     ) -> None:
-        """Add captions for a column that the query leaves out."""
+        """Add captions with the edited values of a column that the query leaves out."""
         edited = [i for i, cell in enumerate(cells) if name in cell["staged"]]
         try:
             htype, values = self.stored(field_id, ids[edited])
@@ -128,18 +132,18 @@ class Pending:
             for i, value in zip(edited, values, strict=True):
                 cells[i]["caption"][name] = cards.caption(htype, value)
 
-    def _update_marks(self, cell: Cell, f: Field, known: Field | None) -> None:
-        """Update the marks of column `f`, whose classes are in column `known`."""
+    def _update_marks(self, cell: Cell, f: Field, labels: Field | None) -> None:
+        """Update a cell's marks in column `f`, whose classes are in the column `labels`."""
         position = cell["p"]
         width, height = cell["w"] or 1, cell["h"] or 1
-        classes = None if known is None else self.value(known, position)[1]
+        classes = None if labels is None else self.value(labels, position)[1]
         htype, value = self.value(f, position)
         cell["marks"][f.name] = marks(htype, value, width, height, classes)
 
     # ---- columns
 
     def names(self) -> dict[str, str]:
-        """Return the names of edited columns in the shown version, by id."""
+        """Return a dict from the ids of edited columns to their names in the shown version."""
         table = version_read(self.host.shown.view)
         known = {} if table is None else {f.id: f.name for f in table.schema}
         return {i: known.get(i, name) for i, name in self.staged.columns().items()}
@@ -192,7 +196,7 @@ class Pending:
     def stored(self, field_id: str, ids: NDArray[np.int64]) -> tuple[Htype, list[object]]:
         """Return the type of a stored column, and the values of rows with staged edits applied.
 
-        The query may omit the column. Raises LakeError if the column or a row is gone.
+        The query may omit the column. Raises LakeError if the column or a row no longer exists.
         """
         if field_id == inputs.NEW:
             return self._new_tags(ids)
@@ -206,7 +210,10 @@ class Pending:
         return self.after(field_id, f.htype, ids, values_of(rows, f, np.arange(len(ids))))
 
     def _new_tags(self, ids: NDArray[np.int64]) -> tuple[Htype, list[object]]:
-        """Return tags in a new tag column, which another writer may have added by now."""
+        """Return the type and values of the new tag column, with staged edits applied.
+
+        Another writer may have added the column in the meantime.
+        """
         ds = self.dataset()
         f = writing.target(ds.schema, inputs.NEW, self.staged.columns()[inputs.NEW])
         if f is None:
@@ -217,7 +224,10 @@ class Pending:
     def after(
         self, field_id: str, htype: Htype, ids: NDArray[np.int64], before: list[Any]
     ) -> tuple[Htype, list[object]]:
-        """Apply staged edits to values, and return them with their type and its new classes."""
+        """Return a column's type and values after the staged edits.
+
+        The type includes new classes. `before` contains the values of the rows with the given ids.
+        """
         after = self.staged.after(field_id, ids, inputs.to_cells(htype, before))
         new = inputs.new_classes(htype, [e.value for e in self.staged.of(field_id)])
         wider = inputs.with_classes(htype, new)

@@ -34,7 +34,7 @@ class Edit:
     field_id: str
     """Id of the column, or `inputs.NEW` for a tag column that the commit will add."""
     op: Op
-    """The operation."""
+    """Whether the edit sets a value, adds a tag or removes a tag."""
     ids: Ids
     """Ids of the edited rows in ascending order."""
     value: Any
@@ -44,10 +44,10 @@ class Edit:
     what: str
     """Description for users."""
     with_next: bool = False
-    """Whether the next edit is linked to this one, so that both are dropped together."""
+    """Whether the next edit is linked to this edit, so that both edits are dropped together."""
 
     def of_rows(self, mask: NDArray[np.bool_]) -> Edit:
-        """Return the edit restricted to some of its rows."""
+        """Return the edit restricted to the rows for which `mask` is true."""
         seen = None if self.seen is None else self.seen[mask]
         return replace(self, ids=self.ids[mask], seen=seen)
 
@@ -67,7 +67,7 @@ class _Action:
     """A step that can be undone, which added or dropped edits."""
 
     edits: tuple[Edit, ...]
-    places: tuple[int, ...] | None = None
+    indices: tuple[int, ...] | None = None
     """Former indices of dropped edits in ascending order, or None for added edits."""
 
 
@@ -125,7 +125,10 @@ class Staged:
             self._undone.clear()
 
     def group(self, number: int) -> tuple[Edit, ...]:
-        """Return an edit and the edits linked to it, or an empty tuple if it does not exist."""
+        """Return the edit with a number, and the edits linked to it.
+
+        The tuple is empty if no edit has this number.
+        """
         at = next((i for i, e in enumerate(self.edits) if e.id == number), None)
         if at is None:
             return ()
@@ -137,7 +140,7 @@ class Staged:
         return tuple(self.edits[start:stop])
 
     def drop(self, number: int, also: Collection[int] = ()) -> tuple[Edit, ...]:
-        """Drop an edit with its linked edits and any others, and return the dropped edits.
+        """Drop an edit, the edits linked to it, and the edits in `also`. Return the dropped edits.
 
         Parameters
         ----------
@@ -161,11 +164,11 @@ class Staged:
         if not self._done:
             return False
         action = self._done.pop()
-        if action.places is None:
+        if action.indices is None:
             del self.edits[len(self.edits) - len(action.edits) :]
         else:
-            for place, edit in zip(action.places, action.edits, strict=True):
-                self.edits.insert(place, edit)
+            for index, edit in zip(action.indices, action.edits, strict=True):
+                self.edits.insert(index, edit)
         self._indexes.clear()
         self._undone.append(action)
         return True
@@ -215,11 +218,11 @@ class Staged:
         return self._undone[-1].edits if self._undone else ()
 
     def _apply(self, action: _Action) -> None:
-        if action.places is None:
+        if action.indices is None:
             self.edits.extend(action.edits)
         else:
-            for place in reversed(action.places):
-                del self.edits[place]
+            for index in reversed(action.indices):
+                del self.edits[index]
         self._indexes.clear()
 
     # ---- edits by column and row
@@ -229,7 +232,7 @@ class Staged:
         return [e for e in self.edits if e.field_id == field_id]
 
     def columns(self) -> dict[str, str]:
-        """Return the names of the columns with edits, by id."""
+        """Return a dict from the ids to the names of the columns with edits."""
         return {e.field_id: e.column for e in self.edits}
 
     def rows(self, field_id: str) -> Ids:
@@ -241,11 +244,11 @@ class Staged:
         return rows_of(self.edits)
 
     def edits_at(self, field_id: str, ids: Ids) -> list[list[Edit]]:
-        """Return the edits of a column for each row, in order."""
+        """Return a list of a column's edits for each row, in the order in which they apply."""
         return self._index(field_id).at(ids)
 
     def columns_at(self, ids: Ids) -> list[set[str]]:
-        """Return the ids of the edited columns for each row."""
+        """Return, for each row, a set with the ids of its edited columns."""
         columns: list[set[str]] = [set() for _ in ids]
         for field_id in self.columns():
             for column_ids, edits in zip(columns, self.edits_at(field_id, ids), strict=True):
@@ -254,7 +257,7 @@ class Staged:
         return columns
 
     def after(self, field_id: str, ids: Ids, values: Sequence[Cell]) -> list[Cell]:
-        """Return a column's values after all edits, given the values before."""
+        """Return a column's values after all edits, given the values before the edits."""
         cells = list(values)
         for at, edits in enumerate(self.edits_at(field_id, ids)):
             for edit in edits:
@@ -262,7 +265,10 @@ class Staged:
         return cells
 
     def seen(self, field_id: str, ids: Ids) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-        """Return digests of cells before their first edit, and a mask of cells that have one."""
+        """Return the digest of each cell before its first edit, and a mask of cells with a digest.
+
+        Cells whose edits do not depend on what the user saw have no digest.
+        """
         digests, matters = np.zeros(len(ids), np.uint64), np.zeros(len(ids), bool)
         for edit in reversed(self.of(field_id)):  # so that a row's first edit overwrites later ones
             at = np.minimum(np.searchsorted(edit.ids, ids), len(edit.ids) - 1)
@@ -288,9 +294,10 @@ def rows_of(edits: Iterable[Edit]) -> Ids:
 
 
 class _Index:
-    """An index of a column's edits by row, as pairs of row and edit sorted by both.
+    """An index of a column's edits by row.
 
-    A binary search finds the edits of a row without a pass over all edits.
+    It consists of pairs (row id, number of the edit), sorted by row id and then by number, so that
+    a binary search finds the edits of a row without a pass over all edits.
     """
 
     def __init__(self, edits: list[Edit]) -> None:
@@ -301,7 +308,7 @@ class _Index:
         self.ids, self._numbers = rows[order], numbers[order]
 
     def at(self, ids: Ids) -> list[list[Edit]]:
-        """Return the edits of each row."""
+        """Return a list of edits for each row."""
         starts = np.searchsorted(self.ids, ids, "left").tolist()
         ends = np.searchsorted(self.ids, ids, "right").tolist()
         return [

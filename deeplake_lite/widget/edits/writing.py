@@ -44,16 +44,16 @@ TRIES = 10
 
 WAY_OUT = (
     "Choose a side: w.commit('…', on_conflict='ours') writes these edits wherever their rows and "
-    "columns still exist, and on_conflict='theirs' leaves such cells unchanged."
+    "columns still exist, and on_conflict='theirs' keeps the other writer's values."
 )
 
 MAX_BLOCK_ROWS = 4096
-"""Maximum number of rows in a block when cells are computed one by one."""
+"""Maximum number of rows whose cells are read at a time."""
 
 
 @dataclass(frozen=True)
 class Collision:
-    """A cell, row or column that another writer has changed in the meantime."""
+    """A cell, row or column that another writer has changed since the user edited it."""
 
     kind: Literal["cell", "row", "column"]
     column: str
@@ -107,12 +107,13 @@ class CollisionError(ConflictError):
 def write(ds: Dataset, staged: Staged, message: str, on_conflict: Resolution) -> CommitResult:
     """Write and commit staged edits, and move the dataset to the new version.
 
-    A second handle writes them, because other notebook cells may use `ds` at the same time.
+    A second Dataset object writes them, because other notebook cells may use `ds` at the same time.
 
     Raises
     ------
     CollisionError
-        When another writer has changed the same cells and no side is chosen. `ds` is unchanged.
+        When another writer has changed the same cells, and `on_conflict` is "raise". `ds` is
+        unchanged.
     UncommittedError
         When the dataset has uncommitted edits that were made outside the browser.
     InvalidValueError
@@ -124,19 +125,19 @@ def write(ds: Dataset, staged: Staged, message: str, on_conflict: Resolution) ->
     ds.handle.check_writable()
     check_own_edits(ds)
     for _ in range(TRIES):
-        own = at_branch(ds.rows.lake, str(ds.current_branch))
-        conflicts = list(collisions(own.handle.table, staged))
+        writer = at_branch(ds.rows.lake, str(ds.current_branch))
+        conflicts = list(collisions(writer.handle.table, staged))
         if conflicts and on_conflict == "raise":
             raise CollisionError(conflicts)
         try:
             edits = staged.without(excluded_rows(conflicts, on_conflict))
-            check_counts(own, Staged(), edits)
-            rows = _apply(own, edits)
-            version = own.commit(message or default_message(own.schema, staged))
+            check_counts(writer, Staged(), edits)
+            rows = _apply(writer, edits)
+            version = writer.commit(message or default_message(writer.schema, staged))
         except ConflictError:  # another writer committed first, so compare with the new tip
             continue
         finally:
-            own.discard()
+            writer.discard()
         # Meanwhile, a notebook cell may have begun to edit `ds`. Its edits go on top of this
         # version.
         with contextlib.suppress(UncommittedError):
@@ -149,10 +150,7 @@ def write(ds: Dataset, staged: Staged, message: str, on_conflict: Resolution) ->
 
 
 def check_own_edits(ds: Dataset) -> None:
-    """Refuse to commit if the dataset has edits that were made outside the browser.
-
-    Raises UncommittedError.
-    """
+    """Raise UncommittedError if the dataset has edits that were made outside the browser."""
     if status := ds.status():
         raise UncommittedError(
             f"The dataset has uncommitted edits that were made outside the browser ({status}), "
@@ -171,12 +169,15 @@ def default_message(schema: Schema, staged: Staged) -> str:
 
 
 def target(schema: Schema, field_id: str, column: str) -> Field | None:
-    """Return the column to which edits belong, or None if it does not exist."""
+    """Return the column to which edits belong, or None if the column does not exist.
+
+    Edits refer to the column by its id, and to a new tag column by its name.
+    """
     return next((f for f in schema if is_target(f, field_id, column)), None)
 
 
 def is_target(f: Field, field_id: str, column: str) -> bool:
-    """Return whether edits belong to a column, by id, or by name for a new tag column."""
+    """Return whether edits with this column id and name belong to `f`; see `target`."""
     return f.id == field_id or (field_id == NEW and f.name == column and is_tags(f.htype))
 
 
@@ -186,7 +187,8 @@ def is_target(f: Field, field_id: str, column: str) -> bool:
 def collisions(tip: Table, staged: Staged) -> Iterator[Collision]:
     """Yield edited rows, columns and cells that another writer has changed.
 
-    Marks and their classes collide together, because writing only one would mismatch them.
+    If a row's marks collide, so do their classes, and vice versa, because writing only one of the
+    two columns could leave a row with different numbers of marks and classes.
     """
     fields = {i: target(tip.schema, i, name) for i, name in staged.columns().items()}
     known = {i: f for i, f in fields.items() if f is not None}
@@ -208,7 +210,7 @@ def collisions(tip: Table, staged: Staged) -> Iterator[Collision]:
 
 
 def excluded_rows(conflicts: Sequence[Collision], on_conflict: Resolution) -> dict[str, Ids]:
-    """Return the ids of rows that must not be written, by column id.
+    """Return a dict from column ids to the ids of rows that must not be written.
 
     These are removed rows, rows of dropped columns, and for "theirs" all rows with conflicts.
     """
@@ -220,14 +222,21 @@ def excluded_rows(conflicts: Sequence[Collision], on_conflict: Resolution) -> di
 
 
 def _partners(schema: Schema, f: Field) -> Iterator[str]:
-    """Yield the ids of the class columns of a marks column, or of the marks of a class column."""
+    """Yield the ids of columns that must change together with `f`.
+
+    If `f` contains marks, this is the column of their classes. If it contains the classes of marks,
+    these are the columns of the marks.
+    """
     for pair in pairs_of(schema):
         if f.id in {g.id for g in pair}:
             yield from (g.id for g in pair if g.id != f.id)
 
 
 def _collided_rows(tip: Table, staged: Staged, f: Field, field_id: str) -> Ids:
-    """Return rows whose cells another writer has changed to values other than the edits'."""
+    """Return the ids of rows whose cells another writer has changed.
+
+    Rows in which the other writer's value equals the edited value are left out.
+    """
     ids = staged.rows(field_id)
     slots = tip.find(ids)
     ids, slots = ids[slots >= 0], slots[slots >= 0]
@@ -254,13 +263,13 @@ def _cell_collisions(
 
 
 def _read_tip(tip: Table, f: Field, slots: Ids) -> list[Cell]:
-    """Return the current cells of a column."""
+    """Return the cells of a column at the tip of the branch."""
     cells = tip.read([f.id], slots)[f.id]
     return to_cells(f.htype, with_none(decode_block(f.htype, cells, follow=False)))
 
 
 def describe(htype: Htype, cell: Cell) -> str:
-    """Describe a cell in a few characters.
+    """Return a short description of a cell for users.
 
     >>> from deeplake_lite.htypes import Boxes, ClassLabel
     >>> describe(ClassLabel(["ant"]), "ant"), describe(TAGS, ["a"])
@@ -274,7 +283,7 @@ def describe(htype: Htype, cell: Cell) -> str:
 
 
 def describe_apart(htype: Htype, ours: Cell, theirs: Cell) -> tuple[str, str]:
-    """Describe two cells in a few characters. If they begin alike, show where they differ.
+    """Return short descriptions of two cells. If they begin alike, show where they differ.
 
     >>> from deeplake_lite.htypes import Text
     >>> describe_apart(Text(), "a" * 100 + "b", "a" * 100 + "c")
@@ -341,7 +350,10 @@ def _add_classes(ds: Dataset, f: Field, cells: list[Cell]) -> None:
 
 
 def _uniform_rows(staged: Staged, field_id: str, ids: Ids) -> Iterator[tuple[Ids, object]]:
-    """Yield each value set by an edit, with its rows as indices into `ids`."""
+    """Yield (rows, value) for each "set" edit that is the last edit of some rows.
+
+    The rows are indices into `ids`.
+    """
     last = staged.last_edits(field_id, ids)
     for number, edit in enumerate(staged.of(field_id)):
         rows = np.flatnonzero(last == number)
@@ -350,7 +362,7 @@ def _uniform_rows(staged: Staged, field_id: str, ids: Ids) -> Iterator[tuple[Ids
 
 
 def _other_rows(staged: Staged, field_id: str, ids: Ids) -> Iterator[Ids]:
-    """Yield the remaining rows in blocks."""
+    """Yield blocks of rows whose last edit adds or removes a tag, as indices into `ids`."""
     last = staged.last_edits(field_id, ids)
     other = [i for i, e in enumerate(staged.of(field_id)) if e.op != "set"]
     rows = np.flatnonzero(np.isin(last, other))

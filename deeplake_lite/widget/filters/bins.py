@@ -14,7 +14,7 @@ WANTED = 20
 """Approximate number of bins."""
 
 EXACT = 2**53
-"""Integers up to this one are exact in JavaScript, whose numbers are floats."""
+"""JavaScript, whose numbers are floats, can represent all integers up to this one."""
 
 _DAY = 86_400.0
 _SPANS = (
@@ -24,7 +24,7 @@ _SPANS = (
 """Round spans of time, in seconds."""
 
 _STEPS = {"ns": 1, "us": 1, "ms": 1000, "s": 10**6, "m": 60 * 10**6, "h": 3600 * 10**6}
-"""Microseconds in each unit of a time column, but at least 1. Coarser units use whole days."""
+"""Microseconds in each time unit, but at least 1. Bins in coarser units consist of whole days."""
 
 _HUGE, _LEAST = 1e308, 1e-300
 """Limits near the ends of the range of floats: edges from `_HUGE` on are not rounded, and widths
@@ -77,7 +77,7 @@ def edges_of_integers(low: int, high: int) -> list[int]:
 def edges_of_times(low: np.datetime64, high: np.datetime64) -> list[str]:
     """Return the edges of bins that cover the times from low to high, as ISO 8601.
 
-    The edges are multiples of the column's unit, because queries round finer times to it.
+    The edges are multiples of the column's unit, because queries round finer times to this unit.
 
     >>> edges_of_times(np.datetime64("1970-01-01"), np.datetime64("2023-11-14"))[:2]
     ['1970-01-01T00:00:00', '1972-09-11T00:00:00']
@@ -96,7 +96,10 @@ def _microseconds(time: np.datetime64) -> int:
 
 
 def _multiples(low: int, high: int, width: int) -> list[int]:
-    """Return the multiples of a width from the last up to `low` to the first above `high`."""
+    """Return the multiples of a width that enclose a range.
+
+    The first is at most `low`, and only the last is greater than `high`.
+    """
     return [i * width for i in range(low // width, high // width + 2)]
 
 

@@ -63,7 +63,8 @@ def filter_query(
     kind : {"classes", "tags", "numbers", "times", "booleans"}
         Kind of the facet.
     op : {"set", "toggle", "clear"}
-        Whether to replace the choice with the values, to toggle each of them, or to remove all.
+        Whether to replace the choice with the values, to toggle each value, or to remove the
+        choice.
     values : sequence
         Chosen values, where None stands for null, or the two ends of a range that excludes its
         upper end.
@@ -93,12 +94,12 @@ def filter_query(
         text = wrap_query(text)
     _, start, end = clause(text or "SELECT *", "WHERE")
     old = conjuncts(text[start:end]) if text else []
-    own = _own_conditions(old, expression, kind)
-    at = own[0] if own else len(old)
-    others = [c for i, c in enumerate(old) if i not in own]
+    replaced = _facet_conditions(old, expression, kind)
+    at = replaced[0] if replaced else len(old)
+    others = [c for i, c in enumerate(old) if i not in replaced]
     new = [condition_for(expression, kind, choice)] if choice else []
     if new and _matching_conditions(others, expression, kind):
-        new = [f"({new[0]})"]  # parentheses distinguish it from conditions that users wrote
+        new = [f"({new[0]})"]  # parentheses tell it apart from conditions that users wrote
     conditions = [*others[:at], *new, *others[at:]]
     return unwrap_query(
         with_clause(text, "WHERE", join_conditions(conditions) if conditions else "")
@@ -127,7 +128,9 @@ def _takes_order(text: str) -> bool:
 
 
 def order_of(text: str) -> dict[str, object] | None:
-    """Return a query's sort expression and direction, or None unless there is exactly one.
+    """Return the expression and direction by which a query sorts.
+
+    Return None if the query does not sort, or if it sorts by several expressions.
 
     >>> order_of("SELECT * ORDER BY x DESC")
     {'expression': 'x', 'descending': True}
@@ -144,7 +147,9 @@ def order_of(text: str) -> dict[str, object] | None:
 
 
 def choice_of(text: str, expression: str, kind: FacetKind) -> list[object] | None:
-    """Return a facet's choice in a query: values, the ends of a range, or None for all rows.
+    """Return a facet's choice in a query.
+
+    The choice is a list of values, or the two ends of a range. It is None if all rows are chosen.
 
     >>> text = "SELECT * WHERE label IN ('a', 'b') AND x >= 2 AND LEN(s) > LEN(t)"
     >>> choice_of(text, "label", "classes"), choice_of(text, "x", "numbers")
@@ -155,10 +160,10 @@ def choice_of(text: str, expression: str, kind: FacetKind) -> list[object] | Non
         return None
     _, start, end = clause(text, "WHERE")
     conditions = conjuncts(text[start:end])
-    own = [condition_of(conditions[i]) for i in _own_conditions(conditions, expression, kind)]
-    if not own:
+    trees = [condition_of(conditions[i]) for i in _facet_conditions(conditions, expression, kind)]
+    if not trees:
         return None
-    parts = [part for tree in own for part in _parts(tree, _connector(kind))]
+    parts = [part for tree in trees for part in _parts(tree, _connector(kind))]
     if kind in _RANGES:
         lows, highs = _range_ends(parts)
         return [lows[0] if lows else None, highs[0] if highs else None]
@@ -169,7 +174,7 @@ def choice_of(text: str, expression: str, kind: FacetKind) -> list[object] | Non
 
 
 def condition_for(expression: str, kind: FacetKind, values: Sequence[object]) -> str:
-    """Format a choice as a condition.
+    """Return a choice as a condition in the query language.
 
     >>> condition_for("x", "numbers", [None, 3]), condition_for("s", "classes", ["it's", None])
     ('x < 3', "(s = 'it''s' OR s IS NULL)")
@@ -238,7 +243,10 @@ def _exact_number(end: Any) -> object:
 
 
 def _expression(text: str) -> exp.Expr:
-    """Return the syntax tree of a facet's expression. Raises QueryError if there are several."""
+    """Return the syntax tree of a facet's expression.
+
+    Raises QueryError if the text consists of several conditions.
+    """
     tree = condition_of(text)
     if isinstance(tree, exp.Connector):
         raise QueryError(
@@ -247,15 +255,15 @@ def _expression(text: str) -> exp.Expr:
     return tree
 
 
-def _own_conditions(conditions: Sequence[str], expression: str, kind: FacetKind) -> list[int]:
+def _facet_conditions(conditions: Sequence[str], expression: str, kind: FacetKind) -> list[int]:
     """Return the indices of the conditions that make up a facet's choice.
 
-    If more conditions have this form than the facet writes, a user has added some with AND. The
-    facet's own condition is then the last one in parentheses.
+    If more conditions look like a facet's choice than a facet writes, a user has added some of them
+    with AND. The condition that the facet wrote is then the last one in parentheses.
 
-    >>> _own_conditions(["x >= 2", "label = 'a'", "x < 9"], "x", "numbers")
+    >>> _facet_conditions(["x >= 2", "label = 'a'", "x < 9"], "x", "numbers")
     [0, 2]
-    >>> _own_conditions(["CONTAINS(t, 'a')", "CONTAINS(t, 'b')"], "t", "tags")
+    >>> _facet_conditions(["CONTAINS(t, 'a')", "CONTAINS(t, 'b')"], "t", "tags")
     []
     """
     matches = _matching_conditions(conditions, expression, kind)
@@ -314,7 +322,7 @@ def _is_part(tree: exp.Expr, facet: exp.Expr, kind: FacetKind) -> bool:
 
 
 def _is_end(tree: exp.Expr, kind: FacetKind) -> bool:
-    """Return whether a facet's range may end here, at a number or at a time as a string."""
+    """Return whether a constant can be an end of a facet's range: a number, or a time as text."""
     return kind in _RANGES and _is_constant(tree) and tree.is_string == (kind == "times")
 
 
@@ -354,7 +362,7 @@ def _is_one_range(parts: Sequence[exp.Expr]) -> bool:
 
 
 def _range_ends(parts: Sequence[exp.Expr]) -> tuple[list[object], list[object]]:
-    """Return the lower and the upper ends in conditions."""
+    """Return two lists: the lower and the upper ends of the ranges in some conditions."""
     lows, highs = [], []
     for part in parts:
         match part:

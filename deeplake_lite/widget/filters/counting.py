@@ -28,7 +28,7 @@ TAGGED_ROWS = 2**18
 
 
 def value_counts(view: View, facet: Facet) -> dict[Hashable, int]:
-    """Return the number of rows with each value, where None stands for null.
+    """Return a dict from each value to its number of rows. The key None stands for null.
 
     >>> import deeplake_lite as dl
     >>> from deeplake_lite.widget.filters.facet import facets_of
@@ -51,7 +51,7 @@ def value_counts(view: View, facet: Facet) -> dict[Hashable, int]:
 
 
 def _item_counts(view: View, facet: Facet) -> dict[Hashable, int]:
-    """Return the number of rows with each list item, where None stands for null."""
+    """Return a dict from each list item to its number of rows. None stands for null lists."""
     e, (r, v, n) = facet.expression, unused(view.columns, "r", "v", "n")
     rows = f"SELECT ROW_NUMBER() OVER () AS {r}, UNNEST({e}) AS {v}"
     groups = view.query(
@@ -86,7 +86,7 @@ TIMES = ("-200000-01-01", "200000-01-01")
 
 
 def extremes(view: View, facet: Facet) -> tuple[object, object] | None:
-    """Return the smallest and largest values that a histogram can show, or None."""
+    """Return the smallest and largest value that a histogram can show, or None if there is none."""
     if not len(view):
         return None
     finite = e = facet.expression
@@ -131,7 +131,7 @@ def range_counts(view: View, facet: Facet, edges: Sequence[Edge]) -> list[int]:
 
 
 def outside_counts(view: View, facet: Facet, count: int) -> list[tuple[int, str]]:
-    """Return the number of rows outside all bins for each reason.
+    """Return the reasons why rows are outside all bins, each as (number of rows, reason).
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def outside_counts(view: View, facet: Facet, count: int) -> list[tuple[int, str]
 def bin_expression(expression: str, edges: Sequence[Edge]) -> str:
     """Return a query expression for a row's bin number, which is null outside all bins.
 
-    It compares values with the edges in the same way as the filter for a bin.
+    The expression compares values with edges in the same way as the filter for a bin.
 
     >>> bin_expression("x", [0, 5, 10])
     'CASE WHEN x < 0 THEN NULL WHEN x < 5 THEN 0 WHEN x < 10 THEN 1 END'
@@ -183,7 +183,9 @@ def bin_expression(expression: str, edges: Sequence[Edge]) -> str:
 
 
 def tag_counts(view: View, f: Field) -> dict[Hashable, int]:
-    """Return the number of rows with each class in a multi-label column. None counts nulls.
+    """Return a dict from class numbers to numbers of rows in a column with several classes per row.
+
+    The key None stands for null.
 
     >>> import deeplake_lite as dl
     >>> ds = dl.create("memory://tag-counts-doc", {"t": dl.ClassLabel(["a", "b"], multiple=True)})

@@ -30,7 +30,8 @@ class Facet:
     whole: bool = False
     """Whether the numbers are integers."""
     short: str = ""
-    """Dtype of 16-bit or 32-bit floats. Queries round fractions to it before they compare."""
+    """Dtype of 16-bit or 32-bit floats, otherwise empty. Before queries compare such values with a
+    fraction, they round the fraction to this dtype."""
     reads: bool = False
     """Whether counting reads variable-length cells, and not only their metadata."""
 

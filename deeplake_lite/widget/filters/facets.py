@@ -1,7 +1,8 @@
 """The part of the browser that counts rows by facets, among all rows and in the query result.
 
-Queries count the rows. Counts of all rows are cached until the dataset changes. If the result has
-rows of its own, such as groups, its own columns are counted.
+Queries count the rows. Counts of all rows are cached until the dataset changes. If the query result
+does not consist of rows of the dataset, but of groups for example, the facets are those of the
+result's columns.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ MAX_VALUES = 50
 """Maximum number of values that a facet lists, starting with the most frequent."""
 
 FEW_VALUES = 200
-"""Maximum number of distinct strings for which a column's strings, not only lengths, are
-counted."""
+"""Strings are only counted by value in columns with at most this number of distinct strings. In
+other columns, only the lengths of strings are counted."""
 
 UNCOUNTED = {
     "times": "These times cannot be counted, because one of them is at the limit of its unit."
@@ -59,7 +60,8 @@ class ValueCounts(TypedDict, total=False):
     """Counts of rows by value."""
 
     values: list[list[object]]
-    """Lines of the facet: a value as filters write it, its name, and its counts, all and shown."""
+    """Lines of the facet. Each consists of a value as filters write it, its name, its number of
+    rows among all rows, and its number of rows among the shown rows."""
     nulls: list[int]
     """Numbers of nulls among all rows and among the shown rows."""
     more: int
@@ -84,7 +86,7 @@ class Histogram(TypedDict, total=False):
 
 
 class FacetCounts(TypedDict):
-    """A facet with its counts, or the reason why it has none."""
+    """A facet with its counts, or the reason why it has no counts."""
 
     column: str
     expression: str
@@ -126,7 +128,7 @@ class Facets:
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
-        """The handlers, by message type."""
+        """The methods that answer requests, by the type of the request."""
         return {"facets": self.facets}
 
     def facets(self, request: Request, pack: Pack) -> FacetsReply:  # noqa: ARG002
@@ -143,7 +145,10 @@ class Facets:
     def count(
         self, shown: BrowserState, names: Iterable[str] | None = None
     ) -> Iterator[FacetCounts]:
-        """Yield facets. Slow facets have no counts unless `names` contains their column."""
+        """Yield facets with their counts.
+
+        Facets that are slow to count have no counts, unless `names` contains their column.
+        """
         whole, part = whole_and_part(shown)
         if self._whole is None or not _same_rows(self._whole, whole):
             self._all, self._whole = {}, whole
@@ -164,7 +169,7 @@ class Facets:
         *,
         requested: bool,
     ) -> FacetCounts:
-        """Return a facet with its counts, or with the reason why it has none."""
+        """Return a facet with its counts, or with the reason why it has no counts."""
         head: FacetCounts = {
             "column": facet.column,
             "expression": facet.expression,
@@ -207,7 +212,7 @@ class Facets:
         return {"values": lines, "nulls": nulls, "more": max(0, len(order) - MAX_VALUES)}
 
     def _histogram(self, facet: Facet, whole: View, part: View) -> Histogram:
-        """Return the bins, their counts, and the value if it is the same in all rows."""
+        """Return the bins with their numbers of rows among all rows and among the shown rows."""
         ends = self._cached((facet, "ends"), lambda: extremes(whole, facet))
         edges = edges_of(facet, *ends) if ends else []
         in_all = self._cached(facet, lambda: range_counts(whole, facet, edges))
@@ -223,7 +228,7 @@ class Facets:
         }
 
     def _cached[T](self, key: object, count: Callable[[], T]) -> T:
-        """Return counts of all rows, calling `count` only the first time."""
+        """Return the counts of all rows for a key, which `count` computes the first time."""
         if key not in self._all:
             self._all[key] = count()
         counted: T = self._all[key]
@@ -231,7 +236,7 @@ class Facets:
 
 
 def _is_constant(facet: FacetCounts) -> bool:
-    """Return whether all rows have the same number."""
+    """Return whether all rows have the same value."""
     return facet.get("only") is not None
 
 
@@ -245,7 +250,7 @@ def _choice(text: str, facet: Facet) -> list[object] | None:
 
 
 def whole_and_part(shown: BrowserState) -> tuple[View, View]:
-    """Return all rows and the rows of the query result, with the columns that filters use.
+    """Return two views: all rows, and the rows of the query result, with the columns for facets.
 
     If the result consists of rows of the browsed view, "all rows" means all rows of that view.
     Otherwise it means the result of the inner query in ``SELECT * FROM (…) WHERE …``.
@@ -274,7 +279,7 @@ def whole_and_part(shown: BrowserState) -> tuple[View, View]:
 
 
 def _same_rows(a: View, b: View) -> bool:
-    """Return whether two views certainly have the same rows, without uncommitted edits."""
+    """Return whether two views have the same rows, and no uncommitted edits."""
     return a is b or (
         a.rows.table is b.rows.table
         and len(a) == len(b)
@@ -285,13 +290,13 @@ def _same_rows(a: View, b: View) -> bool:
 
 
 def name_of(value: object, f: Field) -> object:
-    """Return a value for display, with classes by name."""
+    """Return a value for display. Class numbers are replaced by names."""
     classes = f.htype.labels
     return value if classes is None else classes.to_names(value)
 
 
 def _plain(value: object, f: Field) -> object:
-    """Return a value as filters write it, with classes by name if they have one."""
+    """Return a value as filters write it. Numbers of named classes are replaced by names."""
     classes = f.htype.labels
     return value if classes is None or not classes.names else classes.to_names(value)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 ANSWER = "answer"
-"""Name by which queries read the result of a query that cannot be a subquery."""
+"""Name of the source for the result of a query that cannot be a subquery."""
 
 
 class Filtering:
@@ -28,11 +28,11 @@ class Filtering:
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
-        """The handlers, by message type."""
+        """The methods that answer requests, by the type of the request."""
         return {"filter": self.filter, "sort": self.sort}
 
     def filter(self, request: Request, pack: Pack) -> Mapping[str, object]:  # noqa: ARG002
-        """Show the rows that match a new filter of a facet."""
+        """Change a facet's filter in the query, and show the rows that match."""
         from deeplake_lite.widget.filters.choices import KINDS, filter_query
 
         op: Any = fields.text(request, "op", "set")
@@ -56,7 +56,7 @@ class Filtering:
         return self._host.ask(text)
 
     def sort(self, request: Request, pack: Pack) -> Mapping[str, object]:  # noqa: ARG002
-        """Show the rows in a new order."""
+        """Change the sort order of the query, and show its result."""
         from deeplake_lite.widget.filters.choices import sort_query
 
         expression = fields.text_or_none(request, "expression")
@@ -65,10 +65,11 @@ class Filtering:
         return self._host.ask(sort_query(text, expression, descending=descending))
 
     def _filterable(self) -> BrowserState:
-        """Return the browser's state, in which some queries have become a named source of rows.
+        """Return the browser's state with a query to which filters and sort orders can be added.
 
-        Queries that sample, expand or arrange rows cannot become subqueries. They might return
-        other rows when run again, but filters must apply to the shown rows.
+        Queries that sample, expand or arrange rows cannot become subqueries, and they might return
+        other rows when run again, but filters must apply to the shown rows. Therefore, the result
+        of such a query becomes the source `ANSWER` of a new query.
         """
         from deeplake_lite.widget.filters.querytext import is_source
 

@@ -1,4 +1,4 @@
-"""Edits of single clauses in the text of a query, which leave the rest as users wrote it.
+"""Edits of single clauses in the text of a query. The other clauses stay as users wrote them.
 
 The tokens of the text show where clauses are, and the syntax tree shows their meaning. If a query
 groups or limits rows, or has several SELECTs, a condition on its rows cannot be added to it. It
@@ -28,7 +28,7 @@ _BEHIND = {
     _WHERE: ("GROUP_BY", "HAVING", "WINDOW", "QUALIFY", _ORDER),
     _ORDER: (),
 }
-"""Clauses that may follow a clause, besides `_LAST`."""
+"""For each clause, the clauses that may follow, in addition to those in `_LAST`."""
 _LAST = (
     "LIMIT", "FETCH", "OFFSET", "SORT_BY", "CLUSTER_BY", "DISTRIBUTE_BY", "UNION", "INTERSECT",
     "EXCEPT", "SEMICOLON",
@@ -36,7 +36,7 @@ _LAST = (
 _OF_ROWS = (
     "with_", "distinct", "group", "having", "qualify", "limit", "offset", "joins", CLAUSES,
 )  # fmt: skip
-"""Parts that make the rows of a SELECT differ from those of its source."""
+"""Arguments of a SELECT, in its syntax tree, that make its rows differ from its source's rows."""
 
 _STAR_OF = ("SELECT", "STAR", "FROM", "L_PAREN", "R_PAREN")
 
@@ -48,7 +48,7 @@ class Word:
     kind: str
     start: int
     stop: int
-    """Index after its last character."""
+    """Index after the token's last character."""
 
 
 def words(text: str) -> Iterator[Word]:
@@ -101,13 +101,13 @@ def with_clause(text: str, kind: str, body: str) -> str:
     start, _, end = clause(text, kind)
     new = f"{kind.replace('_', ' ')} {body}" if body else ""
     before = text[:start].rstrip()
-    ends_in_comment = "--" in before.rpartition("\n")[2]  # the clause must not become part of it
+    ends_in_comment = "--" in before.rpartition("\n")[2]  # a clause must not become part of it
     parts = (before + "\n" * ends_in_comment, new, text[end:].lstrip())
     return " ".join(filter(None, parts)).strip()
 
 
 def conjuncts(condition: str) -> list[str]:
-    """Split a condition at AND, or return it whole if it contains OR.
+    """Return the conditions that a condition joins with AND, or only itself if it contains OR.
 
     >>> conjuncts("a > 1 AND b BETWEEN 2 AND 3 AND (c OR d)")
     ['a > 1', 'b BETWEEN 2 AND 3', '(c OR d)']
@@ -167,7 +167,7 @@ def takes_conditions(text: str, columns: Sequence[str]) -> bool:
 
 
 def is_source(text: str) -> bool:
-    """Return whether a query can be a subquery of another one.
+    """Return whether a query can be a subquery of another query.
 
     >>> is_source("SELECT * LIMIT 3"), is_source("SELECT * SAMPLE BY MAX_WEIGHT(x = 1: 2)")
     (True, False)
@@ -215,7 +215,7 @@ def unwrap_query(text: str) -> str:
 def inner_of(text: str) -> str | None:
     """Return the query inside ``SELECT * FROM (…)``, or None for any other query.
 
-    WHERE or ORDER BY may follow.
+    WHERE or ORDER BY may follow the inner query.
     """
     top = list(words(text))
     if tuple(word.kind for word in top[:5]) != _STAR_OF:

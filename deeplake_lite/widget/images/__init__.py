@@ -1,1 +1,1 @@
-"""How rows look: images and cards, their captions, and the marks drawn over images."""
+"""How rows look: images or cards with captions, and the marks drawn over images."""

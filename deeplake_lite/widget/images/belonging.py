@@ -13,7 +13,7 @@ import numpy as np
 
 from deeplake_lite.errors import LakeError
 from deeplake_lite.widget.images.kinds import first_drawable, is_drawable
-from deeplake_lite.widget.stored import Place, place_of
+from deeplake_lite.widget.stored import Location, location_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,26 +25,26 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field, Schema
 
 type Size = tuple[int, int]
-"""Width and height, pixels."""
+"""Width and height in pixels."""
 
 KEY = "picture"
 """Metadata key with which a column of marks names its image column."""
 
 
-def own_image(schema: Schema, f: Field) -> Field | None:
-    """Return the image column to which a column of marks belongs, or None.
+def image_of_marks(schema: Schema, f: Field) -> Field | None:
+    """Return the image column to which a column of marks belongs, or None if there is no image.
 
-    Metadata may name it: ``ds["boxes"].metadata["picture"] = "thumb"``. Otherwise it is the first
-    image column in the same group (``left/image`` for ``left/boxes``), or else the first image
-    column.
+    The metadata of the marks may name the image column:
+    ``ds["boxes"].metadata["picture"] = "thumb"``. Otherwise it is the first image column in the
+    same group (``left/image`` for ``left/boxes``), or else the first image column.
 
     Examples
     --------
     >>> from deeplake_lite.schema import Schema
     >>> fields = {"image": "image", "left/boxes": "boxes", "left/image": "image", "boxes": "boxes"}
     >>> schema = Schema.build(fields)
-    >>> own_image(schema, schema["boxes"]).name, own_image(schema, schema["left/boxes"]).name
-    ('image', 'left/image')
+    >>> [image_of_marks(schema, schema[name]).name for name in ("boxes", "left/boxes")]
+    ['image', 'left/image']
     """
     name = f.metadata.get(KEY)
     if isinstance(name, str) and name in schema and is_drawable(schema[name].htype):
@@ -65,7 +65,7 @@ def reasons_not_drawn(
     positions: NDArray[np.int64],
     sizes: Sequence[Size | None],
 ) -> list[str | None]:
-    """Return for each row the reason not to draw its marks over an image, or None.
+    """Return for each row the reason not to draw its marks over an image, or None to draw them.
 
     Parameters
     ----------
@@ -88,38 +88,42 @@ def reasons_not_drawn(
     >>> reasons_not_drawn(view, boxes, top, np.array([0]), [(100, 20)])
     ["'boxes' is not drawn over 'top', because the query ... Show 'image' as it is stored."]
     """
-    shown, stored = place_of(view, image, positions), place_of(view, marks, positions)
+    shown, stored = location_of(view, image, positions), location_of(view, marks, positions)
     if shown is None:
-        own = own_image(stored[0].schema, stored[1]) if stored else None
-        return [_computed_reason(marks, image, own)] * len(positions)
+        expected = image_of_marks(stored[0].schema, stored[1]) if stored else None
+        return [_computed_reason(marks, image, expected)] * len(positions)
     # Computed marks are not stored anywhere, so they are treated as if stored with the image.
     table, f, slots = stored or (shown[0], marks, shown[2])
-    own = own_image(table.schema, f)
-    if own is None or _is_same(shown, (table, own, slots)):
+    expected = image_of_marks(table.schema, f)
+    if expected is None or _is_same(shown, (table, expected, slots)):
         return [None] * len(positions)
     return [
-        None if size in (None, own_size) else _size_reason(marks, image, own, size, own_size)
-        for own_size, size in zip(_sizes(table, own, slots), sizes, strict=True)
+        None
+        if size in (None, expected_size)
+        else _size_reason(marks, image, expected, size, expected_size)
+        for expected_size, size in zip(_sizes(table, expected, slots), sizes, strict=True)
     ]
 
 
-def _is_same(a: Place, b: Place) -> bool:
+def _is_same(a: Location, b: Location) -> bool:
     return a[0] is b[0] and a[1].id == b[1].id and bool((a[2] == b[2]).all())
 
 
-def _computed_reason(marks: Field, image: Field, own: Field | None) -> str:
-    hint = "Show a stored image" if own is None else f"Show {own.name!r} as it is stored"
+def _computed_reason(marks: Field, image: Field, expected: Field | None) -> str:
+    hint = "Show a stored image" if expected is None else f"Show {expected.name!r} as it is stored"
     return (
         f"{marks.name!r} is not drawn over {image.name!r}, because the query computes this image. "
         f"If it is scaled or cropped, the marks would be in the wrong place. {hint}."
     )
 
 
-def _size_reason(marks: Field, image: Field, own: Field, size: Size, own_size: Size | None) -> str:
-    pixels = "whose size is unknown" if own_size is None else _pixels(own_size)
+def _size_reason(
+    marks: Field, image: Field, expected: Field, size: Size, expected_size: Size | None
+) -> str:
+    pixels = "whose size is unknown" if expected_size is None else _pixels(expected_size)
     return (
         f"{marks.name!r} is not drawn over {image.name!r} ({_pixels(size)}), because it belongs to "
-        f"{own.name!r} ({pixels}). Show {own.name!r} as the image instead."
+        f"{expected.name!r} ({pixels}). Show {expected.name!r} as the image instead."
     )
 
 
@@ -128,7 +132,7 @@ def _pixels(size: Size) -> str:
 
 
 def _sizes(table: ReadTable, f: Field, slots: NDArray[np.int64]) -> list[Size | None]:
-    """Return the sizes of stored images without reading them, or None for unknown sizes."""
+    """Return the sizes of stored images without reading the images. Unknown sizes are None."""
     sizes: list[Size | None] = [None] * len(slots)
     pixels = f.htype.pixels
     if pixels is None and not f.htype.is_array:

@@ -1,4 +1,4 @@
-"""Caches of thumbnails: recent ones in memory, and those of large originals on disk."""
+"""Caches of thumbnails in memory, and, for thumbnails of large originals, also on disk."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TYPES = frozenset({"image/jpeg", "image/png", "image/webp"})
 """Media types of cached images. A file with another type was not written by this module."""
 
 _HEAD = struct.Struct("<4sQIIB")  # magic, hash of the rest, width, height, length of media type
-_MARK = b"DLT1"
+_MAGIC = b"DLT1"
 _EACH = 64  # number of images written between checks of the disk limit
 
 
@@ -53,7 +53,7 @@ class Memory(LRUCache[object, WebImage]):
 
     @classmethod
     def of(cls, url: str, limit: int) -> Memory:
-        """Return the cache that all browsers of a lake share, with a new limit.
+        """Return the cache that all browsers of a lake share, after setting its limit.
 
         When a notebook cell is run again, it creates a new browser while the old one still exists.
         """
@@ -70,7 +70,7 @@ class Disk:
     folder : Path
         Folder of the files, which is created with the first image.
     limit : int
-        Maximum size of the files, in bytes. The least recently used are removed first.
+        Maximum size of the files, in bytes. The least recently used files are removed first.
     """
 
     def __init__(self, folder: Path, limit: int = DISK_BYTES) -> None:
@@ -82,12 +82,12 @@ class Disk:
         try:
             file = self._file(key)
             data = file.read_bytes()
-            mark, digest, width, height, length = _HEAD.unpack_from(data)
+            magic, digest, width, height, length = _HEAD.unpack_from(data)
         except (OSError, struct.error):
             return None
         rest = data[_HEAD.size :]
         mime = rest[:length].decode("ascii", "replace")
-        is_whole = mark == _MARK and xxhash.xxh3_64_intdigest(rest) == digest
+        is_whole = magic == _MAGIC and xxhash.xxh3_64_intdigest(rest) == digest
         if not is_whole or mime not in TYPES or not (width and height):
             return None
         with contextlib.suppress(OSError):
@@ -99,18 +99,18 @@ class Disk:
         mime = image.mime.encode("ascii")
         rest = mime + image.data
         digest = xxhash.xxh3_64_intdigest(rest)
-        head = _HEAD.pack(_MARK, digest, image.width, image.height, len(mime))
+        head = _HEAD.pack(_MAGIC, digest, image.width, image.height, len(mime))
         with contextlib.suppress(OSError):
             file = self._file(key)
             file.parent.mkdir(parents=True, exist_ok=True)
             _write(file, head + rest)
-            self._make_room()
+            self._evict_files()
 
     def _file(self, key: str) -> Path:
         assert re.fullmatch(r"[0-9a-f-]+", key), "a key consists of hexadecimal digits"
         return self._folder / key[:2] / key
 
-    def _make_room(self) -> None:
+    def _evict_files(self) -> None:
         """Once per `_EACH` images, remove the least recently used files above the limit."""
         with self._lock:
             self._written += 1
@@ -127,10 +127,10 @@ class Disk:
 
     def _files(self) -> Iterator[tuple[float, int, str]]:
         """Yield the time of last use, the size and the path of each file."""
-        for place, _, names in os.walk(self._folder):
+        for folder, _, names in os.walk(self._folder):
             for name in names:
                 with contextlib.suppress(OSError):  # another process has removed it
-                    path = os.path.join(place, name)
+                    path = os.path.join(folder, name)
                     status = os.stat(path)
                     yield status.st_mtime, status.st_size, path
 

@@ -125,7 +125,7 @@ def update_card(cell: Cell, column: str, htype: Htype, value: object) -> None:
 
 
 def damaged_card(error: Exception) -> Card:
-    """Return a card that reports a damaged cell with an error that names its column and row."""
+    """Return a card with the error of a damaged cell. The error names the column and the row."""
     return {"kind": "damaged", "text": f"{error!s:.400}"}
 
 
@@ -144,7 +144,7 @@ def bars(values: np.ndarray[Any, Any], most: int = NUMBERS) -> list[float | None
 
 
 def long_text(htype: Htype, value: Any) -> str | None:
-    r"""Format a value in full for the detail panel, with all digits, and with classes by name.
+    r"""Format a value in full for the detail panel, with all digits and with class names.
 
     >>> from deeplake_lite.htypes import ClassLabel, Sequence
     >>> several = ClassLabel(["ant", "bee"], multiple=True)
@@ -169,7 +169,7 @@ def _item_of(htype: Htype) -> Htype | None:
 
 
 def _shorten(text: str) -> str:
-    """Cut a long string and append a digest of all of it, so that different values look different.
+    """Cut a long string, and append a digest of the whole, so that different values look different.
 
     >>> _shorten("a" * 20_001)[-22:]
     'aaa … b989682a3df92a20'

@@ -18,7 +18,7 @@ class Card(TypedDict):
     more: NotRequired[int]
     """Number of omitted characters or lines."""
     numbers: NotRequired[list[float | None]]
-    """Bars of a vector."""
+    """Heights of the bars that plot a vector."""
     rows: NotRequired[list[list[str | None]]]
     """Lines of a table: the name of a column, and its value."""
 
@@ -29,7 +29,7 @@ class Caption(TypedDict):
     t: str | None
     """The value as text."""
     c: int | None
-    """Number of the class."""
+    """Number of the class, if the value is a class."""
     cs: NotRequired[list[int]]
     """Numbers of the classes, if there are several."""
     damaged: NotRequired[str]
@@ -42,13 +42,13 @@ class Marks(TypedDict, total=False):
     v: Span
     """Class numbers of a mask, as an image."""
     of: list[int]
-    """Classes in the mask."""
+    """Class of each pixel value, if the class numbers of the mask do not fit into 8 bits."""
     boxes: list[list[float]]
-    """Boxes, xyxy."""
+    """Corners of boxes: x1, y1, x2, y2."""
     rings: list[list[list[float]]]
     """Corners of polygons."""
     points: list[list[list[float]]]
-    """Keypoints of instances."""
+    """Keypoints of each instance."""
     c: list[int] | None
     """Class of each mark."""
     more: int
@@ -59,7 +59,7 @@ class Drawn(TypedDict):
     """An image, or the card shown instead of it."""
 
     v: Span | None
-    """The image file."""
+    """The image file, as a part of the reply's buffer."""
     w: NotRequired[int | None]
     """Width of the original in pixels."""
     h: NotRequired[int | None]
@@ -74,7 +74,7 @@ class Cell(Drawn):
     p: int
     """Position in the result."""
     main: str | None
-    """Name of the main column."""
+    """Name of the column that is drawn as the image or written on the card."""
     caption: dict[str, Caption]
     """Captions by column."""
     marks: dict[str, Marks | None]

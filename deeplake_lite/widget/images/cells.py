@@ -50,7 +50,7 @@ class Cells:
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
-        """The handlers, by message type."""
+        """The methods that answer requests, by the type of the request."""
         return {"cells": self.cells}
 
     def cells(self, request: Request, pack: Pack) -> CellsReply:
@@ -81,7 +81,7 @@ class Cells:
 
 
 def positions_in(request: Request, rows: int) -> NDArray[np.int64]:
-    """Return the positions in a request that exist among `rows` rows.
+    """Return the row positions in a request, without positions that do not exist.
 
     >>> positions_in({"start": 3, "stop": 9}, 5).tolist(), positions_in({"positions": [7, 2]}, 5)
     ([3, 4], array([2]))
@@ -94,7 +94,7 @@ def positions_in(request: Request, rows: int) -> NDArray[np.int64]:
     if len(positions) > MAX_ROWS:
         raise LakeError(
             f"A request may have up to {MAX_ROWS:,} rows, but this one has {len(positions):,}. "
-            "Request them in several messages."
+            "Request the rows in several messages."
         )
     return positions[(positions >= 0) & (positions < rows)]
 
@@ -118,8 +118,8 @@ class GridRows:
     side : int
         Longer side of images in pixels.
     picture : str, optional
-        Main column, drawn as an image or written on a card. If it is None or the view does not have
-        it, a card lists the columns.
+        Main column, drawn as an image or written on a card. Without a main column, or if the view
+        does not have this column, a card lists the columns.
     """
 
     def __init__(
@@ -165,7 +165,10 @@ class GridRows:
         return cells
 
     def draw_over(self, cells: list[Cell], columns: Iterable[str], pack: Pack) -> None:
-        """Add the overlays as `marks`, and the reasons for missing ones as `unmarked`."""
+        """Add overlays to the cells as ``marks``, and reasons for missing overlays as ``unmarked``.
+
+        Other columns are skipped.
+        """
         for f in self._fields(columns):
             kind = f.htype.browser.kind
             if kind not in OVERLAYS:
@@ -177,7 +180,10 @@ class GridRows:
                 self._add_marks(cells, f, rows)
 
     def _rows_with_marks(self, cells: list[Cell], f: Field) -> list[int]:
-        """Return the rows whose marks are drawn, and add the reasons to the cells of the others."""
+        """Return the indices of the cells over which the marks in `f` may be drawn.
+
+        The other cells get the reason why the marks are not drawn.
+        """
         main = self._main
         if main is None or main.id == f.id or not is_drawable(main.htype):
             return list(range(len(cells)))
@@ -188,7 +194,7 @@ class GridRows:
         return [i for i, reason in enumerate(reasons) if reason is None]
 
     def _fields(self, columns: Iterable[str]) -> list[Field]:
-        """Return those columns that the view has. A query may omit some."""
+        """Return the fields of those columns that the view has. A query may omit columns."""
         return [self._view.schema[name] for name in columns if name in self._view.columns]
 
     def _draw_images(
@@ -239,18 +245,18 @@ class GridRows:
         values = values_of(self._view, f, positions)
         labels = class_column(self._view.schema, f)
         classes = [None] * len(rows) if labels is None else values_of(self._view, labels, positions)
-        places = f.htype.coordinates
-        fractions = places is not None and places.units == "fraction"
+        coordinates = f.htype.coordinates
+        is_fraction = coordinates is not None and coordinates.units == "fraction"
         for i, value, numbers in zip(rows, values, classes, strict=True):
             # Marks in pixels need the size of an image, but fractions can be drawn without an
             # image.
-            size = self._sizes[i] or ((1, 1) if fractions else None)
+            size = self._sizes[i] or ((1, 1) if is_fraction else None)
             if size is not None:  # a null image has no marks until an edit is staged
                 cells[i]["marks"][f.name] = marks(f.htype, value, *size, numbers)
 
 
 def put_image(cell: Drawn, outcome: Outcome, pack: Pack) -> None:
-    """Put an image into a cell, or a card with the text or error shown instead of it."""
+    """Put an image into a cell, or a card with the text or error that is shown instead."""
     if isinstance(outcome, WebImage):
         cell["v"] = pack.add(outcome.data, outcome.mime)
         cell["w"], cell["h"] = outcome.width, outcome.height

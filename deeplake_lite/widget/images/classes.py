@@ -1,7 +1,9 @@
 """Rules that find the column with the classes of marks, and the column with the tags of rows.
 
-Both contain a list of classes for each row, so their types do not distinguish them. Their lengths
-do not either, because a row with two boxes may well have two tags.
+Marks are boxes, polygons and keypoints, which are drawn over an image. A column with the classes of
+marks and a column of tags both contain a list of classes for each row, so their types do not
+distinguish them. The lengths of the lists do not either, because a row with two boxes may well have
+two tags.
 """
 
 from __future__ import annotations
@@ -15,23 +17,23 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field, Schema
 
 KEY = "classes"
-"""Metadata key with which a column of marks names the column of their classes."""
+"""Metadata key with which a column of marks names the column with the classes of the marks."""
 
 BOXES = "boxes"
-"""Name of the boxes to which classes belong if there are several columns of boxes."""
+"""Name of the column of boxes to which classes belong if there are several columns of boxes."""
 
 TAGS = "tags"
-"""Name of a column of tags. It contains classes of marks only if their metadata says so."""
+"""Name of a column of tags. It contains classes of marks only if the marks' metadata says so."""
 
 
 def class_column(schema: Schema, f: Field) -> Field | None:
     """Return the column with the classes of some marks, or None if this is uncertain.
 
-    Metadata may name it: ``ds["boxes"].metadata["classes"] = "labels"``. Otherwise it is the only
-    column of the same group that has several classes per row and is named after the marks:
-    ``outlines_classes`` after ``outlines``, ``pred_labels`` after ``pred_boxes``. If exactly one
-    column is not named after any marks, it belongs to the boxes, provided it is clear which boxes.
-    It belongs to polygons or keypoints only if they are the only marks.
+    The metadata of the marks may name the column: ``ds["boxes"].metadata["classes"] = "labels"``.
+    Otherwise it is the only column of the same group that has several classes per row and is named
+    after the marks: ``outlines_classes`` after ``outlines``, ``pred_labels`` after ``pred_boxes``.
+    If exactly one such column is not named after any marks, it belongs to the boxes, provided it is
+    clear which boxes. It belongs to polygons or keypoints only if they are the only marks.
 
     Examples
     --------
@@ -50,23 +52,23 @@ def class_column(schema: Schema, f: Field) -> Field | None:
         return schema[name] if name in schema and _is_multi_label(schema[name].htype) else None
     group = [g for g in schema if _group(g) == _group(f)]
     several = [g for g in group if _is_multi_label(g.htype) and _leaf(g) != TAGS]
-    own = [g for g in several if _is_named_after(g, f)]
-    if own:
-        return own[0] if len(own) == 1 else None
-    # No column is named after these marks, but a column that does not belong to others may have
-    # their classes.
+    matches = [g for g in several if _is_named_after(g, f)]
+    if matches:
+        return matches[0] if len(matches) == 1 else None
+    # No column is named after these marks. Their classes may be in a column that does not belong to
+    # other marks.
     marks = [g for g in group if is_marks(g.htype) and KEY not in g.metadata]
     named = {g.name for g in several for m in marks if _is_named_after(g, m)}
     named |= {str(g.metadata[KEY]) for g in schema if KEY in g.metadata}
-    left = [g for g in several if g.name not in named]
-    free = [m for m in marks if not any(_is_named_after(g, m) for g in several)]
-    boxes = [m for m in free if is_boxes(m.htype)]
-    likely = [m for m in boxes if _leaf(m) == BOXES] or boxes or free
-    return left[0] if len(left) == 1 and likely == [f] else None
+    unassigned = [g for g in several if g.name not in named]
+    unlabelled = [m for m in marks if not any(_is_named_after(g, m) for g in several)]
+    boxes = [m for m in unlabelled if is_boxes(m.htype)]
+    likely = [m for m in boxes if _leaf(m) == BOXES] or boxes or unlabelled
+    return unassigned[0] if len(unassigned) == 1 and likely == [f] else None
 
 
 def pairs_of(schema: Schema) -> Iterator[tuple[Field, Field]]:
-    """Yield each column of marks with the column that has their classes.
+    """Yield pairs of columns: the marks, and the classes of these marks.
 
     >>> from deeplake_lite.htypes import ClassLabel
     >>> from deeplake_lite.schema import Schema
@@ -94,12 +96,12 @@ def tag_column(schema: Schema) -> Field | None:
     """
     marks = [f for f in schema if is_marks(f.htype)]
     classes = [class_column(schema, f) for f in marks]
-    boxed = {f.name for f in classes if f is not None}
-    free = [f for f in schema if is_tags(f.htype) and f.name not in boxed]
-    named = [f for f in free if _leaf(f) == TAGS]
-    if None in classes:  # one of these columns may contain the missing classes
-        free = [f for f in free if not _is_multi_label(f.htype)]
-    return next(iter([*named, *free]), None)
+    of_marks = {f.name for f in classes if f is not None}
+    candidates = [f for f in schema if is_tags(f.htype) and f.name not in of_marks]
+    named = [f for f in candidates if _leaf(f) == TAGS]
+    if None in classes:  # one of the candidates may contain the classes of these marks
+        candidates = [f for f in candidates if not _is_multi_label(f.htype)]
+    return next(iter([*named, *candidates]), None)
 
 
 def is_marks(htype: Htype) -> bool:

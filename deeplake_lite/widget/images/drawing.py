@@ -36,19 +36,22 @@ else:  # these imports take time, and the first images are requested later
     jpeg = LazyModule("deeplake_lite.codecs.jpeg")
 
 type Draw = Callable[[int], WebImage | str]
-"""Draws an image with the given longer side in pixels, or in its original size for 0.
+"""A function that draws an image, given its longer side in pixels, or 0 for the original size.
 
-Returns a string if the type describes the value instead, such as an empty signal.
+The function returns a string if the type describes the value instead, such as an empty signal.
 """
 
 WEB_BYTES = 96 * 1024
-"""Maximum size in bytes of files sent unchanged to the grid, if no larger than requested."""
+"""Maximum size, in bytes, of files that are sent to the grid unchanged.
+
+Only images whose longer side is at most the requested side are sent unchanged.
+"""
 
 FINE = 64
 """Maximum side of images that are encoded losslessly, because each pixel is visible."""
 
 SLACK = 1.25
-"""Maximum ratio of an image's side to the requested side at which it is not resized.
+"""Maximum ratio of an image's side to the requested side at which the image is not resized.
 
 JPEG files are decoded at eighths of their size, so they are often slightly too large.
 """
@@ -70,7 +73,7 @@ class WebImage:
     height: int
     """Height of the original, in pixels."""
     classes: tuple[int, ...] = ()
-    """Class of each pixel value, for class numbers that do not fit into 8 bits."""
+    """Class of each pixel value, if the class numbers of a mask do not fit into 8 bits."""
 
     @property
     def nbytes(self) -> int:
@@ -81,7 +84,7 @@ class WebImage:
 def draw_functions(
     htype: Htype, cells: Cells, allow: tuple[str, ...] = (), *, numbers: bool = False
 ) -> list[Draw | None]:
-    """Return for each cell a function that draws it, or None if there is nothing to draw.
+    """Return for each cell a function that draws the cell, or None if there is nothing to draw.
 
     Parameters
     ----------
@@ -144,7 +147,7 @@ def _draw_stored(
     allow: tuple[str, ...],
     numbers: bool,
 ) -> WebImage | str:
-    """Draw a ragged cell. Raises LakeError."""
+    """Draw a ragged cell. Raises LakeError if the cell, or the file it links to, is unreadable."""
     if draws_itself(htype):
         return _image_of_preview(htype.preview_stored(data, shape))
     if htype.is_image:
@@ -156,7 +159,7 @@ def _draw_stored(
 
 
 def _draw_value(htype: Htype, value: Any, side: int, *, numbers: bool) -> WebImage | str:
-    """Draw a decoded value. Raises LakeError."""
+    """Draw a decoded value, as a mask, as pixels, or as the preview of its type."""
     if draws_itself(htype):
         return _image_of_preview(htype.preview(value))
     if htype.is_mask:
@@ -172,7 +175,7 @@ def _image_of_preview(preview: Picture | str) -> WebImage | str:
 
 
 def draw_image(htype: Htype, data: Buffer, shape: tuple[int, ...], side: int) -> WebImage:
-    """Draw a stored image. Raises DamagedError."""
+    """Draw a stored image. Raises DamagedError if it cannot be decoded."""
     height, width = shape[:2]
     full_size = not side or side >= max(height, width)
     if full_size and (not side or memoryview(data).nbytes <= WEB_BYTES):
@@ -211,16 +214,21 @@ def draw_numbers(mask: NDArray[Any], side: int) -> WebImage:
 
 
 def _renumber(numbers: NDArray[Any]) -> tuple[NDArray[np.uint8], tuple[int, ...]]:
-    """Replace the most frequent classes with 0 to 254, and return the pixels and these classes."""
-    classes, places, counts = np.unique(numbers, return_inverse=True, return_counts=True)
+    """Replace the most frequent classes with 0 to 254, and all other classes with 255.
+
+    Return the new pixels, and the classes that 0 to 254 stand for.
+    """
+    classes, indices, counts = np.unique(numbers, return_inverse=True, return_counts=True)
     frequent = np.sort(np.argsort(-counts, kind="stable")[:NO_CLASS])
     new = np.full(len(classes), NO_CLASS, np.uint8)
     new[frequent] = np.arange(len(frequent))
-    return new[places.reshape(numbers.shape)], tuple(classes[frequent].tolist())
+    return new[indices.reshape(numbers.shape)], tuple(classes[frequent].tolist())
 
 
 def labels_of(mask: NDArray[Any]) -> NDArray[Any]:
-    """Return each pixel's class, or the number of the first object there, counted from 1.
+    """Return the class of each pixel of a mask.
+
+    In a mask of objects, this is the number of the first object at the pixel, counted from 1, or 0.
 
     >>> labels_of(np.array([[[True, False]], [[True, True]]])).tolist()
     [[1, 2]]
@@ -233,9 +241,10 @@ def labels_of(mask: NDArray[Any]) -> NDArray[Any]:
 
 
 def as_image(values: NDArray[Any]) -> NDArray[Any]:
-    """Reduce an array to an image, using the first planes and the real parts of numbers.
+    """Reduce an array to the shape of an image.
 
-    A vector becomes one line. Empty arrays and values that are not numbers become one pixel.
+    Of additional axes, only the first item is drawn, and of complex numbers, only the real part. A
+    vector becomes one line. Empty arrays and values that are not numbers become one pixel.
 
     >>> as_image(np.zeros((5, 8, 9))).shape, as_image(np.zeros(4)).shape
     ((8, 9), (1, 4))
@@ -276,7 +285,7 @@ _COLOURS = ("Gray", "YCbCr", "RGB")
 
 
 def _encode(pixels: NDArray[Any], side: int, width: int, height: int) -> WebImage:
-    """Encode pixels, possibly scaled down, of an original with the given width and height."""
+    """Encode pixels as an image file. `width` and `height` are the size of the original."""
     side = side or max(pixels.shape[:2])
     if max(width, height) <= FINE:
         from PIL.Image import fromarray

@@ -19,14 +19,14 @@ MAX_CLASSES = 1000
 """Maximum number of class names in the description of a column."""
 
 OVERLAYS = frozenset({"boxes", "mask", "polygons", "keypoints"})
-"""Kinds that are drawn over an image."""
+"""Kinds of columns whose values are drawn over an image."""
 
 _ORDER = {"image": 0, "link": 1, "sequence": 2, "mask": 4, "array": 5}
 _PLOT = 3  # after all images, because marks belong on pixels
 
 
 def colouring(htype: Htype) -> Literal["classes", "numbers"] | None:
-    """Return how a column can colour the points of a map, or None if it cannot.
+    """Return how a column can colour the points of a map, or None if it cannot colour points.
 
     >>> from deeplake_lite.htypes import Scalar, Text
     >>> colouring(Text()), colouring(Scalar("datetime64[s]")), colouring(Scalar("complex64"))
@@ -43,7 +43,7 @@ def colouring(htype: Htype) -> Literal["classes", "numbers"] | None:
 def is_drawable(htype: Htype) -> bool:
     """Return whether values can be drawn as images.
 
-    These are images, masks, arrays with two or three axes, and values with a type that plots them.
+    Images, masks, arrays with two or three axes, and values whose type plots them can be drawn.
 
     >>> from deeplake_lite.htypes import Array, Link, Text
     >>> is_drawable(Link("image")), is_drawable(Array("uint8", (8, 8))), is_drawable(Text())
@@ -70,7 +70,7 @@ def image_column(view: View) -> str | None:
 
 
 def first_drawable(fields: Iterable[Field]) -> Field | None:
-    """Return the first drawable column, preferring images, or None.
+    """Return the first column that can be drawn, preferring images, or None if there is none.
 
     >>> from deeplake_lite.schema import Schema
     >>> first_drawable(Schema.build({"x": "int32", "mask": "mask", "photo": "image"})).name
@@ -95,8 +95,8 @@ def about_columns(view: View) -> list[dict[str, object]]:
     """Describe a view's columns for the page, including the class names of marks."""
     columns = [about_column(f) for f in view.schema]
     for column, f in zip(columns, view.schema, strict=True):
-        if is_marks(f.htype) and (known := class_column(view.schema, f)):
-            names = names_of(known.htype)
+        if is_marks(f.htype) and (class_field := class_column(view.schema, f)):
+            names = names_of(class_field.htype)
             column |= {"classes": list(names[:MAX_CLASSES]), "class_count": len(names)}
     return columns
 
@@ -122,7 +122,7 @@ def about_column(f: Field) -> dict[str, object]:
 
 
 def role_of(htype: Htype) -> str | None:
-    """Return the role of a column in the grid: an image, an overlay, a caption, or none."""
+    """Return the role of a column in the grid: "picture", "overlay", "caption" or None."""
     kind = htype.browser.kind
     if kind in OVERLAYS:
         return "overlay"

@@ -1,6 +1,6 @@
 """Marks over an image as plain data, in fractions of its width and height.
 
-They contain class numbers or, for masks, images of class numbers. The page chooses the colours.
+The data contain class numbers or, for masks, images of class numbers. The page chooses the colours.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MOST = 2000
 """Maximum number of marks drawn for a row."""
 
 DIGITS = 5
-"""Number of decimal digits in coordinates, for a precision of one pixel in 100,000."""
+"""Number of decimal digits in coordinates, which locate a pixel in images of 100,000 pixels."""
 
 
 def marks(
@@ -47,14 +47,14 @@ def marks(
     >>> marks(Boxes("xywh"), np.array([[10, 10, 20, 40]]), 100, 50, [3])
     {'boxes': [[0.1, 0.2, 0.3, 1.0]], 'c': [3], 'more': 0}
     """
-    places = htype.coordinates
-    if places is None or value is None or isinstance(value, Exception):
+    coordinates = htype.coordinates
+    if coordinates is None or value is None or isinstance(value, Exception):
         return None
-    size = _size(places, width, height)
+    size = _size(coordinates, width, height)
     shapes: Marks
-    match places.marks:
+    match coordinates.marks:
         case "boxes":
-            corners = convert_boxes(np.asarray(value, np.float64), places.format, "xyxy")
+            corners = convert_boxes(np.asarray(value, np.float64), coordinates.format, "xyxy")
             shapes = {"boxes": _round(corners[:MOST] / size)}
         case "polygons":
             shapes = {"rings": [_round(np.asarray(ring) / size) for ring in value[:MOST]]}
@@ -64,12 +64,12 @@ def marks(
     return {**shapes, "c": numbers, "more": max(0, len(value) - MOST)}
 
 
-def _size(places: Coordinates, width: int, height: int) -> NDArray[np.float64]:
+def _size(coordinates: Coordinates, width: int, height: int) -> NDArray[np.float64]:
     """Return the divisors that turn the coordinates of a mark into fractions of the image."""
-    if places.units == "fraction":
-        return np.ones(len(places.parts))
+    if coordinates.units == "fraction":
+        return np.ones(len(coordinates.parts))
     along = {"x": width, "y": height, "visibility": 1}
-    return np.array([along[part] for part in places.parts], np.float64)
+    return np.array([along[part] for part in coordinates.parts], np.float64)
 
 
 def _classes(classes: Any, count: int) -> list[int] | None:

@@ -1,6 +1,6 @@
 """Progress messages for long requests, sent at most every `SECONDS`.
 
-Notebook hosts drop messages that arrive too fast.
+Notebook front ends drop messages that arrive too fast.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Thumbnails of rows, drawn in threads and cached by the hash of their content.
 
 The lake stores the hash of every cell, so a cell need not be read to look up its thumbnail. To draw
-other thumbnails, cells are read, some megabytes at a time, and compared with their hashes.
-Originals of at least `LARGE` pixels are drawn at one size for the disk, from which smaller
-thumbnails are resized.
+thumbnails that are not cached, cells are read, some megabytes at a time, and compared with their
+hashes. Originals of at least `LARGE` pixels are drawn at one size (`MASTER`), which is cached on
+disk. Smaller thumbnails are made from this file.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ LARGE = 2_000_000
 """Minimum number of pixels of an original whose thumbnail is cached on disk."""
 
 MASTER = 512
-"""Longer side of thumbnails of large originals on disk, unless larger ones are requested."""
+"""Longer side of thumbnails on disk, in pixels, unless larger thumbnails are requested."""
 
 READ_BYTES = 32 * 2**20
 """Maximum number of stored bytes to read at a time."""
@@ -51,14 +51,15 @@ READ_BYTES = 32 * 2**20
 
 @dataclass(frozen=True)
 class Job:
-    """A thumbnail to return, with the properties of its cell that are known without reading it."""
+    """A thumbnail to return, with properties that are known before its cell is read."""
 
-    place: int
+    index: int
     """Index among the requested rows."""
     position: int
     """Position of the row in the view."""
     key: tuple[int, int, int] | None
-    """Hash of the cell, hash of its type, and longer side, or None if the hash is unknown."""
+    """Hash of the cell, hash of the cell's type, and longer side of the thumbnail. None if the hash
+    of the cell is unknown."""
     large: bool
     """Whether the thumbnail is cached on disk."""
 
@@ -123,36 +124,39 @@ class Thumbnails:
         numbers : bool
             Whether masks become images of class numbers.
         progress : callable, optional
-            Called with the number of finished thumbnails and the total number.
+            Function that is called with the number of finished thumbnails and the total number.
         """
         view, f, positions = origin(view, view.schema[column], positions)
         jobs = list(_jobs(view, f, positions, side, numbers=numbers))
         outcomes: list[Outcome] = [None] * len(jobs)
-        left = [job for job in jobs if not self._fill_from_memory(job, outcomes)]
-        done = len(jobs) - len(left)
-        for batch, tasks in _one_ahead(self._start(view, f, left, side, numbers=numbers)):
+        uncached = [job for job in jobs if not self._fill_from_memory(job, outcomes)]
+        done = len(jobs) - len(uncached)
+        for batch, tasks in _one_ahead(self._start(view, f, uncached, side, numbers=numbers)):
             for job, task in zip(batch, tasks, strict=True):
-                outcomes[job.place] = task if isinstance(task, WebImage) else task.result()
+                outcomes[job.index] = task if isinstance(task, WebImage) else task.result()
             done += len(batch)
             if progress is not None:
                 progress(done, len(jobs))
         return outcomes
 
     def _fill_from_memory(self, job: Job, outcomes: list[Outcome]) -> bool:
-        """Fill in a thumbnail if it is in memory, and return whether it is."""
+        """Fill in a thumbnail if it is cached in memory, and return whether it was cached."""
         if job.key is None:
             return False
         image = self._memory.get(job.key)
         if image is not None:
-            outcomes[job.place] = image
+            outcomes[job.index] = image
         return image is not None
 
     def _start(
-        self, view: View, f: Field, left: Sequence[Job], side: int, *, numbers: bool
+        self, view: View, f: Field, uncached: Sequence[Job], side: int, *, numbers: bool
     ) -> Iterator[tuple[list[Job], list[WebImage | Task[Outcome]]]]:
-        """Yield batches of thumbnails cached on disk, and of tasks that draw the others."""
+        """Yield batches of jobs, with a list of their thumbnails.
+
+        A thumbnail that is not cached on disk is represented by the task that draws it.
+        """
         pool = decode_pool()
-        for batch in _batches(view, f, left):
+        for batch in _batches(view, f, uncached):
             cached = pool.map(self._load_from_disk, batch)
             missing = [job for job, image in zip(batch, cached, strict=True) if image is None]
             draw = iter(_read(view, f, missing, numbers=numbers))
@@ -202,7 +206,7 @@ def origin(
 ) -> tuple[View, Field, NDArray[np.int64]]:
     """Return the view, column and positions from which a query copies a column's cells.
 
-    Stored and computed columns are returned unchanged.
+    For stored and computed columns, the arguments are returned unchanged.
 
     Examples
     --------
@@ -236,9 +240,9 @@ def _jobs(
         if shapes.shape[1] >= 2 and not numbers and not draws_itself(f.htype):
             large = (shapes[:, :2].astype(np.int64).prod(axis=1) >= LARGE).tolist()
     kind = xxhash.xxh3_64_intdigest(f"{f.htype!r}{numbers}".encode())
-    for place, position in enumerate(positions.tolist()):
-        key = (digests[place], kind, side) if digests[place] else None
-        yield Job(place, position, key, large[place])
+    for index, position in enumerate(positions.tolist()):
+        key = (digests[index], kind, side) if digests[index] else None
+        yield Job(index, position, key, large[index])
 
 
 def _one_ahead[T](items: Iterator[T]) -> Iterator[T]:
@@ -271,7 +275,7 @@ def _batches(view: View, f: Field, jobs: Sequence[Job]) -> Iterator[list[Job]]:
 def _read(
     view: View, f: Field, jobs: Sequence[Job], *, numbers: bool
 ) -> list[Draw | Exception | None]:
-    """Read cells, and return functions that draw them, and the errors of damaged cells.
+    """Read cells, and return a function that draws each cell, or the error of a damaged cell.
 
     To find damaged cells, the list of cells is split in half until a single cell fails.
     """
@@ -290,7 +294,10 @@ def _read(
 def _read_all(
     view: View, f: Field, jobs: Sequence[Job], *, numbers: bool
 ) -> list[Draw | Exception | None]:
-    """Read cells and compare them with their hashes, which are the keys of the caches."""
+    """Read cells, and return a function that draws each cell.
+
+    A cell that differs from its stored hash, which is its key in the caches, becomes an error.
+    """
     cells = read_cells(view, f, np.array([job.position for job in jobs], np.int64))
     functions = cast(
         "list[Draw | Exception | None]",

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def values_of(view: View, f: Field, positions: NDArray[np.int64]) -> list[object]:
     """Return a column's values at the given rows, without following links.
 
-    If a value cannot be read, the exception takes its place. To find damaged values, the rows are
-    halved until a single row fails.
+    If a value cannot be read, the list contains the exception instead. To find damaged values, the
+    rows are split in half until a single row fails.
 
     >>> import deeplake_lite as dl, numpy as np
     >>> ds = dl.create("memory://values-doc", {"x": dl.Scalar("int32", nullable=True)})

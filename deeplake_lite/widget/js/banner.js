@@ -9,7 +9,7 @@ import { counted, visibleLines } from "./text.js";
 /** @import { Announcement } from "./traits.js" */
 
 /** Describes a draft. */
-export const leftBehind = (/** @type {Draft} */ { edits, rows, changed, complete }) => `${counted(edits, "edit")} of ${counted(rows, "row")}, staged ${shortTime(Date.parse(changed), 0)} UTC, ${edits === 1 ? "was" : "were"} never committed${complete ? "" : "; later edits are lost"}.`;
+export const describeDraft = (/** @type {Draft} */ { edits, rows, changed, complete }) => `${counted(edits, "edit")} of ${counted(rows, "row")}, staged ${shortTime(Date.parse(changed), 0)} UTC, ${edits === 1 ? "was" : "were"} never committed${complete ? "" : "; later edits are lost"}.`;
 
 /** A line of text above the grid. A newer message replaces an older one, except that a notice about a slow kernel never replaces an error. */
 export class Banner {
@@ -46,7 +46,7 @@ export class Banner {
 	/** Offers to restore uncommitted edits from other browsers, one draft at a time. */
 	offer() {
 		const [draft] = this.core.drafts;
-		if (draft) this.show({ level: "draft", text: leftBehind(draft), action: "Restore", run: () => this.core.restore(draft) });
+		if (draft) this.show({ level: "draft", text: describeDraft(draft), action: "Restore", run: () => this.core.restore(draft) });
 		else if (this.level === "draft") this.hide();
 	}
 

@@ -43,7 +43,7 @@ export class BoxEditor {
 		this.unsettle();
 	}
 
-	/** Accepts the row from Python, unless it was edited here after the request. */
+	/** Accepts a row from Python, unless its boxes were edited here after the row was requested. */
 	take(/** @type {RowData & Bytes} */ row) {
 		this.behind = this.dragging || this.due !== undefined || row.req < this.since;
 		if (this.behind) return;

@@ -2,9 +2,9 @@
 
 /** @import { Part, Span } from "./messages.js" */
 
-/** @typedef {ArrayBuffer|ArrayBufferView<ArrayBuffer>|null|undefined} Binary  the forms in which notebook hosts pass bytes */
+/** @typedef {ArrayBuffer|ArrayBufferView<ArrayBuffer>|null|undefined} Binary  the forms in which notebook front ends pass bytes */
 
-/** Returns the bytes of a binary value in any of these forms. @param {Binary} value @returns {Uint8Array<ArrayBuffer>} */
+/** Returns the bytes of a binary value. @param {Binary} value @returns {Uint8Array<ArrayBuffer>} */
 export function asBytes(value) {
 	if (!value) return new Uint8Array(0);
 	if (value instanceof ArrayBuffer) return new Uint8Array(value);

@@ -88,7 +88,7 @@ export function drawNote(context, palette, text, at, size = "11px", colour = pal
 	context.textAlign = "start";
 }
 
-/** Whether to interpolate pixels, except when a small image is enlarged. */
+/** Whether to interpolate between pixels: always, unless a small image is enlarged. */
 export const smooths = (/** @type {ImageBitmap} */ bitmap, /** @type {number|null|undefined} */ whole, /** @type {Rect} */ at) => bitmap.width < (whole ?? 0) || at.w < bitmap.width * 1.5;
 
 /**
@@ -155,7 +155,7 @@ export function drawTick(context, palette, at, selected) {
 	stroke(context, palette["on-accent"], 2);
 }
 
-/** Draws the arrows in the corner of a card that open its row. @param {CanvasRenderingContext2D} context @param {Rect} at */
+/** Draws the arrows in the corner of a card. A click on them opens the row. @param {CanvasRenderingContext2D} context @param {Rect} at */
 export function drawOpener(context, at) {
 	const [x, y] = [at.x + at.w - 15, at.y + 15];
 	rounded(context, { x: x - 9, y: y - 9, w: 18, h: 18 }, 4);

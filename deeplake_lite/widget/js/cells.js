@@ -9,7 +9,8 @@ import { Stale } from "./requests.js";
 /** @import { Cell } from "./messages.js" */
 
 /**
- * A cell with its decoded images. `level` and `fields` are from the request. `old` cells may have been edited since.
+ * A cell with its decoded images. `level` is the requested size of the images, and `fields` lists the requested columns.
+ * A cell is `old` if its row may have been edited after the cell was read.
  * @typedef {Omit<Cell, "a"|"b"> & {
  *   level: number, fields: string, bytes: number, old?: boolean, broken?: boolean, bitmap?: ImageBitmap|null,
  *   tints?: Record<string, ImageBitmap|null>, a?: DecodedCell|null, b?: DecodedCell|null,
@@ -120,14 +121,14 @@ export class Cells {
 	}
 }
 
-/** Whether a cell has all requested fields. Both have the form of `Cells.fields`. @param {string} wanted @param {string} had */
+/** Whether a cell with the fields `had` has all `wanted` fields. Both are strings that `Cells.fields` returned. @param {string} wanted @param {string} had */
 const fieldsWithin = (wanted, had) => {
 	/** @type {{picture: string|null, columns: string[], overlays: string[]}[]} */
 	const [a, b] = [JSON.parse(wanted), JSON.parse(had)];
 	return a.picture === b.picture && a.columns.every((c) => b.columns.includes(c)) && a.overlays.every((c) => b.overlays.includes(c));
 };
 
-/** Decodes a cell from a reply outside the main thread. @param {Cell} cell @param {Uint8Array<ArrayBuffer>} bytes @param {number} level @param {string} fields @returns {Promise<DecodedCell>} */
+/** Decodes the images of a cell, outside the main thread. @param {Cell} cell @param {Uint8Array<ArrayBuffer>} bytes @param {number} level @param {string} fields @returns {Promise<DecodedCell>} */
 export async function readCell(cell, bytes, level, fields) {
 	const { a, b, ...rest } = cell;
 	/** @type {DecodedCell} */

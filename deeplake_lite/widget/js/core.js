@@ -193,7 +193,7 @@ export class Core extends Traits {
 		this.say(`${counted(this.selection.count, "row")} selected`);
 	}
 
-	/** Selects one row, either alone, or in addition to others, or with all rows since the last selected row. @param {number} position */
+	/** Selects one row, either alone, or in addition to others, or with all rows between it and the last selected row. @param {number} position */
 	pick(position, { range = false, toggle = false } = {}) {
 		if (range) {
 			if (!toggle) this.selection = new Selection(this.state.rows);
@@ -222,7 +222,7 @@ export class Core extends Traits {
 		return this.requests.ask(type, fields, how);
 	}
 
-	/** Sends a request. A lane only keeps the newest waiting request. @template {keyof Replies} T @param {T} type @param {object} [fields] @param {How & {lane?: string}} [how] @returns {Promise<Replies[T] & Bytes>} */
+	/** Sends a request in a lane, which only keeps the newest of its waiting requests. @template {keyof Replies} T @param {T} type @param {object} [fields] @param {How & {lane?: string}} [how] @returns {Promise<Replies[T] & Bytes>} */
 	latest(type, fields = {}, { lane = type, ...how } = {}) {
 		return this.requests.latest(lane, type, fields, how);
 	}
@@ -276,7 +276,7 @@ export class Core extends Traits {
 		return { positions: [position], gen: this.shown, count: 1, id };
 	}
 
-	/** Returns the rows to edit: the row in the detail panel, the selected rows, or the focused row. A few selected rows are sent as positions, because hosts may delay the trait. For many rows, Python reads the trait. @returns {Rows|null} */
+	/** Returns the rows to edit: the row in the detail panel, the selected rows, or the focused row. A few selected rows are sent as positions, because notebook front ends may deliver the trait `selected` later than the request. For many rows, Python reads the trait. @returns {Rows|null} */
 	targets() {
 		if (this.large) return this.large;
 		const { count } = this.selection;

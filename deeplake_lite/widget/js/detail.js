@@ -179,7 +179,7 @@ export class Detail {
 		this.unmarked.hidden = !this.unmarked.textContent;
 	}
 
-	/** Requests the full image when it is shown larger than its pixels allow. */
+	/** Requests the full image when the shown image has too few pixels for the zoom. */
 	sharper() {
 		const { cell } = this.viewer;
 		const shown = this.viewer.rect().w * density();

@@ -46,7 +46,7 @@ function wrapFocus(event, box) {
 	}
 }
 
-/** Marks an option in an input's list as active, or none for -1. @param {HTMLElement} input @param {HTMLElement} list @param {number} at */
+/** Marks the option at an index in an input's list as active, or no option for -1. @param {HTMLElement} input @param {HTMLElement} list @param {number} at */
 export function markOption(input, list, at) {
 	[...list.children].forEach((option, i) => option.setAttribute("aria-selected", String(i === at)));
 	list.children[at]?.scrollIntoView({ block: "nearest" });
@@ -54,7 +54,7 @@ export function markOption(input, list, at) {
 }
 
 /**
- * Asks for one of many names, which users find by typing part of it. With `classes`, names have the colours of classes.
+ * Asks for one of many names, which users find by typing a part of the name. With `classes`, names have the colours of classes.
  * @param {HTMLElement} root @param {string} title @param {string[]} names @param {(choice: Offer & {value: number|string}) => void} chosen
  * @param {{free?: boolean, classes?: boolean, note?: HTMLElement|string}} [how]
  */

@@ -38,7 +38,7 @@ export function stroke(context, colour, width = context.lineWidth) {
 }
 
 /**
- * Draws a line of text that is cut to a width. `raw` text, such as a value, keeps its direction.
+ * Draws a line of text that is cut to a width. `raw` text, such as a value, keeps its writing direction.
  * @param {CanvasRenderingContext2D} context @param {string} text @param {string} colour @param {number} x @param {number} y
  */
 export function write(context, text, colour, x, y, width = Infinity, { raw = false } = {}) {
@@ -58,7 +58,7 @@ export function rounded(context, { x, y, w, h }, radius) {
 	context.roundRect(x, y, w, h, radius);
 }
 
-/** A cache of texts cut to a width, because measuring text takes the longest when a card is drawn. */
+/** A cache of texts cut to a width, because measuring text is the slowest step of drawing a card. */
 const cuts = new Map();
 /** @param {CanvasRenderingContext2D} context @param {string} text @param {number} width */
 export function cut(context, text, width) {

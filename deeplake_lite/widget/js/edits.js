@@ -1,6 +1,6 @@
 // The panel of staged edits.
 
-import { leftBehind } from "./banner.js";
+import { describeDraft } from "./banner.js";
 import { classOfKey } from "./class-keys.js";
 import { dialog } from "./dialogs.js";
 import { div, dot, h, iconButton, kbd, keepKeys, link, padded, primary, quiet, say, select, span, strong, textButton, textField } from "./elements.js";
@@ -54,7 +54,7 @@ export class Edits {
 				h(
 					"li",
 					{ class: "dl-edit" },
-					quiet(leftBehind(draft)),
+					quiet(describeDraft(draft)),
 					link("Restore", () => core.restore(draft)),
 					link("Discard", () => core.edit("forget", { id: draft.id })),
 				),
@@ -131,7 +131,7 @@ export class Edits {
 		this.show();
 	}
 
-	/** Shows the values of both writers, and asks which side to keep. */
+	/** Shows the values of both writers, and asks which values to keep. */
 	conflict(/** @type {Refusal} */ error) {
 		const rows = error.conflicts ?? [];
 		const resolve = (/** @type {"ours"|"theirs"} */ choice) => {

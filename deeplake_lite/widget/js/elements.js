@@ -15,9 +15,9 @@ const READ = new Set(["title", "aria-label", "placeholder"]);
 /** @typedef {Handlers & {[name in Plain|`aria-${string}`|`data-${string}`]?: Setting}} Attributes */
 
 /**
- * Creates an element. `on…` are listeners, `class`, `text` and properties are set, and the rest are attributes. Control
- * characters are made visible in text and in attributes that users read. `raw` text is unchanged, for values, which keep
- * their direction, and for aligned text.
+ * Creates an element. Entries of `with_` whose names begin with `on` become listeners, `class`, `text` and properties are
+ * set, and all other entries become attributes. Control characters are made visible in text and in attributes that users
+ * read. `raw` text is inserted unchanged. It is used for values, which keep their writing direction, and for aligned text.
  * @template {keyof HTMLElementTagNameMap} T
  * @param {T} tag @param {Attributes} [with_] @param {...Child} children
  * @returns {HTMLElementTagNameMap[T]}
@@ -100,7 +100,7 @@ export const primary = (text, onclick, with_ = {}) => textButton(text, onclick, 
 /** @param {string} text @param {(event: MouseEvent) => unknown} onclick @param {Attributes} [with_] */
 export const link = (text, onclick, with_ = {}) => textButton(text, onclick, { class: "dl-link", ...with_ });
 
-/** Prevents the host and outer elements from acting on an event. */
+/** Prevents the notebook and outer elements from acting on an event. */
 export function handled(/** @type {Event} */ event) {
 	event.preventDefault();
 	event.stopPropagation();
@@ -117,7 +117,7 @@ export const kbd = (/** @type {string} */ text) => h("kbd", { text });
 /** @param {string} text @param {string} [name] @param {string} [title] */
 export const span = (text, name, title) => h("span", { class: name, text, title });
 
-/** Joins the non-empty parts. */
+/** Joins the non-empty parts with dots. */
 export const dotted = (/** @type {(string|false|0|null|undefined)[]} */ ...parts) => parts.filter(Boolean).join(" · ");
 
 /** @param {string} text @param {"span"|"p"} [tag] */
@@ -162,7 +162,7 @@ export function dot(/** @type {number|null|undefined} */ index) {
 	return made;
 }
 
-/** Sets an attribute if it has changed. Undefined removes it. @param {Element} node @param {string} name @param {Setting} value */
+/** Sets an attribute if it has changed. The value undefined removes the attribute. @param {Element} node @param {string} name @param {Setting} value */
 export function attribute(node, name, value) {
 	if (value === undefined) node.removeAttribute(name);
 	else if (node.getAttribute(name) !== String(value)) node.setAttribute(name, String(value));

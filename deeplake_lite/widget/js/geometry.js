@@ -28,7 +28,7 @@ export function bounds(/** @type {Point[]} */ polygon) {
 }
 
 /**
- * Whether a ray from a point towards the right crosses a side.
+ * Whether a ray from a point towards the right crosses a side of a polygon.
  * @param {number} x @param {number} y @param {number} xi @param {number} yi @param {number} xj @param {number} yj
  */
 const crosses = (x, y, xi, yi, xj, yj) => yi > y !== yj > y && x < ((xj - xi) * (y - yi)) / (yj - yi) + xi;
@@ -79,7 +79,7 @@ export function pointsInLasso(/** @type {Float32Array} */ xy, /** @type {Point[]
 	return indices.slice(0, n);
 }
 
-/** Finds the point nearest to a place. The points are sorted into the squares of a raster. */
+/** Finds the point nearest to a position. The points are sorted into the squares of a raster. */
 export class PointIndex {
 	constructor(/** @type {Float32Array} */ xy, side = 128) {
 		this.xy = xy;
@@ -118,7 +118,7 @@ export class PointIndex {
 	}
 }
 
-/** The view that fits an image or a map. */
+/** The view in which the whole image or map is visible. */
 export const WHOLE = { scale: 1, x: 0, y: 0 };
 
 /** Returns the view after zooming by `by`, with the point under the pointer fixed. @param {View} view @param {number} px @param {number} py @param {number} by @param {[least: number, most: number]} range */

@@ -271,7 +271,7 @@ export class Grid extends Painted {
 		drawCaption(context, this.palette, this.core, record, columns, at);
 	}
 
-	/** Whether the focus ring is drawn around the active row, which is only so after a key press. */
+	/** Whether to draw the focus ring around the active row. It is only drawn after a key press. */
 	ringed() {
 		return Boolean(this.byKey) && this.scroller.matches(":focus");
 	}

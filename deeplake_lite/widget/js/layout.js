@@ -100,7 +100,7 @@ export function cardsInLasso(layout, polygon, rows) {
 /** Web browsers clamp the height of an element (Chrome at 33,554,428 px, Firefox lower). */
 export const MAX_HEIGHT = 20_000_000;
 
-/** Returns the height of the scrolled element, and the number of content pixels per pixel of it. @param {number} total @param {number} view */
+/** Returns the height of the scrolled element, and the number of pixels of content for each pixel of this element. @param {number} total @param {number} view */
 export function scrollScale(total, view) {
 	const height = Math.min(total, MAX_HEIGHT);
 	return { height, factor: total > height ? (total - view) / (height - view) : 1 };

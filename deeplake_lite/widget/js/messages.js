@@ -54,7 +54,8 @@
 // Rows
 
 /**
- * Marks over an image, in fractions of its sides. A mask is an image of numbers, whose classes are in `of`.
+ * Marks over an image, in fractions of its sides. A mask is an image whose pixels are class numbers. If class numbers do
+ * not fit into 8 bits, `of` has the class of each pixel value.
  * @typedef {{boxes?: Box[], rings?: Point[][], points?: number[][][], c?: number[]|null, more?: number, v?: Span, of?: number[]}} Marks
  */
 
@@ -101,12 +102,13 @@
 
 /** @typedef {number|string} End  the end of a range: a number, a string for a number that a float cannot represent, or a time */
 /** @typedef {[End|null, End|null]} Range  null for an open end */
-/** @typedef {boolean|number|string} Choice  a value that a facet lists, with classes by name */
+/** @typedef {boolean|number|string} Choice  a value that a facet lists. Classes are listed by their names */
 /** @typedef {[value: Choice, name: string, all: number, shown: number, colour?: number|null]} ValueCount */
 
 /**
- * The number of rows for each value (`values`) or bin (`edges`), among all rows and among shown rows. If `ask` is set, it
- * is only counted on request. `only` is the value if all rows have the same. `beside` counts rows outside all bins.
+ * The number of rows for each value (`values`) or bin (`edges`), among all rows and among shown rows. If `ask` is set, the
+ * rows are only counted on request. `only` is the value if all rows have the same value. `beside` counts rows outside all
+ * bins.
  * @typedef {{
  *   column: string, expression: string, kind: "classes"|"tags"|"booleans"|"numbers"|"times", label: string,
  *   chosen: any[]|null, rows: number, ask?: boolean, problem?: string, values?: ValueCount[], nulls?: [number, number],
@@ -146,7 +148,7 @@
 
 /** @typedef {"set"|"take"|"add_tag"|"remove_tag"|"set_boxes"} Op  the operation of an edit */
 
-/** @typedef {{kind?: string, message?: string, line?: number|null, column?: number|null, hint?: string|null, conflicts?: Conflict[]}} Fault  the reason why a request was rejected, and its place in the query */
+/** @typedef {{kind?: string, message?: string, line?: number|null, column?: number|null, hint?: string|null, conflicts?: Conflict[]}} Fault  the reason why a request was rejected, with the line and column in the query, if there is a query */
 
 /** @typedef {{bytes: Uint8Array<ArrayBuffer>, gen: number, req: number}} Bytes  the fields of every reply */
 

@@ -3,7 +3,7 @@
 import { focusIn, h } from "./elements.js";
 /** @import { Child } from "./elements.js" */
 
-/** Adds a small panel to a button. Escape or a press elsewhere closes it. @param {HTMLElement} button @param {string} name @param {() => Child[]} build */
+/** Adds a small panel to a button. Escape or a press elsewhere closes the panel. @param {HTMLElement} button @param {string} name @param {() => Child[]} build */
 export function popover(button, name, build) {
 	button.setAttribute("aria-haspopup", "dialog");
 	button.setAttribute("aria-expanded", "false");

@@ -11,7 +11,7 @@ import { errorTitle, visibleLines } from "./text.js";
 /** @import { Core } from "./core.js" */
 /** @import { Completion, Fault } from "./messages.js" */
 
-/** The query box, with highlighting, completion, the place of errors, and the history. */
+/** The query box, with highlighting, completion, error marks, and the history. */
 export class QueryBox {
 	constructor(/** @type {Core} */ core) {
 		this.core = core;
@@ -75,7 +75,7 @@ export class QueryBox {
 		this.paint();
 	}
 
-	/** Highlights the query, and underlines the place of an error. */
+	/** Highlights the query, and underlines the token at which an error occurred. */
 	paint() {
 		const marked = this.mark;
 		this.mirror.replaceChildren(
@@ -235,9 +235,9 @@ export class QueryBox {
 		memory.write("history", this.history.entries);
 	}
 
-	/** Shows the error of a query, and moves the caret to its place. */
+	/** Shows the error of a query, and moves the caret to the position of the error. */
 	fault(/** @type {Fault|null} */ error) {
-		const line = error?.line ?? 0; // 0 if the error has no place
+		const line = error?.line ?? 0; // 0 if the error has no position
 		this.mark = line ? errorSpan(this.text, line, error?.column ?? 1) : null;
 		this.paint();
 		this.error.hidden = !error;

@@ -1,4 +1,4 @@
-// Functions on the text of a query, for its tokens, the place of errors, completion and an example.
+// Functions on the text of a query, for its tokens, the positions of errors, completion and an example.
 
 /** @import { Column } from "./messages.js" */
 
@@ -11,7 +11,7 @@ const KEYWORDS = new Set(
 );
 const TOKEN = /(?<comment>--[^\n]*|\/\*[\s\S]*?(?:\*\/|$))|(?<string>'(?:[^']|'')*'?)|(?<name>"(?:[^"]|"")*"?)|(?<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+)|(?<word>[\p{L}_][\p{L}\p{N}_]*)|(?<space>\s+)|(?<mark>.)/gsu;
 
-/** Splits a query into tokens for highlighting, which together are the whole text. */
+/** Splits a query into tokens for highlighting. Joined, the tokens are the whole text. */
 export function tokens(/** @type {string} */ text) {
 	const parts = [];
 	for (const match of text.matchAll(TOKEN)) {
@@ -39,7 +39,7 @@ export function caretOffset(text, line, column) {
 	return before + offsetOf(lines[at], Math.max(1, column) - 1);
 }
 
-/** Returns the span that an error marks, which is the token at its place, or the last token. @param {string} text @param {number} line @param {number} column */
+/** Returns the span of the token to underline for an error at a line and column, which may be the last token. @param {string} text @param {number} line @param {number} column */
 export function errorSpan(text, line, column) {
 	const at = caretOffset(text, line, column);
 	const solid = tokens(text).filter((t) => t.kind !== "space");

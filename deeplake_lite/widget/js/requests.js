@@ -12,7 +12,7 @@ export class Stale extends Error {}
 
 export const ENDED = { kind: "Ended", message: "The kernel has restarted or ended, so this view is out of date. Run the cell again. The browser will then offer to restore the staged edits." };
 
-/** An error from Python, with its place in the query if it has one. */
+/** An error from Python, with a line and column if it has a position in the query. */
 export class Refusal extends Error {
 	constructor(/** @type {Fault|null|undefined} */ error) {
 		super(error?.message ?? "The request failed.");
@@ -61,7 +61,8 @@ export class Requests {
 	}
 
 	/**
-	 * Sends a request in a lane, which has at most one open request. Of any further requests, only the newest waits.
+	 * Sends a request in a lane. A lane has at most one open request and one waiting request. A newer request replaces the
+ * waiting request, whose promise is then rejected with `Stale`.
 	 * @template {keyof Replies} T
 	 * @param {string} lane @param {T} type @param {object} [fields] @param {How} [how]
 	 * @returns {Promise<Replies[T] & Bytes>}

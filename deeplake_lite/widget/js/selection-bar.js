@@ -37,7 +37,7 @@ export class SelectionBar {
 		say(this.commit, `Commit ${counted(core.stagedRows, "row")} …`);
 	}
 
-	/** @param {number|string} value  a class, or the name of a new one */
+	/** @param {number|string} value  a class number, or the name of a new class */
 	setClass(value, column = this.core.labels, rows = this.core.toEdit()) {
 		const { core } = this;
 		if (!rows || !column) return;

@@ -56,7 +56,7 @@ export class StaticModel extends Listeners {
 		});
 	}
 
-	/** Returns the reply to a request instead of Python. `at` is its buffer, if different from the page's. @param {Request} message @returns {{at?: Uint8Array, [field: string]: any}|null|undefined} */
+	/** Returns the fields that Python would reply to a request. `at` is the buffer of the reply, unless the reply uses the buffer of the page. @param {Request} message @returns {{at?: Uint8Array, [field: string]: any}|null|undefined} */
 	answer(message) {
 		const rows = this.shown.length;
 		switch (message.type) {

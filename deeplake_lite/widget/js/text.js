@@ -27,7 +27,7 @@ export const visible = (/** @type {unknown} */ text) =>
 		return `\\${sign}${code.toString(16).padStart({ x: 2, u: 4, U: 8 }[sign], "0")}`;
 	});
 
-/** Does the same for text with several lines. */
+/** Makes all characters of a text visible, except line breaks. */
 export const visibleLines = (/** @type {unknown} */ text) => String(text).split("\n").map(visible).join("\n");
 
 const GROUPED = new Intl.NumberFormat("en-US");

@@ -6,7 +6,7 @@ import { luminance, parseColour } from "./colours.js";
 
 /** @typedef {Record<string, string>} Palette  colours and fonts of the style sheet */
 
-/** Returns the theme, "light" or "dark", from the settings, otherwise from the host, otherwise from the system. @param {HTMLElement} root @param {string} wanted */
+/** Returns the theme, "light" or "dark", from the settings, otherwise from the notebook, otherwise from the system. @param {HTMLElement} root @param {string} wanted */
 function themeOf(root, wanted) {
 	if (wanted === "light" || wanted === "dark") return wanted;
 	const style = getComputedStyle(root);
@@ -17,7 +17,7 @@ function themeOf(root, wanted) {
 	return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 }
 
-/** Updates the theme when the settings, the host or the system change. @param {HTMLElement} root @param {Core} core @param {() => void} changed */
+/** Updates the theme when the settings, the notebook or the system change. @param {HTMLElement} root @param {Core} core @param {() => void} changed */
 export function followTheme(root, core, changed) {
 	const apply = () => {
 		const wanted = core.settings.theme;
@@ -33,7 +33,7 @@ export function followTheme(root, core, changed) {
 	media.addEventListener("change", apply);
 	core.on("settings", apply);
 	core.sized(root, () => {
-		// hosts attach the element after `render`, and it has no styles before
+		// notebooks attach the element after `render`, and it has no styles before
 		if (core.palette.bg) return;
 		apply();
 		core.emit("attached");

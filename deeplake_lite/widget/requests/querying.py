@@ -26,7 +26,7 @@ class Querying:
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
-        """The handlers, by message type."""
+        """The methods that answer requests, by the type of the request."""
         return {
             "hello": self.hello,
             "query": self.query,
@@ -35,7 +35,7 @@ class Querying:
         }
 
     def hello(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
-        """Send four bytes, so that the page can detect whether its host delivers buffers."""
+        """Send four bytes, so that the page can detect whether the front end delivers buffers."""
         pack.add(b"\x01\x02\x03\x04", "application/octet-stream")
         return {"probe": 4}
 
@@ -66,7 +66,7 @@ class Querying:
 
 
 def query_reply(host: Host) -> dict[str, object]:
-    """Return the reply to a query, with the number of rows, the time, and the text."""
+    """Return the reply to a query: its number of rows, its duration, and its text."""
     shown = host.shown
     return {"rows": len(shown.view), "ms": shown.ms, "query": shown.text}
 

@@ -24,7 +24,7 @@ class Saving:
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
-        """The handlers, by message type."""
+        """The methods that answer requests, by the type of the request."""
         return {"save_view": self.save_view, "views": self.views, "show_view": self.show_view}
 
     def save_view(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
@@ -40,7 +40,7 @@ class Saving:
         return {"views": [{"name": i.name, "rows": i.rows, "query": i.origin} for i in infos]}
 
     def show_view(self, request: Request, pack: Pack) -> Mapping[str, object]:  # noqa: ARG002
-        """Show a saved view as the source of a query, which filters can refine."""
+        """Show the rows of a saved view with a query, to which the user can add filters."""
         name, saved = fields.text(request, "name"), SavedViews(self._host.shown.base.rows.lake)
         if name not in saved:
             raise NotFoundError.named("saved view", name, saved)

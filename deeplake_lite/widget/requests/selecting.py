@@ -30,7 +30,7 @@ class Selecting:
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
-        """The handlers, by message type."""
+        """The methods that answer requests, by the type of the request."""
         return {"select": self.select}
 
     def select(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002

@@ -31,11 +31,14 @@ class Versions:
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
-        """The handlers, by message type."""
+        """The methods that answer requests, by the type of the request."""
         return {"versions": self.versions, "show_version": self.show_version}
 
     def versions(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
-        """Return branches, tags, and the newest commits of branches and the shown version."""
+        """Return the branches, the tags, and the newest commits.
+
+        The commits are those of all branches and of the shown version.
+        """
         shown = self._host.shown
         repository = shown.base.rows.lake.repository
         branches, tags = history.branches(repository), history.tags(repository)

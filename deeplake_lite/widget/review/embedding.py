@@ -42,7 +42,7 @@ _FAR = np.float32(2**60)  # outliers are clipped to this, and end up at the edge
 
 
 def sample(count: int, most: int) -> Positions:
-    """Return ascending positions of up to `most` rows, which only depend on the count.
+    """Return ascending positions of up to `most` rows. The same count gives the same positions.
 
     >>> len(sample(10, 20)), len(sample(1000, 20)), (sample(9, 5) == sample(9, 5)).all()
     (10, 20, np.True_)
@@ -75,7 +75,7 @@ def read_vectors(view: View, f: Field, positions: Positions) -> tuple[Positions,
 
 
 def exponent_of(numbers: Points) -> int:
-    """Return the exponent of a power of two that exceeds all numbers, by which to scale them.
+    """Return the exponent of a power of two that is greater than all absolute values.
 
     >>> exponent_of(np.array([[3, -5]], np.float32)), exponent_of(np.zeros((0, 2), np.float32))
     (3, 0)
@@ -143,7 +143,7 @@ class Axes:
         largest = np.take_along_axis(axes, np.abs(axes).argmax(axis=0)[np.newaxis], axis=0)
         return cls(mean, (axes * np.where(largest < 0, -1, 1)).astype(np.float32), exponent)
 
-    def place(self, vectors: Points) -> Points:
+    def project(self, vectors: Points) -> Points:
         """Project vectors, (n, dim), to points, (n, 2), in scaled units."""
         vectors = scale(vectors, self.exponent)
         return ((vectors - self.mean) @ self.axes).astype(np.float32, copy=False)
@@ -191,7 +191,7 @@ def umap(vectors: Points) -> Points:
     McInnes, Healy, Melville, UMAP (2018), https://arxiv.org/abs/1802.03426.
     """
     if len(vectors) < 4:  # too few for UMAP
-        return Axes.of(vectors).place(vectors)
+        return Axes.of(vectors).project(vectors)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         umap_type = _load_umap()

@@ -60,7 +60,7 @@ class Map:
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
-        """The handlers, by message type."""
+        """The methods that answer requests, by the type of the request."""
         return {"points": self.points}
 
     def points(self, request: Request, pack: Pack) -> dict[str, object]:
@@ -69,7 +69,7 @@ class Map:
         view = shown.view
         f = vector_column(view, fields.text(request, "column"))
         layout = self._layout(shown, f, fields.text(request, "method", "pca"))
-        positions, xy = layout.place(shown, f)
+        positions, xy = layout.points(shown, f)
         colour, values = colours(view, fields.text_or_none(request, "colour"), positions)
         spans: dict[str, object] = {
             "xy": pack.add(xy.astype("<f4").tobytes(), BINARY)[:2],
@@ -79,7 +79,7 @@ class Map:
         return {"n": len(positions), "of": len(view), "colour": colour, "v": spans}
 
     def _layout(self, shown: BrowserState, f: Field, method: str) -> Layout:
-        """Return a column's layout for all browsed rows, or for the result if it is computed.
+        """Return the layout of all browsed rows, or of the result if the query computes the column.
 
         The layout is reused while the rows and their vectors stay the same, so committing fixed
         labels does not move points.
@@ -91,26 +91,31 @@ class Map:
             )
         base = shown.base
         stored = f.name in base.columns and source_of(base, base.schema[f.name])
-        over = base if stored == source_of(shown.view, f) else shown.view
+        mapped_view = base if stored == source_of(shown.view, f) else shown.view
         cached = self._layouts.get((f.name, method))
-        if cached is not None and (cached[0] is over or _same_vectors(cached[0], over, f.name)):
+        if cached is not None and (
+            cached[0] is mapped_view or _same_vectors(cached[0], mapped_view, f.name)
+        ):
             layout = cached[1]
         else:
-            layout = LAYOUTS[method](over, over.schema[f.name])
-        self._layouts[f.name, method] = over, layout
+            layout = LAYOUTS[method](mapped_view, mapped_view.schema[f.name])
+        self._layouts[f.name, method] = mapped_view, layout
         return layout
 
 
 class PcaLayout:
-    """A layout by principal axes, which can place any row. It reads each row's vector only once."""
+    """A layout by principal axes, which has a point for every row with a vector.
+
+    Each row's vector is read only once.
+    """
 
     def __init__(self, view: View, f: Field) -> None:
         _, vectors = read_vectors(view, f, sample(len(view), FITTED_ROWS))
         self._axes = Axes.of(vectors)
-        self._frame = Frame.of(self._axes.place(vectors))
+        self._frame = Frame.of(self._axes.project(vectors))
         self._cache = PointCache()
 
-    def place(self, shown: BrowserState, f: Field) -> tuple[Positions, Points]:
+    def points(self, shown: BrowserState, f: Field) -> tuple[Positions, Points]:
         """Return the positions and points of the shown rows that have a vector."""
         view = shown.view
         positions = sample(len(view), MAX_POINTS)
@@ -126,12 +131,12 @@ class PcaLayout:
         """Return the points of rows, (n, 2), with NaN for rows without a vector."""
         points = np.full((len(positions), 2), np.nan, np.float32)
         for rows, block in vectors(view, f, positions):
-            points[np.searchsorted(positions, rows)] = self._frame.fit(self._axes.place(block))
+            points[np.searchsorted(positions, rows)] = self._frame.fit(self._axes.project(block))
         return points
 
 
 class UmapLayout:
-    """A layout by UMAP, which can only place the rows from which it was computed."""
+    """A layout by UMAP, which has points only for the rows from which it was computed."""
 
     def __init__(self, view: View, f: Field) -> None:
         positions, vectors = read_vectors(view, f, sample(len(view), FITTED_ROWS))
@@ -139,7 +144,7 @@ class UmapLayout:
         self._ids = view.row_ids[positions]
         self._points = Frame.of(points).fit(points)
 
-    def place(self, shown: BrowserState, f: Field) -> tuple[Positions, Points]:  # noqa: ARG002
+    def points(self, shown: BrowserState, f: Field) -> tuple[Positions, Points]:  # noqa: ARG002
         """Return the positions and points of the shown rows that have a point."""
         if not shown.has_ids:
             raise SchemaError(
@@ -149,8 +154,8 @@ class UmapLayout:
         ids = shown.view.row_ids
         order = np.argsort(self._ids, kind="stable")
         at = order[np.minimum(np.searchsorted(self._ids, ids, sorter=order), len(order) - 1)]
-        known = np.flatnonzero(self._ids[at] == ids) if len(order) else np.empty(0, np.int64)
-        return known, self._points[at[known]]
+        has_point = np.flatnonzero(self._ids[at] == ids) if len(order) else np.empty(0, np.int64)
+        return has_point, self._points[at[has_point]]
 
 
 LAYOUTS: dict[str, type[Layout]] = {"pca": PcaLayout, "umap": UmapLayout}
@@ -206,9 +211,9 @@ def about_map(view: View) -> dict[str, object]:
 def colours(
     view: View, name: str | None, positions: Positions
 ) -> tuple[dict[str, object] | None, NDArray[Any] | None]:
-    """Return the legend of the colours, and each row's number or class; -1 means no class.
+    """Return the legend of the colours, and an array with the number or class of each row.
 
-    Both are None if no column colours the points.
+    The class -1 means no class. If no column colours the points, return (None, None).
     """
     if not name or name not in view.columns:
         return None, None
@@ -234,7 +239,10 @@ def _names(htype: Htype, labels: Labels) -> list[str]:
 
 
 def _numbers(values: Any) -> tuple[dict[str, object], NDArray[Any]]:
-    """Return the range of numbers or times, and their values as float32, with NaN for null."""
+    """Return a legend with the range of numbers or times, and the values as float32.
+
+    Null becomes NaN.
+    """
     plain = np.ma.getdata(values)
     if plain.dtype.kind in "mM":
         plain = plain.astype("int64")

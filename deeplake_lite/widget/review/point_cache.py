@@ -1,4 +1,4 @@
-"""A cache of rows' points, so that queries over known rows do not read vectors again."""
+"""A cache of rows' points, so that the vectors of these rows are not read again for each query."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ MAX_CACHED_ROWS = 1_000_000
 
 
 class PointCache:
-    """Points of rows, by row id.
+    """A cache of the points of rows, which are identified by their ids.
 
     Examples
     --------
     >>> cache, calls = PointCache(), []
-    >>> def place(new):
+    >>> def compute(new):
     ...     calls.append(new.tolist())
     ...     return np.stack([new, new], axis=1).astype(np.float32)
-    >>> cache.get(np.array([30, 10]), place).tolist()
+    >>> cache.get(np.array([30, 10]), compute).tolist()
     [[0.0, 0.0], [1.0, 1.0]]
-    >>> cache.get(np.array([10, 20, 30]), place).tolist()
+    >>> cache.get(np.array([10, 20, 30]), compute).tolist()
     [[1.0, 1.0], [1.0, 1.0], [0.0, 0.0]]
     >>> calls
     [[0, 1], [1]]
@@ -38,17 +38,20 @@ class PointCache:
     def __init__(self) -> None:
         self._ids, self._points = np.empty(0, np.int64), np.empty((0, 2), np.float32)
 
-    def get(self, ids: Ids, place: Callable[[NDArray[np.int64]], Points]) -> Points:
-        """Return points, (n, 2). `place` is called with the indices of uncached ids."""
+    def get(self, ids: Ids, compute: Callable[[NDArray[np.int64]], Points]) -> Points:
+        """Return the points of rows, (n, 2).
+
+        `compute` is called with the indices of ids that are not cached, and returns their points.
+        """
         points = np.full((len(ids), 2), np.nan, np.float32)
         at = np.searchsorted(self._ids, ids)
-        known = np.zeros(len(ids), bool)
+        is_cached = np.zeros(len(ids), bool)
         inside = at < len(self._ids)
-        known[inside] = self._ids[at[inside]] == ids[inside]
-        points[known] = self._points[at[known]]
-        new = np.flatnonzero(~known)
+        is_cached[inside] = self._ids[at[inside]] == ids[inside]
+        points[is_cached] = self._points[at[is_cached]]
+        new = np.flatnonzero(~is_cached)
         if len(new):
-            points[new] = place(new)
+            points[new] = compute(new)
             self._add(ids[new], points[new])
         return points
 

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.parts import Handler, Host, Request
 
 SOURCE = "suspects"
-"""Name by which queries read the ranked rows."""
+"""Name of the source from which the shown query reads the ranked rows."""
 
 AGREE_FROM = 0.5
-"""Default for the minimum overlap at which boxes agree."""
+"""Default for the minimum overlap of two boxes that agree, as a fraction."""
 
 
 class Reviewing:
@@ -33,11 +33,14 @@ class Reviewing:
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
-        """The handlers, by message type."""
+        """The methods that answer requests, by the type of the request."""
         return {"suspects": self.suspects, "neighbours": self.neighbours}
 
     def suspects(self, request: Request, pack: Pack) -> Mapping[str, object]:  # noqa: ARG002
-        """Show the browsed rows, most suspicious first, or only rows where two columns disagree."""
+        """Show the browsed rows, with the most suspicious rows first.
+
+        If two columns are compared, show only rows in which they disagree, or in which they agree.
+        """
         base, column = self._host.shown.base, fields.text_or_none(request, "column")
         label, by = fields.text(request, "label"), fields.text(request, "by", "embedding")
         if by == "agreement":
@@ -56,7 +59,10 @@ class Reviewing:
 
 
 def about_review(view: View) -> dict[str, object]:
-    """Return the possible reviews or their requirements, and the columns usable for neighbours."""
+    """Describe the possible reviews for the page, and the columns by which neighbours are found.
+
+    If no review is possible, describe what a review needs.
+    """
     offers = list(_possible_reviews(view))
     return {
         "suspects": offers,
@@ -95,7 +101,7 @@ def _is_label(htype: Htype) -> bool:
 
 
 def _possible_reviews(view: View) -> Iterator[dict[str, str]]:
-    """Yield the possible reviews as pairs of a label column and the column to judge it by."""
+    """Yield the possible reviews, each with a label column and the column to judge it by."""
     predictions = list(pairs(view))
     predicted = {prediction for _, prediction in predictions}
     for f in view.schema:
@@ -104,13 +110,13 @@ def _possible_reviews(view: View) -> Iterator[dict[str, str]]:
         for g in view.schema:
             if g.htype.is_embedding:
                 yield {"label": f.name, "by": "embedding", "column": g.name}
-            elif is_vector(g.htype) and _scores(f.htype, g.htype.layout.shape[0]):  # type: ignore[union-attr]
+            elif is_vector(g.htype) and _may_be_scores(f.htype, g.htype.layout.shape[0]):  # type: ignore[union-attr]
                 yield {"label": f.name, "by": "scores", "column": g.name}
     for truth, prediction in predictions:
         yield {"label": truth, "by": "agreement", "column": prediction}
 
 
-def _scores(htype: Htype, width: int) -> bool:
+def _may_be_scores(htype: Htype, width: int) -> bool:
     """Return whether vectors of this width can be scores of the classes."""
     names = names_of(htype)
     return bool(names) and len(names) == width

@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.parts import Handler, Host, Request
 
 SMALL = 256
-"""Longer side of images in other columns, in pixels."""
+"""Longer side of the small images, which are those of all columns but the main one, in pixels."""
 
 LARGEST = 16_384
 """Maximum side of images that web browsers can draw, in pixels."""
 
 
 class SmallImage(Drawn):
-    """A column of a row as a small image, or the text shown instead of it."""
+    """A column of a row as a small image, or the text that is shown instead."""
 
     text: NotRequired[str]
     null: NotRequired[bool]
@@ -66,9 +66,9 @@ class ColumnDetail(Tags, total=False):
     damaged: str
     """The reason why the value cannot be read."""
     numbers: list[float | None]
-    """Bars of a vector."""
+    """Heights of the bars that plot a vector."""
     c: int | None
-    """Number of the class."""
+    """Number of the class, if the value is a class."""
     v: Span | None
     """The image, with the size of the original."""
     w: int | None
@@ -107,7 +107,7 @@ class Detail:
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
-        """The handlers, by message type."""
+        """The methods that answer requests, by the type of the request."""
         return {"detail": self.detail}
 
     def detail(self, request: Request, pack: Pack) -> RowDetail:
@@ -199,7 +199,11 @@ class Detail:
         return {**column, **items, "c": caption["c"]}
 
     def _box_classes(self, f: Field, position: int, boxes: Any) -> dict[str, object] | None:
-        """Return the classes for editing boxes, or None if missing or read-only."""
+        """Return the classes of a row's boxes, for the editor of boxes.
+
+        Return None if the column has no boxes, if the boxes have no classes, or if the row cannot
+        be edited.
+        """
         about = self._host.about
         if not is_boxes(f.htype) or not about["writable"] or not about["has_ids"]:
             return None
@@ -211,7 +215,7 @@ class Detail:
         return about_classes(pending, ds, f, position, 0 if boxes is None else len(boxes))
 
     def _small_image(self, f: Field, position: int, pack: Pack) -> SmallImage:
-        """Return a small image of a column with its size, or the text shown instead."""
+        """Return a small image of a column with its size, or the text that is shown instead."""
         small: SmallImage = {"v": None}
         view, thumbnails = self._host.shown.view, self._host.thumbnails
         [outcome] = thumbnails.of(view, f.name, np.array([position]), SMALL)

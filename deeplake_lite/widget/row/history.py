@@ -1,4 +1,4 @@
-"""The history of a row, which lists versions that changed it, with cells before and after.
+"""The history of a row: the versions that changed the row, with its cells before and after.
 
 Cells of two versions are compared by hash, so only differing cells are read.
 """
@@ -72,7 +72,7 @@ class History:
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
-        """The handlers, by message type."""
+        """The methods that answer requests, by the type of the request."""
         return {"history": self.history}
 
     def history(self, request: Request, pack: Pack) -> RowHistory:  # noqa: ARG002
@@ -122,7 +122,7 @@ def row_history(view: View, row_id: int) -> RowHistory:
 
 
 def _tables(view: View, commits: list[Commit], row_id: int) -> Iterator[tuple[Commit, Table, int]]:
-    """Yield each version with the row's slot, or -1 if the row is not in it."""
+    """Yield each version's commit and table with the row's slot, or -1 if it lacks the row."""
     repository = view.rows.lake.repository
     for commit in commits:
         table = Table.open(repository, repository.reader(commit.id))
@@ -155,7 +155,7 @@ def _words(table: Table, f: Field, slot: int) -> str | None:
 
 
 def _change(column: str, before: str | None, after: str | None) -> Change:
-    """Shorten the strings of two cells to the part where they differ."""
+    """Return a change, with the strings of both cells shortened to the part where they differ."""
     old, new = cut_to_difference(before or "", after or "")
     return {"column": column, "before": before and old, "after": after and new}
 

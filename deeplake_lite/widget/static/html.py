@@ -48,7 +48,7 @@ POLICY = (
 """Content security policy of the page."""
 
 ABOUT = ("title", "version", "name", "branch", "total")
-"""Fields about the lake in the page. Its URL is omitted, because pages are shared."""
+"""Fields about the lake in the page. The lake's URL is omitted, because pages are shared."""
 
 STYLE = "body{margin:0}main>.dl-browser{height:100vh;resize:none;border:0;border-radius:0}"
 """Style that makes the browser fill the window."""
@@ -74,7 +74,7 @@ PAGE = """<!doctype html>
 
 
 def write(path: Path, page_content: dict[str, Any], pack: Pack) -> Path:
-    """Write a page atomically. Raises StorageError.
+    """Write a page atomically. Raises StorageError if the file cannot be written.
 
     Parameters
     ----------
@@ -157,7 +157,9 @@ def content(
 
 
 def points(browser: Browser, name: str, pack: Pack) -> dict[str, object]:
-    """Return a column's map for each column that can colour it, and without colours for "".
+    """Return a dict with the map of a vector column, coloured by each column that can colour it.
+
+    The keys are the names of the colouring columns. The key "" has the map without colours.
 
     The pack of a page stores equal bytes only once, so the coordinates are not repeated.
     """
@@ -179,20 +181,20 @@ def facets(browser: Browser, names: list[str]) -> Iterator[FacetCounts]:
 def facet_values(view: View, facet: FacetCounts) -> list[object]:
     """Return a facet's value for each row, which is a name, a list of names, or a number.
 
-    Numbers are paired with the index of their bin, because JavaScript and queries compare numbers
-    differently.
+    A number becomes a list with the index of its bin and the number, because JavaScript and queries
+    compare numbers differently.
     """
-    value, place = unused(view.columns, "value", "place")
+    value, bin_ = unused(view.columns, "value", "bin")
     e = facet["expression"]
     try:
         if not facet.get("edges"):
             column = view.query(f"SELECT {e} AS {value}")[value]
             return to_cells(column.htype, column[:])
-        rows = view.query(f"SELECT {e} AS {value}, {bin_expression(e, facet['edges'])} AS {place}")
+        rows = view.query(f"SELECT {e} AS {value}, {bin_expression(e, facet['edges'])} AS {bin_}")
     except LakeError:
         return [[None, None] if "edges" in facet else None] * len(view)
     numbers = map(page_number, with_none(rows[value][:]))
-    return [list(pair) for pair in zip(with_none(rows[place][:]), numbers, strict=True)]
+    return [list(pair) for pair in zip(with_none(rows[bin_][:]), numbers, strict=True)]
 
 
 def page_number(value: Any) -> object:

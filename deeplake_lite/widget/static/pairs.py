@@ -1,4 +1,4 @@
-"""The content of a page about a difference, with both sides of each row."""
+"""The content of a page about a difference, with each row in both versions."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def content(
     size: int,
     large: int,
 ) -> dict[str, Any]:
-    """Return the pairs for all kinds of change, and the details of their rows.
+    """Return the traits, the pairs for all kinds of change, and the details of their rows.
 
-    Details are keyed by the index of the pair and the side, such as ``"3a"``. Bytes go into the
-    pack.
+    The key of a row's details consists of the index of the pair and the side, such as ``"3a"``.
+    Bytes go into the pack.
     """
     columns = about["columns"]
     request = {

@@ -1,7 +1,7 @@
 """A strip of images and captions in plain HTML, for notebooks shown without a kernel.
 
-It has no script or style sheet, so it is readable wherever a notebook is shown: untrusted,
-converted, or on a web site that removes everything except tags.
+The strip has no script or style sheet, so it can be read wherever a notebook is shown: in an
+untrusted notebook, after a conversion, or on a web site that removes everything except tags.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MAX_BYTES = 60_000
 """Maximum size of the strip's HTML, in bytes."""
 
 FROZEN, FROZEN_SIDE, FROZEN_BYTES = 60, 2 * SIDE, 3_000_000
-"""The same limits for a frozen browser."""
+"""The same three limits for a frozen browser, which is static HTML."""
 
 _BOX = (
     "display:inline-block;vertical-align:top;margin:2px;padding:4px;max-width:{0}px;"
@@ -62,7 +62,7 @@ def strip(
     side: int = SIDE,
     most_bytes: int = MAX_BYTES,
 ) -> str:
-    """Return the first shown rows as HTML, or the error as HTML. Never raises."""
+    """Return the first shown rows as HTML. An error is not raised, but returned as HTML."""
     try:
         return _strip(shown, thumbnails, picture, rows, side, most_bytes)
     except Exception as error:

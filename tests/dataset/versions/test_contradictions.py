@@ -14,8 +14,8 @@ from deeplake_lite.storage.state import KEY, add_digest
 from .. import everything
 
 FORGED = {
-    "label": ({"names": ["rose"]}, "A label must be 0 or more, and below 1"),
-    "tags": ({"names": ["a", "b"]}, "A label must be 0 or more, and below 2"),
+    "label": ({"names": ["rose"]}, "A class number must be 0 to 0"),
+    "tags": ({"names": ["a", "b"]}, "A class number must be 0 to 1"),
     "points": ({"names": ["nose"]}, "Keypoints must have shape"),
     "points of three": ({"dims": 3}, "Keypoints must have shape"),
     "ragged": ({"shape": [None, 3]}, "An array must have shape"),
@@ -23,7 +23,10 @@ FORGED = {
     "ragged float64": ({"dtype": "float64"}, "has"),
     "packed": ({"shape": [2, None, None]}, "must have the shape (3, 3)"),
     "boxes": ({"dtype": "float64"}, "has"),
-    "counts": ({"of": {"htype": "class_label", "names": ["a"], "nullable": True}}, "A label must"),
+    "counts": (
+        {"of": {"htype": "class_label", "names": ["a"], "nullable": True}},
+        "A class number must",
+    ),
 }
 """Changes of a column's type, and a part of the reason that `verify` reports."""
 

@@ -366,8 +366,8 @@ def test_axes_do_not_depend_on_the_scale():
     for exponent in (-100, -1, 0, 1, 120):
         other = Axes.of(np.ldexp(result, exponent))
         assert np.array_equal(other.axes, Axes.of(result).axes)
-        placed_there = other.place(np.ldexp(result, exponent))
-        assert np.array_equal(placed_there, Axes.of(result).place(result))
+        placed_there = other.project(np.ldexp(result, exponent))
+        assert np.array_equal(placed_there, Axes.of(result).project(result))
 
 
 @pytest.mark.parametrize("size", [1e-40, 1e20, 3e38])
