@@ -181,7 +181,7 @@ def __getattr__(name: str) -> Any:
 
 
 def load_ipython_extension(shell: object) -> None:
-    """Add the cell magic ``%%tql``, which queries views: ``%load_ext deeplake_lite``."""
+    """Add the cell magic ``%%tql``, which queries views. ``%load_ext deeplake_lite`` calls this."""
     import_module(f"{__name__}.query.magic").load(shell)
 
 

@@ -1,4 +1,4 @@
-"""``python -m deeplake_lite``: the command line."""
+"""Run the command line with ``python -m deeplake_lite``."""
 
 from deeplake_lite.cli import main
 

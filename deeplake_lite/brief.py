@@ -39,10 +39,10 @@ def alternatives(values: Iterable[object]) -> str:
 
 
 def _pieces(value: Any, most: int, above: tuple[int, ...]) -> Iterator[str]:
-    """Yield a repr in pieces, so that only the part that is shown is built.
+    """Yield a repr in pieces, so that the caller can stop when the text is long enough.
 
-    `above` has the ids of the containers around the value, to cut off those that contain
-    themselves.
+    `above` has the ids of the containers around the value. A container that contains itself is
+    shown as ``[...]``.
     """
     kind = next((kind for kind in _BRACKETS if type(value).__repr__ is kind.__repr__), None)
     if kind is None or not value:

@@ -1,4 +1,4 @@
-"""Argument checks. Each returns the value in canonical form, or raises OptionError."""
+"""Argument checks. Each function returns the value in canonical form, or raises OptionError."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def integer(name: str, value: object, least: int | None = None) -> int:
 
 
 def text(name: str, value: object) -> str:
-    """Check a string. Raises OptionError for any other value.
+    """Return a string as a str. Raises OptionError for any other value.
 
     >>> text("label", np.str_("species"))
     'species'
@@ -65,7 +65,7 @@ def text(name: str, value: object) -> str:
 
 
 def optional_text(name: str, value: object) -> str | None:
-    """Check a string or None. Raises OptionError for any other value."""
+    """Return a string as a str, and None as None. Raises OptionError for any other value."""
     return None if value is None else text(name, value)
 
 
@@ -87,7 +87,7 @@ def names(name: str, value: Any) -> tuple[str, ...]:
     if not np.iterable(value) or isinstance(value, bytes | set | frozenset):
         raise OptionError(
             f"{name} must be a list of names, such as ['image', 'label'], but it is "
-            f"{brief(value, 80)}. To select all, leave it out."
+            f"{brief(value, 80)}. To select all, leave out {name}=."
         )
     return tuple(value)
 
@@ -121,7 +121,7 @@ def location(name: str, value: object) -> str:
 
 
 def mapping(name: str, value: object) -> dict[str, Any]:
-    """Return a mapping as a dict, and None as {}. Raises OptionError for any other value.
+    """Return a mapping as a dict, or an empty dict for None. Raises OptionError for other values.
 
     >>> mapping("metadata", None), mapping("metadata", {"licence": "CC0"})
     ({}, {'licence': 'CC0'})
@@ -131,7 +131,7 @@ def mapping(name: str, value: object) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise OptionError(
             f"{name} must be a mapping, such as {{'key': 'value'}}, but it is {brief(value, 80)}. "
-            "If you do not need it, leave it out."
+            f"If you do not need it, leave out {name}=."
         )
     return dict(value)
 
@@ -154,6 +154,8 @@ def seconds(name: str, value: object) -> float:
 def choice[T](name: str, value: T, choices: Sequence[object], way_out: str = "") -> T:
     """Check that a value is one of the choices. Raises OptionError for any other value.
 
+    The error message ends with `way_out`.
+
     >>> choice("on_error", "skip", ("raise", "skip"))
     'skip'
     """
@@ -175,16 +177,16 @@ def flag(name: str, value: object) -> bool:
 
 
 def function(name: str, value: object) -> None:
-    """Check that an argument is a function or None. Raises OptionError."""
+    """Check that an argument is a function or None. Raises OptionError for any other value."""
     if value is not None and not callable(value):
         raise OptionError(
             f"{name} must be a function, but it is {brief(value, 80)}. If you do not need it, "
-            "leave it out."
+            f"leave out {name}=."
         )
 
 
 def height_and_width(name: str, value: Any) -> tuple[int, int]:
-    """Return the height and width of an image, in pixels. Raises OptionError.
+    """Return a height and a width, in pixels, as a tuple. Raises OptionError for any other value.
 
     >>> height_and_width("size", [np.int64(24), 32])
     (24, 32)
@@ -207,7 +209,7 @@ def height_and_width(name: str, value: Any) -> tuple[int, int]:
 
 
 def memory(name: str, value: object) -> int:
-    """Convert an amount of memory, a number of bytes or a string with a unit, to bytes.
+    """Convert an amount of memory, given in bytes or as a string with a unit, to a number of bytes.
 
     Raises
     ------

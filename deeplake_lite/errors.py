@@ -7,11 +7,11 @@
     │   ├── LakeNotFoundError (FileNotFoundError)
     │   ├── ColumnNotFoundError
     │   └── VersionNotFoundError
-    ├── ExistsError (FileExistsError)       a name that is taken: choose another
-    ├── OptionError (ValueError, TypeError) an invalid argument: pass another
+    ├── ExistsError (FileExistsError)       a name that is taken: choose another name
+    ├── OptionError (ValueError, TypeError) an invalid argument: pass another value
     ├── RowIndexError (IndexError)          a row that does not exist: look at len()
     ├── InvalidValueError (ValueError)      data that the schema rejects: fix the data
-    │   └── TooLargeError                   a value that exceeds the limits: raise them, or skip it
+    │   └── TooLargeError                   a value above the limits: raise the limits, or skip it
     ├── QueryError (ValueError)             an invalid query: fix the query
     │   ├── QuerySyntaxError                a syntax error, with its line and column
     │   └── QueryTypeError                  an operation on values of the wrong type or shape
@@ -21,10 +21,10 @@
     ├── UncommittedError (RuntimeError)     uncommitted edits: commit or discard them first
     ├── LoaderError (RuntimeError)          a row that cannot be loaded: fix it, or skip it
     ├── ConflictError (RuntimeError)        two writers changed the same cell: choose one
-    ├── ForkedError (RuntimeError)          a forked process whose parent used a lake: spawn it
+    ├── ForkedError (RuntimeError)          a forked process whose parent used a lake: spawn instead
     ├── FormatError (RuntimeError)          data from a newer release: upgrade
     ├── StorageError (OSError)              a store that fails: free space, fix the network
-    │   └── DamagedError                    stored bytes that have changed: restore them
+    │   └── DamagedError                    stored bytes that have changed: restore a backup
     └── MissingPackageError (ImportError)   a missing optional package: install it
 
 The warnings are not LakeErrors::
@@ -67,17 +67,17 @@ class Place:
 
     @classmethod
     def at(cls, text: str, offset: int) -> Place:
-        """Return the place of the character at an offset."""
+        """Return the line and column of the character at an offset in the text."""
         before = text[:offset]
         return cls(text, before.count("\n") + 1, offset - before.rfind("\n"))
 
     def without(self, prefix: str) -> Place:
-        """Return the same place in the text without a prefix."""
+        """Return the position of the same character in the text without `prefix`."""
         column = max(1, self.column - len(prefix)) if self.line == 1 else self.column
         return Place(self.text.removeprefix(prefix), self.line, column)
 
     def excerpt(self) -> str:
-        """Return the line with a caret below the place; long lines are cut around it."""
+        """Return the line with a caret below the position. Of a long line, a part is shown."""
         lines = self.text.splitlines() or [""]
         line, at = lines[min(self.line, len(lines)) - 1], self.column - 1
         first = max(0, at - LINE_WIDTH // 2) if len(line) > LINE_WIDTH else 0
@@ -108,7 +108,7 @@ class LakeError(Exception):
     Attributes
     ----------
     place : Place, optional
-        Place of the error in a query, if any.
+        Position of the error in the text of a query, or None.
     """
 
     place: Place | None = None
@@ -162,7 +162,7 @@ class ExistsError(LakeError, FileExistsError):
 
 
 class OptionError(LakeError, ValueError, TypeError):
-    """An argument that is invalid, or that cannot be combined with another."""
+    """An argument that is invalid, or that cannot be combined with another argument."""
 
 
 class RowIndexError(LakeError, IndexError):
@@ -244,7 +244,7 @@ class QuerySyntaxError(QueryError):
         return error
 
     def without(self, prefix: str) -> QuerySyntaxError:
-        """Return the same error for the text without a prefix.
+        """Return the same error for the text without `prefix`.
 
         >>> print(QuerySyntaxError.at("SELECT a FROM", 1, 13, "Expected more").without("SELECT "))
         Expected more: line 1, column 6.
@@ -261,7 +261,7 @@ class QueryTypeError(QueryError):
 
 
 class SchemaError(LakeError, ValueError):
-    """A schema, or a change to one, that contradicts itself."""
+    """A schema, or a change to a schema, that contradicts itself."""
 
 
 class ColumnAttributeError(SchemaError, AttributeError):
@@ -277,7 +277,7 @@ class UncommittedError(LakeError, RuntimeError):
 
 
 class ConflictError(LakeError, RuntimeError):
-    """Two sides changed the same cell, row or column.
+    """Two writers, or two sides of a merge, changed the same cell, row or column.
 
     Parameters
     ----------
@@ -326,7 +326,7 @@ class LoaderError(LakeError, RuntimeError):
 
 
 class ForkedError(LakeError, RuntimeError):
-    """Use of a lake in a forked process, since the storage engine does not support forks."""
+    """Use of a lake in a forked process, in which the storage engine does not work."""
 
 
 class FormatError(LakeError, RuntimeError):
@@ -385,10 +385,11 @@ def _message(error: BaseException) -> list[str]:
 
 
 def short_traceback(error: BaseException) -> list[str]:
-    """Return the last line of user code before an error, user frames of its cause, and its message.
+    """Return a short traceback of an error, as a list of lines without frames of this package.
 
-    The cause is shown if it was raised in the user's own code, such as a function in a query. The
-    frames of an installed library would add nothing to the message.
+    The lines are the last line of user code before the error; the user's frames in the traceback of
+    the error's cause, if the cause was raised in the user's own code, such as a function in a
+    query; and the message. Frames of an installed library would add nothing to the message.
 
     >>> short_traceback(QueryError("A query must be a SELECT, but it is 'hello'."))
     ["QueryError: A query must be a SELECT, but it is 'hello'."]

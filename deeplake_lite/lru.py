@@ -9,7 +9,7 @@ from typing import Protocol
 
 
 class Sized(Protocol):
-    """A value that knows its size in bytes."""
+    """A value with a size in bytes."""
 
     @property
     def nbytes(self) -> int:
@@ -17,7 +17,7 @@ class Sized(Protocol):
 
 
 class LRUCache[K: Hashable, V: Sized]:
-    """A thread-safe cache of values by key, up to a total number of bytes.
+    """A thread-safe cache that maps keys to values, up to a total number of bytes.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class LRUCache[K: Hashable, V: Sized]:
         self._lock = Lock()
 
     def __contains__(self, key: K) -> bool:
-        """Return whether a value is cached; this does not count as a use."""
+        """Return whether a value is cached. This does not count as a use of the value."""
         return key in self._values
 
     @property

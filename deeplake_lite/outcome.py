@@ -60,7 +60,8 @@ class Outcome[T]:
                 raise self._error
             return self._value  # type: ignore[return-value]
         finally:
-            del self  # breaks a cycle: the error's traceback refers to this frame, and `self` to it
+            # Break a cycle: `self` refers to the error, whose traceback refers to this frame.
+            del self
 
     def _finish(self) -> None:
         self._given = True

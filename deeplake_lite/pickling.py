@@ -1,4 +1,4 @@
-"""Pickling of values for other processes."""
+"""Pickle values that are sent to other processes."""
 
 from __future__ import annotations
 

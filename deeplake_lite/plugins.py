@@ -5,8 +5,8 @@ A package registers each class with an entry point, under the name that the clas
     [project.entry-points."deeplake_lite.htypes"]
     signal = "my_package.signal:Signal"
 
-Entry points are only looked up for names that this package does not know, so they cost nothing
-otherwise. A lake can only be used if the packages of its types and codecs are installed.
+Entry points are only looked up for names that this package does not know, so other names take no
+extra time. A lake can only be used if the packages of its types and codecs are installed.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def load(group: str, name: str, base: type) -> type[Any] | None:
         values = " and ".join(sorted(point.value for point in points))
         raise SchemaError(
             f"Only one package may register {name!r} in {group}, but {values} are registered. "
-            "Uninstall all of their packages but one."
+            "Uninstall all but one of the packages that register them."
         )
     try:
         added = points[0].load()

@@ -1,6 +1,6 @@
 """A thread pool that is safe from Ctrl-C at any time.
 
-`concurrent.futures` is not: it acquires its locks in Python code (see `outcome`).
+`concurrent.futures` is not safe, because it acquires its locks in Python code (see `outcome`).
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 
 class Job[T](Outcome[T]):
-    """A function call in a thread of the pool, and its outcome, for which one thread waits."""
+    """A function call in a thread of the pool, and its outcome, for which another thread waits."""
 
     def __init__(self, work: Callable[[], T]) -> None:
         super().__init__()
         self._work: Callable[[], T] | None = work
 
     def cancel(self) -> None:
-        """Cancel the work, unless it has begun."""
+        """Cancel the function call, unless it has begun."""
         self._work = None
 
     def do(self) -> None:
-        """Do the work in this thread."""
+        """Call the function in this thread, and set the outcome."""
         work, self._work = self._work, None
         if work is None:
             return
@@ -49,7 +49,7 @@ class Pool:
     Parameters
     ----------
     threads : int
-        Maximum number of threads, which are started when there is work.
+        Maximum number of threads. They are started when jobs are submitted.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class Pool:
             self._jobs.put(None)
 
     def submit[**P, T](self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Job[T]:
-        """Submit a function call to the threads."""
+        """Submit a function call to the threads, and return the job."""
         if self._process != os.getpid():  # threads do not survive a fork
             self._reset()
         job = Job(partial(work, *args, **kwargs))
@@ -87,7 +87,7 @@ class Pool:
         return job
 
     def map[A, B](self, work: Callable[[A], B], items: Iterable[A]) -> list[B]:
-        """Return the results of a function for all items. An error cancels the remaining items."""
+        """Return the results of calling `work` with each item. An error cancels waiting calls."""
         jobs: list[Job[B]] = []
         try:
             jobs.extend(self.submit(work, item) for item in items)
@@ -97,7 +97,7 @@ class Pool:
                 job.cancel()
 
     def _reset(self) -> None:
-        """Start without threads, in a new pool or after a fork."""
+        """Begin with no threads and no jobs, in a new pool or after a fork."""
         self._process, self._started = os.getpid(), 0
         self._jobs: SimpleQueue[Job[Any] | None] = SimpleQueue()
 

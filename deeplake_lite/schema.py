@@ -1,8 +1,8 @@
-"""The schema of a lake: the names, types and metadata of its columns, in order.
+"""The schema of a lake: an ordered list of columns, with names, types and metadata.
 
-Schemas are immutable: `add`, `drop` and `rename` return a new one. Every column has an internal id
-that never changes and is never reused. Therefore, renaming a column costs nothing, and two versions
-of a schema can be compared by id.
+Schemas are immutable: `add`, `drop` and `rename` return a new schema. Every column has an internal
+id that never changes and is never reused. Therefore, renaming a column does not rewrite data, and
+`Schema.compare` can match the columns of two versions by id.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ class Field:
     """Name that users see. ``a/b`` is the column b in the group a."""
 
     id: str
-    """Name in storage: ``c`` and eight hexadecimal digits."""
+    """Name of the column in storage: ``c`` and eight hexadecimal digits."""
 
     htype: Htype
     """Type of the values."""
 
     metadata: dict[str, Any] = field(default_factory=dict, hash=False)
-    """JSON that users attach to the column. It is never edited in place."""
+    """JSON that users attach to the column. This dict is never changed in place."""
 
     def __post_init__(self) -> None:
         _check_name(self.name)
@@ -87,7 +87,7 @@ class Schema:
     """
 
     fields: tuple[Field, ...] = ()
-    """The columns in order."""
+    """The columns, in the order in which users see them."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.fields, list | tuple) or not all(
@@ -104,7 +104,7 @@ class Schema:
             if column.name in names:
                 raise SchemaError(
                     f"Column names must be unique, but there are two columns {column.name!r}. "
-                    "Rename one."
+                    "Rename one of them."
                 )
             names[column.name] = column
         for name in names:
@@ -143,7 +143,7 @@ class Schema:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the columns in order."""
+        """Names of the columns, in the order of `fields`."""
         return tuple(column.name for column in self.fields)
 
     def __getitem__(self, name: str) -> Field:
@@ -177,12 +177,12 @@ class Schema:
         return replace(self, fields=(*self.fields, Field(name, new_id, htype, copy)))
 
     def drop(self, name: str) -> Self:
-        """Return the schema without a column."""
+        """Return the schema without the column `name`."""
         dropped = self[name]
         return replace(self, fields=tuple(f for f in self.fields if f is not dropped))
 
     def rename(self, old: str, new: str) -> Self:
-        """Return the schema with a renamed column, in the same position."""
+        """Return the schema with the column `old` renamed to `new`, in the same position."""
         if new in self and new != old:
             raise SchemaError(
                 f"A column {new!r} already exists. Drop it first, or choose another name."
@@ -190,7 +190,7 @@ class Schema:
         return self._replace(old, name=new)
 
     def replace_metadata(self, name: str, metadata: Mapping[str, object]) -> Self:
-        """Return the schema with new metadata for a column."""
+        """Return the schema with new metadata for the column `name`."""
         return self._replace(name, metadata=dict(metadata))
 
     def _replace(self, name: str, /, **changes: Any) -> Self:
@@ -204,7 +204,7 @@ class Schema:
         )
 
     def limited(self, limits: Limits) -> Self:
-        """Return the schema with other limits, for a handle; it is equal to this schema."""
+        """Return an equal schema whose htypes check values against `limits`."""
         if all(column.htype.limits == limits for column in self.fields):
             return self
         limited = [replace(column, htype=column.htype.limited(limits)) for column in self.fields]
@@ -242,7 +242,7 @@ class Schema:
         )
 
     def compare(self, other: Schema) -> SchemaChanges:
-        """Return the changes from this schema to `other`, with columns matched by id."""
+        """Return the changes from this schema to `other`. Columns are matched by id."""
         before = {column.id: column for column in self.fields}
         after = {column.id: column for column in other.fields}
         both = [(before[key], after[key]) for key in before if key in after]
@@ -259,7 +259,7 @@ class Schema:
 
 @dataclass(frozen=True, repr=False)
 class SchemaChanges:
-    """The changes from one schema to another. It is true if there are any changes."""
+    """The changes from one schema to another. The object is true if there are any changes."""
 
     added: tuple[Field, ...] = ()
     """Columns that only the second schema has."""
@@ -304,7 +304,7 @@ def _groups(name: str) -> list[str]:
 
 
 def _check_name(name: object) -> None:
-    """Check the name of a column."""
+    """Check the name of a column. Raises SchemaError."""
     rule = None
     if not isinstance(name, str) or not name:
         rule = "a non-empty string"
@@ -346,7 +346,7 @@ def check_metadata(owner: str, metadata: object) -> dict[str, Any]:
 
 
 def _read_field(column: Any) -> Field:
-    """Return the field that `Schema.to_json` converted to JSON."""
+    """Return the field that `Schema.to_json` converted to JSON. Raises FormatError."""
     match column:
         case {"name": name, "id": id_, "htype": config}:
             return Field(name, id_, from_config(config), column.get("metadata", {}))

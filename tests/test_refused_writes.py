@@ -200,7 +200,7 @@ def test_only_a_folder_is_accepted_as_the_folder_of_writers(tmp_path, kind):
         lambda: again.optimize(),
         lambda: again[:1].save("first"),
     ):
-        with pytest.raises(StorageError, match=r"keep their locks in a folder, but .* Remove it"):
+        with pytest.raises(StorageError, match=r"keep their locks in a folder, but .* Remove the"):
             write()
     assert again["a"][:].tolist() == [1, 2]
     assert not elsewhere.exists() or [p.name for p in elsewhere.iterdir()] == ["mine.json"]

@@ -1,4 +1,4 @@
-"""Lookup of codecs by name, by configuration, or by the first bytes of a file.
+"""Functions that look up codecs by name, by configuration, or by the first bytes of a file.
 
 The module of a codec is imported on first use, because importing Pillow and numcodecs takes longer
 than importing this package may take. To add a codec, add a file to this folder and a line below.
@@ -51,7 +51,7 @@ _IMAGES = {
     "tiff": "Tiff",
     "bmp": "Bmp",
 }
-"""Class of each codec for image files, by its name. Its module has the same name."""
+"""A dict from codec name to class name, for image files. A codec's module has the codec's name."""
 
 _NUMBERS = {
     "raw": "Raw",
@@ -59,7 +59,7 @@ _NUMBERS = {
     "lz4": "Lz4",
     "blosc": "Blosc",
 }
-"""Class of each codec for raw numbers, by its name. Its module has the same name."""
+"""A dict from codec name to class name, for raw numbers. A codec's module has the codec's name."""
 
 IMAGES, NUMBERS = tuple(_IMAGES), tuple(_NUMBERS)
 """Names of the codecs in this package."""
@@ -104,7 +104,7 @@ def is_image_codec(name: str) -> bool:
 
 
 def get(codec: str | Mapping[str, object] | Codec, **options: Any) -> Codec:
-    """Return a codec by name or configuration.
+    """Return the codec with the given name or configuration.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def get(codec: str | Mapping[str, object] | Codec, **options: Any) -> Codec:
     NotFoundError
         If there is no codec with the name.
     SchemaError
-        If the codec has no such field, or the value of a field is invalid.
+        If an option is not a field of the codec, or if the value of a field is invalid.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def from_config(config: Mapping[str, object]) -> Codec:
     NotFoundError
         If there is no codec with the name.
     SchemaError
-        If the codec has no such field, or the value of a field is invalid.
+        If a key is not a field of the codec, or if the value of a field is invalid.
 
     Examples
     --------
@@ -196,11 +196,12 @@ def _build_config(config: Mapping[str, object], options: Mapping[str, object]) -
 def _build(name: object, options: Mapping[str, object]) -> Codec:
     """Return the codec with the given name and fields."""
     cls = _load_class(name)
-    known = [field.name for field in fields(cls)]
-    unknown = [option for option in options if option not in known]
+    allowed = [field.name for field in fields(cls)]
+    unknown = [option for option in options if option not in allowed]
     if unknown:
         raise SchemaError(
-            f"Codec {name!r} has no option {unknown[0]!r}. It has: {', '.join(known) or 'none'}."
+            f"Codec {name!r} has no option {unknown[0]!r}. Its options: "
+            f"{', '.join(allowed) or 'none'}."
         )
     return cls(**options)
 
@@ -208,9 +209,9 @@ def _build(name: object, options: Mapping[str, object]) -> Codec:
 @cache
 def _load_class(name: object) -> type[Codec]:
     """Import the class of a codec."""
-    known = _IMAGES | _NUMBERS
-    if isinstance(name, str) and name in known:
-        cls: type[Codec] = getattr(import_module(f"{__name__}.{name}"), known[name])
+    classes = _IMAGES | _NUMBERS
+    if isinstance(name, str) and name in classes:
+        cls: type[Codec] = getattr(import_module(f"{__name__}.{name}"), classes[name])
         return cls
     added = plugins.load(plugins.CODECS, name, Codec) if isinstance(name, str) else None
     if added is None:

@@ -38,7 +38,7 @@ def check_pixels(
     array : ndarray, (h, w) or (h, w, channels)
         Pixels.
     allowed : mapping
-        Allowed numbers of channels for each dtype, by its name; 1 means an array (h, w).
+        A dict from dtype name to allowed numbers of channels. 1 stands for an array (h, w).
     way_out : str
         Last sentences of the error message.
     """

@@ -1,4 +1,4 @@
-"""Checks on image files and their errors, shared by the codecs of all formats."""
+"""Checks of image files, and the errors for invalid files, shared by the codecs of all formats."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def looks_like(data: Buffer) -> str:
 
 
 def check_begin(data: Buffer, codec: ImageCodec | None = None) -> None:
-    """Check that a file is not empty, and that it has the format of a codec, if there is one.
+    """Check that a file is not empty and, if `codec` is given, that it has the codec's format.
 
     >>> check_begin(b"")
     Traceback (most recent call last):
@@ -113,7 +113,7 @@ def check_size(
     pixel : int
         Size of a decoded pixel, in bytes.
     limits : Limits
-        Limits on the size.
+        Limits on the decoded size.
     """
     if height <= 0 or width <= 0:
         raise InvalidValueError(
@@ -129,9 +129,9 @@ def check_size(
 
 
 def check_shape(header_shape: tuple[int, ...], shape: tuple[int, ...]) -> None:
-    """Check that an image's header has the shape stored in the lake; `()` means any shape.
+    """Check that an image's header has the stored shape `shape`, where ``()`` means any shape.
 
-    Call this before you allocate memory for the pixels.
+    Call this function before you allocate memory for the pixels.
 
     Raises
     ------

@@ -1,8 +1,8 @@
 """A check that a TIFF file contains everything to which its directories point.
 
-For each directory, it checks that the file contains the values of the entries and the listed strips
-or tiles, and that these are enough for the image. It then continues with the directories to which
-this one points.
+For each directory, `check_whole` checks that the file contains the values of the entries and the
+listed strips or tiles, and that there are enough strips or tiles for the image. Then it continues
+with the directories to which that directory points.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _SUB_PAGES = 330
 _METADATA = (34665, 34853)  # EXIF, GPS
 
 _LARGEST_TILE = 1 << 22
-"""Maximum number of pixels of a tile in a small image; files with one tile of 2,048 x 2,048 are
-common."""
+"""Maximum number of pixels of a tile in an image that is smaller than the tile. Small images in one
+tile of 2,048 x 2,048 pixels are common."""
 
 _SIZES = {
     1: 1,
@@ -43,10 +43,10 @@ _SIZES = {
     17: 8,
     18: 8,
 }
-"""Size of each TIFF type in bytes, by the number of the type."""
+"""A dict from the number of a TIFF type to the size of its values in bytes."""
 
 _INTEGERS = {1: "u1", 3: "u2", 4: "u4", 13: "u4", 16: "u8", 18: "u8"}
-"""NumPy dtype of each unsigned integer type, by the number of the type."""
+"""A dict from the number of an unsigned integer type of TIFF to its NumPy dtype."""
 
 
 class _Entry(NamedTuple):
@@ -67,7 +67,7 @@ class _Directory:
     """A directory, which describes a page or metadata."""
 
     entries: dict[int, _Entry]
-    """Entries by tag."""
+    """A dict from tag number to entry."""
 
     following: int
     """Offset of the directory of the next page, or 0."""
@@ -90,7 +90,7 @@ class _File:
         return int.from_bytes(self.data[at : at + size], self.order)
 
     def need(self, at: int, size: int, part: str) -> None:
-        """Raise ValueError if the file ends before `part` does, at offset `at + size`."""
+        """Raise ValueError if the file ends before offset `at + size`, the end of `part`."""
         if at + size > len(self.data):
             raise ValueError(f"{part} ends at byte {at + size:,}, so the file is truncated")
 
@@ -101,11 +101,11 @@ class _File:
         count = self.number(at, head)
         end = at + head + count * step
         self.need(end, word, "a directory")
-        entries = dict(self.entry(place, word) for place in range(at + head, end, step))
+        entries = dict(self.entry(offset, word) for offset in range(at + head, end, step))
         return _Directory(entries, self.number(end, word))
 
     def entry(self, at: int, word: int) -> tuple[int, _Entry]:
-        """Read an entry and its tag. Values of up to `word` bytes are in the entry itself."""
+        """Return an entry and its tag. Values of up to `word` bytes are in the entry itself."""
         kind, count = self.number(at + 2, 2), self.number(at + 4, word)
         size = count * _SIZES.get(kind, 0)
         start = at + 4 + word
@@ -128,7 +128,7 @@ def check_whole(data: bytes) -> None:
     Raises
     ------
     ValueError
-        If it is incomplete. The message says why.
+        If the file is incomplete. The message says why.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def check_whole(data: bytes) -> None:
     pages, metadata, seen = [first], list[int](), {0}
     # Each entry takes at least 12 bytes. If a file has more entries than fit, its directories
     # overlap, and reading all of them could take forever.
-    left = len(data) // 12
+    entries_left = len(data) // 12
     while pages or metadata:
         is_page = bool(pages)
         at = (pages or metadata).pop()
@@ -150,8 +150,8 @@ def check_whole(data: bytes) -> None:
             continue
         seen.add(at)
         directory = file.directory(at)
-        left -= len(directory.entries)
-        if left < 0:
+        entries_left -= len(directory.entries)
+        if entries_left < 0:
             raise ValueError("its directories overlap")
         if is_page:
             _check_pixels(file, directory.entries, needed=at == first)
@@ -198,5 +198,5 @@ def _count_parts(file: _File, entries: dict[int, _Entry], *, tiled: bool) -> int
 
 
 def _ceil(size: int, part: int) -> int:
-    """Return the number of parts that cover a size, or 0 if the parts are empty."""
+    """Return how many parts of size `part` cover `size`, or 0 if `part` is 0."""
     return -(-size // part) if part else 0

@@ -1,8 +1,8 @@
 """Base class of the codecs for raw numbers, whose shape and dtype are stored in the lake.
 
-All of these codecs encode an array without elements as zero bytes. They allocate memory for the
-shape stored in the lake, and not for the size that the encoded bytes claim, so damaged or malicious
-bytes cannot exhaust memory.
+All of these codecs encode an array without elements as an empty byte string. They allocate memory
+for the shape stored in the lake, and not for the size that the header of the encoded bytes claims,
+so damaged or malicious bytes cannot exhaust memory.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class NumberCodec(Codec):
 
     @abstractmethod
     def _claimed(self, data: memoryview) -> int:
-        """Return the decompressed size that `data` claims to have. May raise any error."""
+        """Return the decompressed size that the header of `data` claims. May raise any error."""
 
     @abstractmethod
     def _decompress(self, data: memoryview, into: NDArray[np.uint8]) -> None:

@@ -1,4 +1,4 @@
-"""Orientation of images, which is read from metadata and applied to pixels.
+"""Read the orientation of images from their metadata, and rotate pixels upright.
 
 As in Pillow's ``ImageOps.exif_transpose``, the orientation is read from EXIF tag 0x0112 of the
 first directory or, if that is missing, from ``tiff:Orientation`` in XMP.
@@ -74,7 +74,7 @@ def upright(pixels: NDArray[Any], orientation: int) -> NDArray[Any]:
 
 
 def _from_exif(block: bytes) -> int | None:
-    """Return the tag's unchecked value, or None if there is no tag."""
+    """Return the value of the orientation tag, which may be invalid, or None without a tag."""
     order = _ORDERS.get(block[:2])
     if order is None:
         return None

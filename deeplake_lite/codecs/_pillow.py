@@ -1,8 +1,8 @@
 """Base class of the codecs that use Pillow.
 
-Steps: the codec checks that the file is complete. Pillow's plugin for this format reads the header
-(``Image.open`` might use another plugin). Decoding loads the pixels, converts them to the form that
-`Layout` describes, and rotates them upright.
+First, the codec checks that the file is complete. Then, Pillow's plugin for this format reads the
+header (``Image.open`` might use another plugin). Finally, decoding loads the pixels, converts them
+to the form that `Layout` describes, and rotates them upright.
 
 ==============================  =========================  ===========
 In the file                     Pixels                     dtype
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 
 
 class Layout(NamedTuple):
-    """Form of the array to which the pixels of a Pillow mode are converted."""
+    """The form of the array to which pixels with a certain Pillow mode are converted."""
 
     mode: str
     """Pillow mode to which the pixels are converted."""
@@ -96,7 +96,7 @@ CONVERTED = ("CMYK", "YCbCr", "LAB", "HSV")
 """Colour spaces that are converted to RGB, which loses information."""
 
 _TRANSPARENT = Layout("RGBA", (4,))
-_CANVAS_PIXEL = 3  # minimum number of bytes per pixel of a canvas
+_CANVAS_PIXEL = 3  # minimum number of bytes per pixel of a canvas (see `_canvas`)
 
 
 class PillowCodec(ImageCodec):
@@ -181,7 +181,10 @@ class PillowCodec(ImageCodec):
         return Header((*self._size(image, data), *layout.channels), layout.dtype)
 
     def _canvas(self, data: bytes) -> tuple[int, int] | None:  # noqa: ARG002 (WebP needs data)
-        """Return height and width if Pillow allocates memory as soon as it opens the file."""
+        """Return the height and width for which Pillow allocates memory when it opens the file.
+
+        Return None if Pillow allocates memory only when it loads the pixels.
+        """
         return None
 
     def _read(self, image: ImageFile, data: bytes) -> NDArray[Any]:
@@ -232,7 +235,7 @@ def open_image(
     data: bytes,
     failure: Callable[[ImageCodec, bytes, object], LakeError],
 ) -> Iterator[ImageFile]:
-    """Open a file with a Pillow plugin, and convert errors to ours until the file is closed.
+    """Open a file with a Pillow plugin. Errors inside the block become the error of `failure`.
 
     If the bytes are malformed, plugins raise all kinds of errors (struct.error, KeyError,
     zlib.error, …), so all exceptions are caught.

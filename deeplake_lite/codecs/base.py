@@ -25,15 +25,15 @@ class Header(NamedTuple):
     """The header of an encoded sample."""
 
     shape: tuple[int, ...]
-    """Shape of the decoded sample, after EXIF orientation."""
+    """Shape of the decoded sample, after it is rotated upright."""
 
     dtype: str
-    """Dtype of the decoded sample, by NumPy's name, such as ``"uint8"``."""
+    """NumPy's name of the dtype of the decoded sample, such as ``"uint8"``."""
 
 
 @dataclass(frozen=True)
 class Codec(ABC):
-    """Convert one array to bytes and back.
+    """A way to convert one array to bytes and back.
 
     A codec is a small frozen value whose fields are its entire configuration, so
     ``from_config(codec.get_config()) == codec``.
@@ -51,7 +51,7 @@ class Codec(ABC):
         """Decode `data` to a new writable array.
 
         `shape` and `dtype` are those stored in the lake. If the bytes have a header, the codec
-        follows the header, which must have the same shape; `()` means any shape. Raises
+        follows the header, whose shape must be `shape`, unless `shape` is ``()``. Raises
         DamagedError if `data` cannot be decoded, and allocates no more memory than `shape` needs.
         """
 
@@ -69,7 +69,7 @@ class MisfitError(ValueError):
 
 
 def put(values: NDArray[Any], out: NDArray[Any]) -> None:
-    """Copy values into an array with the same shape and a sufficient dtype.
+    """Copy values into an array that has the same shape and a dtype that can hold the values.
 
     Raises
     ------
@@ -121,7 +121,7 @@ class ImageCodec(Codec):
     def keeps_numbers(self, data: bytes) -> bool:  # noqa: ARG002 (most formats do)
         """Return whether `decode` returns the stored numbers without stretching or inverting them.
 
-        Call this method, and those below, only with files that `probe` has accepted.
+        Call this method, and the methods below, only with files that `probe` has accepted.
         """
         return True
 
@@ -148,9 +148,9 @@ class ImageCodec(Codec):
     ) -> NDArray[Any]:
         """Decode an image, possibly at a smaller size, for thumbnails.
 
-        The longer side of the result has at least `side` pixels, or its full size if that is
-        smaller. With `fast`, the result may be less precise, for display only. `shape` is the full
-        shape of the image.
+        The longer side of the result has at least `side` pixels, unless the image itself is
+        smaller. With `fast`, the result may be less precise and is only meant for display. `shape`
+        is the full shape of the image.
         """
         return self.decode(data, shape, dtype)
 

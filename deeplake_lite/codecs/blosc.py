@@ -1,4 +1,4 @@
-"""Blosc, which shuffles the bytes of numbers before it compresses them. It suits measurements.
+"""Blosc, which shuffles the bytes of numbers before compressing them, and so suits measurements.
 
 Notes
 -----
@@ -29,7 +29,7 @@ blosc.use_threads = False
 
 @dataclass(frozen=True)
 class Blosc(NumberCodec):
-    """One Blosc 1 chunk, which numcodecs' Blosc can read.
+    """One Blosc 1 chunk, the format of numcodecs' class Blosc.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Blosc(NumberCodec):
     """Compression level, 0 to 9."""
 
     shuffle: str = "byte"
-    """Whether to group the bytes or bits of all numbers."""
+    """Whether to group the bytes, or the bits, at the same position in all numbers."""
 
     name: ClassVar[str] = "blosc"
     max_bytes = blosc.MAX_BUFFERSIZE

@@ -1,8 +1,8 @@
 """JPEG, decoded by libjpeg-turbo without holding the GIL.
 
 `probe` walks over the segments up to the first scan to find size, channels and orientation. The
-file is complete if an end marker follows. `decode` probes the file, decodes it in its own colour
-space, converts CMYK to RGB as Pillow does, and rotates the pixels upright.
+file is complete if an end marker follows. `decode` probes the file, decodes it in the colour space
+of the file, converts CMYK to RGB as Pillow does, and rotates the pixels upright.
 
 Notes
 -----
@@ -120,7 +120,7 @@ class Jpeg(ImageCodec):
     """Quality, 1 to 100."""
 
     subsampling: str = "420"
-    """Chroma subsampling."""
+    """Chroma subsampling. ``"444"`` stores colour at full resolution."""
 
     name: ClassVar[str] = "jpeg"
     magic: ClassVar[tuple[bytes, ...]] = (b"\xff\xd8\xff",)
@@ -193,7 +193,7 @@ class Jpeg(ImageCodec):
         *,
         fast: bool = False,
     ) -> NDArray[Any]:
-        """Decode at the smallest scale, 1/8 to 1, whose longer side has at least `side` pixels.
+        """Decode at the smallest scale, 1/8 to 1, that keeps `side` pixels on the longer side.
 
         >>> codec = Jpeg()
         >>> data = codec.encode(np.zeros((480, 640, 3), "uint8"))
@@ -218,9 +218,10 @@ class Jpeg(ImageCodec):
     ) -> NDArray[Any]:
         """Return the upright pixels.
 
-        With `side`, they are scaled down as long as the longer side has at least `side` pixels.
-        They are decoded directly into `out` if possible; the caller has to check. Raises
-        MisfitError if the header's shape differs from `shape`; `()` means any shape.
+        With `side`, the pixels are scaled down as far as the longer side keeps `side` pixels. They
+        are decoded into `out` if possible, otherwise into a new array; the caller has to check
+        which array is returned. Raises MisfitError if the header's shape differs from `shape`,
+        unless `shape` is ``()``.
         """
         try:
             frame = self._read_frame(data, limits)
@@ -258,7 +259,7 @@ class Jpeg(ImageCodec):
                         xmp = data[at + 33 : end]
                 at = end
         except IndexError:
-            raise incomplete_error(self, data, "it is truncated before the first scan") from None
+            raise incomplete_error(self, data, "the file ends before the first scan") from None
         if not frame or data.rfind(_END, at) < 0:
             missing = (
                 "end marker FFD9 is missing, so the file is truncated"
@@ -335,7 +336,7 @@ def _decode(
             data = _fix_scan_header(data, scan)
         elif not _STRAY.search(str(error)):
             raise
-        # Without `strict`, libjpeg's warnings are ignored. Here, that is only the padding.
+        # Without `strict`, libjpeg's warnings are ignored. Here, the only warning is about padding.
         pixels = simplejpeg.decode_jpeg(data, color, buffer=out, strict=strict, **options)
     return pixels
 

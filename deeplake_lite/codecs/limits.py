@@ -66,7 +66,15 @@ class Limits:
                 )
 
     def check_picture(self, shape: Sequence[int], item: int) -> None:
-        """Raise TooLargeError if an image (h, w) or (h, w, channels) exceeds the limits."""
+        """Raise TooLargeError if an image exceeds the limits.
+
+        Parameters
+        ----------
+        shape : sequence of int
+            (h, w) or (h, w, channels).
+        item : int
+            Bytes per element of an array with this shape.
+        """
         if self.max_pixels is not None and math.prod(shape[:2]) > self.max_pixels:
             sides = " x ".join(f"{side:,}" for side in shape[:2])
             raise _too_large(f"{self.max_pixels:,} pixels", sides, "max_pixels")

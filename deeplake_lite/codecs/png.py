@@ -1,7 +1,7 @@
 """PNG: lossless images with 8 or 16 bits, and masks.
 
-A file is complete if its chunks end with IEND. Decoding also checks the CRCs of critical chunks,
-and that the last row is not missing, which Pillow does not check.
+A file is complete if its chunks end with IEND. Decoding also checks two things that Pillow does not
+check: the CRCs of critical chunks, and that the last row is not missing.
 
 Notes
 -----
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from PIL.ImageFile import ImageFile
 
 _HEADER_END = 33  # 8 bytes of signature, 25 of IHDR
-_CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}  # by colour type
+_CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}  # number of channels of each colour type
 _MAX_INFLATION = 1032  # deflate's best ratio: 258 bytes in 2 bits
 _METADATA = frozenset({b"eXIf", b"iTXt", b"zTXt"})  # chunks that may contain an orientation
 _GREY = 0
@@ -46,10 +46,10 @@ _ADAM7 = [
 ]
 """First column, first row, column step and row step of each pass of an interlaced image."""
 
-_STRETCH = {2: 85, 4: 17}  # factor by which Pillow multiplies grey levels, by the number of bits
+_STRETCH = {2: 85, 4: 17}  # factor by which Pillow multiplies grey levels of 2 and 4 bits
 _INDEXED = {"1": Layout("1"), "P": Layout("P")}
 _KEYED = {"L": Layout("LA", (2,)), "RGB": Layout("RGBA", (4,))}
-"""Layout of images with one transparent colour (chunk tRNS), by Pillow mode."""
+"""A dict from Pillow mode to layout, for images with one transparent colour (chunk tRNS)."""
 
 
 class _Chunk(NamedTuple):
@@ -215,7 +215,10 @@ class Png(PillowCodec):
 
 
 def _has_transparent_colour(image: ImageFile) -> bool:
-    """Return whether one colour is transparent. With 16 bits, Pillow does not say which one."""
+    """Return whether one colour of an image with at most 8 bits per channel is transparent.
+
+    For images with 16 bits, Pillow does not say which colour is transparent.
+    """
     return "transparency" in image.info and "16" not in str(image.tile[0].args)
 
 

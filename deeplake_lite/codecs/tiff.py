@@ -1,7 +1,7 @@
 """TIFF: lossless images with 8, 16 or 32 bits, as used in science and print.
 
-A file is complete if it contains all directories, all values and all strips or tiles to which these
-point, and if there are enough strips or tiles for the image.
+A file is complete if it contains all directories, all of their values, and all strips or tiles to
+which the directories point, and if there are enough strips or tiles for the image.
 
 Notes
 -----
@@ -41,7 +41,7 @@ _COMPRESSIONS = {
     "deflate": "tiff_adobe_deflate",
     "lzw": "tiff_lzw",
 }
-"""Pillow's name of each compression, by our name."""
+"""A dict from the name of a compression in this package to its name in Pillow."""
 
 
 @dataclass(frozen=True)
@@ -147,5 +147,5 @@ class Tiff(PillowCodec):
 
 
 def _tags(image: ImageFile) -> Mapping[int, Any]:
-    """Return the tags of the first directory, by number."""
+    """Return a dict from tag number to value, for the first directory of a file."""
     return image.tag_v2 if isinstance(image, TiffImageFile) else {}

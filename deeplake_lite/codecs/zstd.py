@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Zstd(NumberCodec):
-    """One Zstandard frame with its content size and a checksum, which numcodecs' Zstd can read.
+    """One Zstandard frame with content size and checksum, in the format of numcodecs' class Zstd.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 Steps: `api` checks the options and finds the columns (`columns`). `detection` (boxes, keypoints and
 outlines of objects), `classification` and `segmentation` compute metrics (`findings`).
-`evaluation` shows, writes and saves them, and `comparison` compares two evaluations.
+`evaluation` shows, writes and saves the metrics, and `comparison` compares two evaluations.
 
 Objects are read by `objects` and `masks`, compared by `overlaps` and `outlines`, and matched by
 `matching`; `average_precision` averages over the matches. `page` and `drawing` draw the results as

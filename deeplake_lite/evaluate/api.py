@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _OBJECTS = ("labels", "scores", "truth_labels", "crowd", "areas", "iou", "score")
 
 DEFAULTS: dict[str, Any] = {"iou": 0.5, "score": 0.5, "bins": 15, "ignore": 255}
-"""Default values of the options whose default is not None."""
+"""Default values of the options. All other options have the default None."""
 
 UNSET: Any = ...
 """Placeholder for an option that was not passed, if None is one of its valid values."""
@@ -43,35 +43,39 @@ def evaluate(
 ) -> Evaluation:
     """Compare predictions with the truth. See `View.evaluate`."""
     view = view.pin()
-    ours = view.field(checks.text("predictions", predictions))
-    theirs = view.field(checks.text("truth", truth))
-    if ours == theirs:
+    pred_field = view.field(checks.text("predictions", predictions))
+    true_field = view.field(checks.text("truth", truth))
+    if pred_field == true_field:
         raise OptionError(
             f"Predictions and truth must be two different columns, but both are {truth!r}. Pass "
             "another column for one of them."
         )
-    chosen_kind = _kind(ours, theirs) if kind is None else checks.choice("kind", kind, KINDS)
+    chosen_kind = (
+        _find_kind(pred_field, true_field) if kind is None else checks.choice("kind", kind, KINDS)
+    )
     given = {k: v for k, v in options.items() if v is not None and v is not UNSET}
     if options.get("ignore", UNSET) is None:
         given["ignore"] = None
-    findings, used = _EVALUATE[chosen_kind](view, ours, theirs, given)
-    return Evaluation.of(view, chosen_kind, ours.name, theirs.name, used, findings)
+    findings, used = _EVALUATE[chosen_kind](view, pred_field, true_field, given)
+    return Evaluation.of(view, chosen_kind, pred_field.name, true_field.name, used, findings)
 
 
-def _kind(ours: Field, theirs: Field) -> Kind:
-    """Return the kind of evaluation for two columns. Raises SchemaError."""
-    if is_boxes(ours) and is_boxes(theirs):
+def _find_kind(pred_field: Field, true_field: Field) -> Kind:
+    """Return the kind of evaluation that fits the types of two columns. Raises SchemaError."""
+    if is_boxes(pred_field) and is_boxes(true_field):
         return "detection"
-    if is_keypoints(ours) and is_keypoints(theirs):
+    if is_keypoints(pred_field) and is_keypoints(true_field):
         return "keypoints"
-    if (is_class_mask(ours) and is_class_mask(theirs)) or (is_objects(ours) and is_objects(theirs)):
+    if (is_class_mask(pred_field) and is_class_mask(true_field)) or (
+        is_objects(pred_field) and is_objects(true_field)
+    ):
         return "segmentation"
-    if (is_label(ours) or is_scores(ours)) and is_label(theirs):
+    if (is_label(pred_field) or is_scores(pred_field)) and is_label(true_field):
         return "classification"
     raise SchemaError(
         "Predictions and truth must both be boxes, keypoints, masks or outlines of objects, or "
-        f"classes, but {ours.name!r} is {ours.htype} and {theirs.name!r} is {theirs.htype}. "
-        "Choose other columns."
+        f"classes, but {pred_field.name!r} is {pred_field.htype} and {true_field.name!r} is "
+        f"{true_field.htype}. Choose other columns."
     )
 
 
@@ -79,12 +83,13 @@ def _check_options(kind: str, given: dict[str, Any], known: Sequence[str]) -> No
     """Raise OptionError for an option of another kind of evaluation."""
     if unknown := next((name for name in given if name not in known), None):
         raise OptionError(
-            f"An evaluation of this kind ({kind}) has no option {unknown!r}, only "
+            f"An evaluation of this kind ({kind}) has no option {unknown!r}. Its options are "
             f"{', '.join(known)}. Leave out {unknown}=."
         )
 
 
-def _fraction(name: str, value: object, least: float, *, most: float = math.inf) -> float:
+def _check_number(name: str, value: object, least: float, *, most: float = math.inf) -> float:
+    """Return an option as a float. Raises OptionError if it is no number or out of bounds."""
     is_number = isinstance(value, int | float | np.integer | np.floating)
     if not is_number or isinstance(value, bool) or not least <= float(value) <= most:  # type: ignore[arg-type]
         bounds = ""
@@ -96,7 +101,7 @@ def _fraction(name: str, value: object, least: float, *, most: float = math.inf)
     return float(value)  # type: ignore[arg-type]
 
 
-def _names(name: str, value: Any) -> list[str]:
+def _check_names(name: str, value: Any) -> list[str]:
     values = list(checks.names(name, value))
     if not all(isinstance(v, str) for v in values):
         raise OptionError(f"{name} must be a list of strings, but it is {brief(value, 80)}.")
@@ -104,34 +109,41 @@ def _names(name: str, value: Any) -> list[str]:
 
 
 def _objects(
-    view: View, ours: Field, theirs: Field, given: dict[str, Any], *, points: bool = False
+    view: View, pred_field: Field, true_field: Field, given: dict[str, Any], *, points: bool = False
 ) -> tuple[Findings, dict[str, Any]]:
     """Evaluate boxes, keypoints, outlines or masks of objects."""
-    kind = "keypoints" if points else "detection" if is_boxes(ours) else "instance segmentation"
+    kind = (
+        "keypoints" if points else "detection" if is_boxes(pred_field) else "instance segmentation"
+    )
     _check_options(kind, given, [*_OBJECTS, *(["sigmas"] if points else [])])
     named = {name: checks.optional_text(name, given.get(name)) for name in _OBJECTS[:5]}
-    own, other = object_columns(view, ours.name, theirs.name, **named)
-    item_types = [None if f is None else f.htype.item for f in (other.labels, own.labels)]
-    classes = Classes(class_names([other.labels, own.labels]))
-    if own.labels is None:
+    pred_columns, true_columns = object_columns(view, pred_field.name, true_field.name, **named)
+    item_types = [
+        None if f is None else f.htype.item for f in (true_columns.labels, pred_columns.labels)
+    ]
+    classes = Classes(class_names([true_columns.labels, pred_columns.labels]))
+    if pred_columns.labels is None:
         classes.number("object")
-    _check_same_names(item_types, (other.labels, own.labels))
+    _check_same_names(item_types, (true_columns.labels, pred_columns.labels))
     sizes = ImageSizes(view)
-    predicted, true = (ObjectReader(view, c, classes, sizes) for c in (own, other))
-    areas = tuple(AREAS) if _have_areas(view, ours, theirs, sizes) else ("all",)
-    sigmas = _sigmas(given.get("sigmas", COCO_SIGMAS)) if points else None
+    predicted, true = (ObjectReader(view, c, classes, sizes) for c in (pred_columns, true_columns))
+    areas = tuple(AREAS) if _have_areas(view, pred_field, true_field, sizes) else ("all",)
+    sigmas = _check_sigmas(given.get("sigmas", COCO_SIGMAS)) if points else None
     rules = Rules(
         (20,) if points else (1, 10, 100),
         tuple(name for name in areas if not points or name != "small"),
-        _fraction("iou", given.get("iou", DEFAULTS["iou"]), 0.001, most=1.0),
-        _fraction("score", given.get("score", DEFAULTS["score"]), -math.inf),
+        _check_number("iou", given.get("iou", DEFAULTS["iou"]), 0.001, most=1.0),
+        _check_number("score", given.get("score", DEFAULTS["score"]), -math.inf),
         sigmas,
     )
     findings = evaluate_objects(view, predicted, true, rules, sizes)
     used = {
-        "labels": own.labels, "scores": own.scores, "truth_labels": other.labels,
-        "crowd": other.crowd, "areas": other.areas,
-    }  # fmt: skip
+        "labels": pred_columns.labels,
+        "scores": pred_columns.scores,
+        "truth_labels": true_columns.labels,
+        "crowd": true_columns.crowd,
+        "areas": true_columns.areas,
+    }
     columns = {name: f.name for name, f in used.items() if f is not None}
     return findings, {**columns, "iou": rules.iou, "score": rules.score}
 
@@ -147,71 +159,77 @@ def _check_same_names(items: Sequence[Any], fields: Sequence[Field | None]) -> N
         )
 
 
-def _have_areas(view: View, ours: Field, theirs: Field, sizes: ImageSizes) -> bool:
+def _have_areas(view: View, pred_field: Field, true_field: Field, sizes: ImageSizes) -> bool:
     """Return whether areas can be computed in pixels.
 
     Raises SchemaError if the columns have different units that cannot be converted.
     """
-    units = {f.htype.coordinates.units for f in (ours, theirs) if f.htype.coordinates is not None}
+    units = {
+        f.htype.coordinates.units
+        for f in (pred_field, true_field)
+        if f.htype.coordinates is not None
+    }
     if "fraction" not in units or sizes.of(np.arange(len(view))) is not None:
         return True
     if len(units) > 1:
         raise SchemaError(
-            f"{ours.name!r} and {theirs.name!r} have different units, pixels and fractions of the "
-            "image, but the view has no image sizes with which to convert them. Include the column "
-            "of images, or the columns 'height' and 'width', in the view."
+            f"{pred_field.name!r} and {true_field.name!r} have different units, pixels and "
+            "fractions of the image, but the view has no image sizes with which to convert them. "
+            "Include the column of images, or the columns 'height' and 'width', in the view."
         )
     return False
 
 
-def _sigmas(value: Any) -> tuple[float, ...]:
+def _check_sigmas(value: Any) -> tuple[float, ...]:
     if isinstance(value, str | bytes | dict) or not np.iterable(value) or not len(list(value)):
         raise OptionError(
             f"sigmas must be a list with a positive number for each keypoint, but it is "
             f"{brief(value, 80)}. Leave out sigmas= to use the sigmas of COCO."
         )
-    return tuple(_fraction("Each entry of sigmas", sigma, 1e-9) for sigma in value)
+    return tuple(_check_number("Each entry of sigmas", sigma, 1e-9) for sigma in value)
 
 
 def _keypoints(
-    view: View, ours: Field, theirs: Field, given: dict[str, Any]
+    view: View, pred_field: Field, true_field: Field, given: dict[str, Any]
 ) -> tuple[Findings, dict[str, Any]]:
-    _check_types("keypoints", is_keypoints, "a column of keypoints", ours, theirs)
-    return _objects(view, ours, theirs, given, points=True)
+    _check_types("keypoints", is_keypoints, "a column of keypoints", pred_field, true_field)
+    return _objects(view, pred_field, true_field, given, points=True)
 
 
 def _detection(
-    view: View, ours: Field, theirs: Field, given: dict[str, Any]
+    view: View, pred_field: Field, true_field: Field, given: dict[str, Any]
 ) -> tuple[Findings, dict[str, Any]]:
-    _check_types("detection", is_boxes, "a column of boxes", ours, theirs)
-    return _objects(view, ours, theirs, given)
+    _check_types("detection", is_boxes, "a column of boxes", pred_field, true_field)
+    return _objects(view, pred_field, true_field, given)
 
 
 def _segmentation(
-    view: View, ours: Field, theirs: Field, given: dict[str, Any]
+    view: View, pred_field: Field, true_field: Field, given: dict[str, Any]
 ) -> tuple[Findings, dict[str, Any]]:
-    if is_objects(ours) and is_objects(theirs):
-        return _objects(view, ours, theirs, given)
+    if is_objects(pred_field) and is_objects(true_field):
+        return _objects(view, pred_field, true_field, given)
     needed = "masks with a class per pixel, or outlines or masks of objects in both columns"
-    _check_types("segmentation", is_class_mask, needed, ours, theirs)
+    _check_types("segmentation", is_class_mask, needed, pred_field, true_field)
     _check_options("segmentation", given, ["ignore"])
     ignore = given.get("ignore", DEFAULTS["ignore"])
     ignore = None if ignore is None else checks.integer("ignore", ignore)
-    return evaluate_masks(view, ours.name, theirs.name, ignore), {"ignore": ignore}
+    return evaluate_masks(view, pred_field.name, true_field.name, ignore), {"ignore": ignore}
 
 
 def _classification(
-    view: View, ours: Field, theirs: Field, given: dict[str, Any]
+    view: View, pred_field: Field, true_field: Field, given: dict[str, Any]
 ) -> tuple[Findings, dict[str, Any]]:
     _check_options("classification", given, ["scores", "classes", "bins"])
-    names = _names("classes", given["classes"]) if "classes" in given else None
+    names = _check_names("classes", given["classes"]) if "classes" in given else None
     scores = checks.optional_text("scores", given.get("scores"))
     bins = checks.integer("bins", given.get("bins", DEFAULTS["bins"]), 1)
     if bins > 10_000:
         raise OptionError(
             f"bins must be at most 10,000, but it is {bins}. Choose a smaller number."
         )
-    findings = evaluate_classes(view, ours.name, theirs.name, scores=scores, names=names, bins=bins)
+    findings = evaluate_classes(
+        view, pred_field.name, true_field.name, scores=scores, names=names, bins=bins
+    )
     used = {"scores": scores, "classes": names, "bins": bins}
     return findings, {name: value for name, value in used.items() if value is not None}
 

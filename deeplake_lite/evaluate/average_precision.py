@@ -1,8 +1,8 @@
 """Average precision and recall, by the rules of COCO.
 
 See `COCOeval.accumulate` in https://github.com/cocodataset/cocoapi. The predictions of a class in
-all images are sorted by score. The precision at a recall is the maximum at that recall or beyond.
-It is averaged over 101 recalls.
+all images are sorted by score. The precision at a recall is the maximum precision at that recall or
+any higher recall. The average precision is the mean over 101 recalls.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from deeplake_lite.evaluate.matching import Floats, Numbers
 
 THRESHOLDS = np.linspace(0.5, 0.95, 10)
-"""Minimum overlaps for a match; COCO averages over them."""
+"""Minimum overlaps for a match. COCO averages metrics over these ten values."""
 
 RECALLS = np.linspace(0.0, 1.0, 101)
 """Recalls at which precision is measured."""
@@ -34,14 +34,14 @@ AREAS = {
 """Ranges of areas, in square pixels."""
 
 WRONG, RIGHT, IGNORED = 0, 1, 2
-"""Outcomes of a prediction."""
+"""Outcomes of a prediction: it matches no true object, it matches one, or it does not count."""
 
 _TINY = float(np.spacing(1))
 
 
 @dataclass(frozen=True, eq=False)
 class JudgedPredictions:
-    """Predictions with their outcomes."""
+    """Predictions with the outcomes of matching them to true objects."""
 
     classes: Numbers
     """Class of each prediction, (n,) int64."""
@@ -58,14 +58,15 @@ class Averages:
     """Precision and recall of each class."""
 
     precision: Floats
-    """Mean over recalls, (classes, areas, thresholds) float64; NaN if there are no true objects."""
+    """Mean precision over recalls, (classes, areas, thresholds) float64; NaN without true objects.
+    """
     recall: Floats
-    """Recall of all predictions up to each limit, (classes, areas, thresholds, limits) float64;
-    NaN if there are no true objects."""
+    """Recall if each row has at most `limits` predictions per class, (classes, areas, thresholds,
+    limits) float64; NaN without true objects."""
     curves: Floats
     """Precision at each recall for all areas, (classes, thresholds, recalls) float64."""
     score: Floats
-    """Score at which each recall is reached, or 0 if it never is; the same shape as `curves`."""
+    """Score at which each recall is reached, or 0 if it is not reached; shape as `curves`."""
 
 
 def average(judged: JudgedPredictions, truth: Numbers, limits: Sequence[int]) -> Averages:
@@ -74,9 +75,9 @@ def average(judged: JudgedPredictions, truth: Numbers, limits: Sequence[int]) ->
     Parameters
     ----------
     judged : JudgedPredictions
-        The predictions of all rows, by row and then by descending score.
+        The predictions of all rows, sorted by row and then by descending score.
     truth : ndarray, (classes, areas) int64
-        Number of true objects.
+        Number of true objects of each class in each range of areas.
     limits : sequence of int
         Maximum numbers of predictions of a class that count in a row, in ascending order.
     """
@@ -89,11 +90,11 @@ def average(judged: JudgedPredictions, truth: Numbers, limits: Sequence[int]) ->
     order = np.lexsort((-judged.scores, judged.classes))  # stable, so ties stay in row order
     bounds = np.searchsorted(judged.classes[order], np.arange(classes + 1))
     for number in range(classes):
-        own = order[bounds[number] : bounds[number + 1]]
-        ranks = judged.ranks[own]
+        of_class = order[bounds[number] : bounds[number + 1]]
+        ranks = judged.ranks[of_class]
         for area in np.flatnonzero(truth[number]):
             total = int(truth[number, area])
-            outcomes = judged.outcomes[own, area]
+            outcomes = judged.outcomes[of_class, area]
             for n, limit in enumerate(limits):
                 right = (outcomes == RIGHT) & (ranks < limit)[:, np.newaxis]
                 recall[number, area, :, n] = right.sum(axis=0) / total
@@ -101,7 +102,7 @@ def average(judged: JudgedPredictions, truth: Numbers, limits: Sequence[int]) ->
             precision[number, area] = values.mean(axis=1)
             if area == 0:
                 curves[number] = values
-                padded = np.append(judged.scores[own], 0.0)
+                padded = np.append(judged.scores[of_class], 0.0)
                 score[number] = padded[at]
     return Averages(precision, recall, curves, score)
 

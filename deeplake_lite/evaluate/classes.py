@@ -21,7 +21,7 @@ MAX_CLASSES = 8_192
 
 
 class Classes:
-    """The numbers of classes by name. New names are added when they are looked up.
+    """A mapping from class names to numbers. New names are added when they are looked up.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class Classes:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the classes so far, in order."""
+        """Names of all classes that have a number, in the order of their numbers."""
         return tuple(self._numbers)
 
     def __len__(self) -> int:
@@ -57,14 +57,14 @@ class Classes:
         return number
 
     def numbers(self, htype: Htype, values: Values) -> NDArray[np.int64]:
-        """Return the class numbers of values, (n,) int64. Null, which is -1, stays -1.
+        """Return the class numbers of values, (n,) int64. A null, which is -1, stays -1.
 
         Parameters
         ----------
         htype : Htype
             A type of classes or strings.
         values : ndarray or list
-            Class numbers of that type, or strings.
+            Class numbers of `htype`, or strings.
         """
         classes = htype.classes
         if classes is None:
@@ -72,10 +72,11 @@ class Classes:
         codes: Any = np.asarray(values, np.int64)
         present, inverse = np.unique(codes, return_inverse=True)
         names = tuple(classes.names)
-        table = [self._known(names, code) for code in present.tolist()]
+        table = [self._number_of(names, code) for code in present.tolist()]
         return np.array(table, np.int64)[inverse].reshape(codes.shape)
 
-    def _known(self, names: tuple[str, ...], code: int) -> int:
+    def _number_of(self, names: tuple[str, ...], code: int) -> int:
+        """Return the number of the class that has the number `code` in a column with `names`."""
         if code < 0:
             return -1
         if names and code >= len(names):

@@ -56,11 +56,11 @@ class _Predictions:
     codes: Numbers
     """Predicted class, (n,) int64; -1 for null."""
     score: Floats | None = None
-    """Score of that class, (n,) float64."""
+    """Score of the predicted class, (n,) float64."""
     truth_score: Floats | None = None
     """Score of the true class, (n,) float64."""
     rank: Numbers | None = None
-    """Number of classes with a higher score than the true one, (n,) int64."""
+    """Number of classes with a higher score than the true class, (n,) int64."""
     are_probabilities: bool = True
     """Whether the scores of each row are probabilities that sum to 1."""
 
@@ -74,48 +74,51 @@ def evaluate_classes(
     names: Sequence[str] | None,
     bins: int,
 ) -> Findings:
-    """Return the metrics of predicted classes, or of scores for each class."""
-    ours, theirs = view.field(predictions), view.field(truth)
-    if not is_label(theirs):
+    """Return the metrics of predicted classes, or of vectors with a score for each class."""
+    pred_field, true_field = view.field(predictions), view.field(truth)
+    if not is_label(true_field):
         raise SchemaError(
-            "True classes must be one class, string or integer per row, but "
-            f"column {truth!r} is {theirs.htype}. Choose another column."
+            "The column of true classes must have one class, string or integer per row, but "
+            f"column {truth!r} is {true_field.htype}. Choose another column."
         )
-    _check_kinds(ours, theirs)
-    confidence = None if scores is None else _confidence(view, scores, ours)
-    classes = Classes(class_names([theirs, None if is_scores(ours) else ours]))
-    columns = _vector_classes(ours, theirs, names, classes) if is_scores(ours) else None
+    _check_kinds(pred_field, true_field)
+    confidence = None if scores is None else _confidence(view, scores, pred_field)
+    classes = Classes(class_names([true_field, None if is_scores(pred_field) else pred_field]))
+    columns = (
+        _vector_classes(pred_field, true_field, names, classes) if is_scores(pred_field) else None
+    )
     if names is not None and columns is None:
         raise OptionError(
             "classes= names the entries of a vector of scores, but column "
-            f"{predictions!r} is {ours.htype}. Leave out classes=."
+            f"{predictions!r} is {pred_field.htype}. Leave out classes=."
         )
     codes, parts = [], []
     width = 1 if columns is None else len(columns)
     everything = np.arange(len(view))
     for span in chunks.spans(len(view), max(1, BLOCK_NUMBERS // width)):
         rows = everything[span]
-        true = _codes(view, theirs, rows, classes)
+        true = _codes(view, true_field, rows, classes)
         codes.append(true)
         if columns is not None:
-            parts.append(_from_vectors(view, ours, rows, true, columns))
+            parts.append(_from_vectors(view, pred_field, rows, true, columns))
         else:
             score = None if confidence is None else _numbers(view, confidence, rows)
-            parts.append(_Predictions(_codes(view, ours, rows, classes), score))
+            parts.append(_Predictions(_codes(view, pred_field, rows, classes), score))
     return _findings(
         np.concatenate([*codes, np.zeros(0, np.int64)]), _concatenate(parts), classes, bins
     )
 
 
-def _check_kinds(ours: Field, theirs: Field) -> None:
+def _check_kinds(pred_field: Field, true_field: Field) -> None:
     """Raise SchemaError if classes cannot be matched."""
-    if not (is_label(ours) or is_scores(ours)):
+    if not (is_label(pred_field) or is_scores(pred_field)):
         raise SchemaError(
-            "Predicted classes must be one class per row, or a vector with a score per class, "
-            f"but column {ours.name!r} is {ours.htype}. Choose another column."
+            "The column of predicted classes must have one class, or one vector with a score for "
+            f"each class, per row, but column {pred_field.name!r} is {pred_field.htype}. Choose "
+            "another column."
         )
-    named = [f for f in (ours, theirs) if f.htype.sql == "text" or _has_names(f)]
-    if len(named) == 1 and is_label(ours):
+    named = [f for f in (pred_field, true_field) if f.htype.sql == "text" or _has_names(f)]
+    if len(named) == 1 and is_label(pred_field):
         raise SchemaError(
             f"Classes are matched by name, but only column {named[0].name!r} has names. Convert "
             "the other column to ClassLabel(names), or to strings."
@@ -135,7 +138,7 @@ def _confidence(view: View, name: str, predictions: Field) -> Field:
         )
     if not (f.htype.scalar or "").startswith("float"):
         raise SchemaError(
-            "scores must be a column of one floating-point number per row, but column "
+            "scores must be a column with one floating-point number per row, but column "
             f"{name!r} is {f.htype}. Choose another column."
         )
     return f
@@ -144,7 +147,7 @@ def _confidence(view: View, name: str, predictions: Field) -> Field:
 def _vector_classes(
     f: Field, truth: Field, names: Sequence[str] | None, classes: Classes
 ) -> Numbers:
-    """Return the class of each entry of the vectors, (width,) int64."""
+    """Return the class number of each entry of the score vectors, (width,) int64."""
     width = int((f.htype.axes or (0,))[0] or 0)
     if names is None:
         names = () if truth.htype.classes is None else tuple(truth.htype.classes.names)
@@ -163,7 +166,7 @@ def _vector_classes(
 
 
 def _codes(view: View, f: Field, rows: Numbers, classes: Classes) -> Numbers:
-    """Return class numbers, (n,) int64; -1 for null."""
+    """Return the class number of each row, (n,) int64; -1 for null."""
     values = read_values(view, [f], rows, follow=False)[f.name]
     if f.htype.classes is not None:
         return classes.numbers(f.htype, np.ma.filled(values, -1))
@@ -184,7 +187,7 @@ def _numbers(view: View, f: Field, rows: Numbers) -> Floats:
 def _from_vectors(
     view: View, f: Field, rows: Numbers, true: Numbers, columns: Numbers
 ) -> _Predictions:
-    """Return the predictions of rows with a score for each class."""
+    """Return the predictions of rows that have a vector with a score for each class."""
     block = read_values(view, [f], rows)[f.name]
     null = np.ma.getmaskarray(block).any(axis=1)
     values = np.ma.getdata(block).astype(np.float64)
@@ -203,16 +206,16 @@ def _from_vectors(
     in_range = (true >= 0) & (true < len(entry_of))
     at = np.where(in_range, entry_of[np.where(in_range, true, 0)], -1)
     exists = at >= 0
-    lines, own = np.arange(len(values)), np.maximum(at, 0)
-    truth_score = np.where(exists, values[lines, own], 0.0)
+    every_row, true_entry = np.arange(len(values)), np.maximum(at, 0)
+    truth_score = np.where(exists, values[every_row, true_entry], 0.0)
     higher = (values > truth_score[:, np.newaxis]).sum(axis=1)
     equal = values == truth_score[:, np.newaxis]
-    higher += (equal & (np.arange(values.shape[1]) > own[:, np.newaxis])).sum(axis=1)
+    higher += (equal & (np.arange(values.shape[1]) > true_entry[:, np.newaxis])).sum(axis=1)
     best = values.argmax(axis=1)
     step = float(np.finfo(f.htype.value_dtype).eps)
     return _Predictions(
         np.where(null, -1, columns[best]),
-        values[lines, best],
+        values[every_row, best],
         np.clip(truth_score, step, 1 - step) if good[~null].all() else truth_score,
         np.where(exists, higher, len(columns)),
         bool(good[~null].all()),
@@ -323,7 +326,7 @@ def _summary(by_class: dict[str, NDArray[Any]], correct: NDArray[np.bool_]) -> d
 def _calibration(
     score: Floats, correct: NDArray[np.bool_], bins: int
 ) -> tuple[dict[str, NDArray[Any]], float]:
-    """Return the reliability of scores by bin, and the expected calibration error.
+    """Return the confidence and accuracy in each bin of scores, and the expected calibration error.
 
     See Guo, Pleiss, Sun, Weinberger, On Calibration of Modern Neural Networks (ICML 2017),
     https://arxiv.org/abs/1706.04599. A score at the edge of two bins belongs to the lower bin.

@@ -1,4 +1,4 @@
-"""Find the columns that belong to the predictions and to the truth, by name and type."""
+"""Find the columns that belong to the predictions and to the truth, by their names and types."""
 
 from __future__ import annotations
 
@@ -70,18 +70,18 @@ class ObjectColumns:
     labels: Field | None
     """Class of each object; None if there is only one class."""
     scores: Field | None = None
-    """Score of each prediction."""
+    """Score of each prediction; None for true objects."""
     crowd: Field | None = None
     """Whether each true object is a crowd, an area with any number of objects."""
     areas: Field | None = None
-    """Area of each true object; None if it is computed."""
+    """Area of each true object; None if areas are computed."""
     boxes: Field | None = None
-    """Boxes of keypoints."""
+    """Boxes of true objects that are keypoints; None if boxes are computed from the points."""
 
     def fields(self) -> list[Field]:
         """Return the columns to read."""
-        own = (self.shapes, self.labels, self.scores, self.crowd, self.areas, self.boxes)
-        return [f for f in own if f is not None]
+        columns = (self.shapes, self.labels, self.scores, self.crowd, self.areas, self.boxes)
+        return [f for f in columns if f is not None]
 
 
 def object_columns(
@@ -107,28 +107,28 @@ def object_columns(
     SchemaError
         When a column has the wrong type, or when it is unclear which column to use.
     """
-    ours, theirs = view.field(predictions), view.field(truth)
-    finder = _Finder(view, ours, theirs)
-    other_labels = finder.find("truth_labels", truth_labels, theirs, is_object_labels)
-    own_labels = finder.find("labels", labels, ours, is_object_labels, {other_labels})
+    pred_field, true_field = view.field(predictions), view.field(truth)
+    finder = _Finder(view, pred_field, true_field)
+    other_labels = finder.find("truth_labels", truth_labels, true_field, is_object_labels)
+    own_labels = finder.find("labels", labels, pred_field, is_object_labels, {other_labels})
     other_labels = other_labels or finder.only(is_object_labels, {own_labels})
     own_labels = own_labels or finder.only(is_object_labels, {other_labels})
-    area = finder.find("areas", areas, theirs, is_object_numbers)
-    score = finder.find("scores", scores, ours, is_object_numbers, {area})
+    area = finder.find("areas", areas, true_field, is_object_numbers)
+    score = finder.find("scores", scores, pred_field, is_object_numbers, {area})
     score = score or finder.only(is_object_numbers, {area})
     if score is None:
         raise finder.missing(
-            "scores", is_object_numbers, f"the scores of the objects in {ours.name!r}"
+            "scores", is_object_numbers, f"the scores of the objects in {pred_field.name!r}"
         )
     is_unclear = own_labels is None and any(is_object_labels(f) for f in view.schema)
     if is_unclear or (own_labels is None) != (other_labels is None):
-        keyword, f = ("labels", ours) if own_labels is None else ("truth_labels", theirs)
+        keyword, f = ("labels", pred_field) if own_labels is None else ("truth_labels", true_field)
         raise finder.missing(keyword, is_object_labels, f"the classes of the objects in {f.name!r}")
-    flags = finder.find("crowd", crowd, theirs, is_object_flags)
-    boxes = finder.find("boxes", None, theirs, is_boxes) if is_keypoints(theirs) else None
+    flags = finder.find("crowd", crowd, true_field, is_object_flags)
+    boxes = finder.find("boxes", None, true_field, is_boxes) if is_keypoints(true_field) else None
     return (
-        ObjectColumns(ours, own_labels, scores=score),
-        ObjectColumns(theirs, other_labels, crowd=flags, areas=area, boxes=boxes),
+        ObjectColumns(pred_field, own_labels, scores=score),
+        ObjectColumns(true_field, other_labels, crowd=flags, areas=area, boxes=boxes),
     )
 
 
@@ -146,7 +146,10 @@ class _Finder:
         fits: Callable[[Field], bool],
         taken: set[Field | None] = frozenset(),  # type: ignore[assignment]
     ) -> Field | None:
-        """Return the column that the user passed, or a column with a related name."""
+        """Return the column that the user passed, or a column with a related name, or None.
+
+        `taken` are columns that already have another purpose.
+        """
         if name is not None:
             f = self._view.field(name)
             if not fits(f):
@@ -161,20 +164,23 @@ class _Finder:
         return None
 
     def only(self, fits: Callable[[Field], bool], taken: set[Field | None]) -> Field | None:
-        """Return the only column that fits, or None if there are none or several."""
+        """Return the only column that fits and is not taken, or None if there are none or several.
+
+        Columns that seem to belong to other shapes do not count.
+        """
         others = self._columns_of_other_shapes()
         free = [f for f in self._view.schema if fits(f) and f not in taken and f.name not in others]
         return free[0] if len(free) == 1 else None
 
     def _columns_of_other_shapes(self) -> set[str]:
-        """Return the names of columns that belong to other shapes, such as another model's."""
+        """Return possible names of columns that belong to other shapes, such as another model's."""
         shapes = [f for f in self._view.schema if f not in self._shapes and _is_shapes(f)]
         stems = [_GEOMETRY.sub("", f.name) for f in shapes]
         return {f"{stem}{form}" for stem in stems if stem for forms in _NAMES.values()
                 for form in forms}  # fmt: skip
 
     def missing(self, keyword: str, fits: Callable[[Field], bool], purpose: str) -> SchemaError:
-        """Return the error for a required column when it is unclear which column to use."""
+        """Return the error that a required column is missing, or that several columns fit."""
         names = [repr(f.name) for f in self._view.schema if fits(f)]
         hint = f", such as {', '.join(names[:8])}." if names else "."
         return SchemaError(
@@ -189,7 +195,7 @@ class _Finder:
         name, singular = shapes.name, shapes.name.removesuffix("s")
         stems += [f"{n}{sign}" for n in dict.fromkeys((name, singular)) for sign in "_/"]
         if shapes is self._shapes[1]:
-            # Columns without a prefix do not belong to shapes that have one, such as gt_boxes.
+            # Columns without a prefix do not belong to shapes with a prefix, such as gt_boxes.
             stems += ["truth_", ""] if stem == name else ["truth_"]
         return [f"{stem}{form}" for stem in stems for form in _NAMES[word]]
 
@@ -200,11 +206,11 @@ NEEDED: dict[Callable[[Field], bool], str] = {
     is_object_flags: "a column with a list of booleans per row",
     is_boxes: "a column of boxes",
 }
-"""Descriptions of the columns for which each function returns True."""
+"""A dict that maps each function to a description of the columns for which it returns True."""
 
 
 def class_names(fields: Sequence[Field | None]) -> tuple[str, ...]:
-    """Return the names of the classes in all columns, in order; () if there are no names.
+    """Return the class names of all columns, without repetition; empty if there are no names.
 
     Raises
     ------

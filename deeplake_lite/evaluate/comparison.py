@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def compare(a: Evaluation, b: Evaluation) -> Comparison:
     """Compare two evaluations of the same lake row by row.
 
-    They may evaluate two columns of predictions, or two versions or branches. Rows are matched by
-    row id.
+    The evaluations may be of two columns of predictions, two versions or two branches. Rows are
+    matched by row id.
 
     Parameters
     ----------
@@ -31,7 +31,8 @@ def compare(a: Evaluation, b: Evaluation) -> Comparison:
     Returns
     -------
     Comparison
-        The metrics of both, overall and by class, and the rows that improved or got worse.
+        The metrics of both evaluations, overall and for each class, and the rows that improved or
+        got worse.
 
     Raises
     ------
@@ -92,14 +93,14 @@ class Comparison:
 
     @property
     def summary(self) -> pd.DataFrame:
-        """The metrics of all rows: columns ``a``, ``b`` and ``change``."""
-        ours, theirs = self.a.summary, self.b.summary
-        names = [name for name in ours if name in theirs]
-        return _table([(n, ours[n], theirs[n]) for n in names], "metric")
+        """The metrics for all rows, in the columns ``a``, ``b`` and ``change``."""
+        before, after = self.a.summary, self.b.summary
+        names = [name for name in before if name in after]
+        return _table([(n, before[n], after[n]) for n in names], "metric")
 
     @property
     def classes(self) -> pd.DataFrame:
-        """The main metric of each class, AP, F1 or IoU: columns ``a``, ``b`` and ``change``."""
+        """The AP, F1 or IoU of each class, in the columns ``a``, ``b`` and ``change``."""
         name = self.a.findings.main
         parts = [
             dict(zip(e.class_names, e.findings.by_class[name].tolist(), strict=True))
@@ -111,7 +112,10 @@ class Comparison:
 
     @property
     def rows(self) -> pd.DataFrame:
-        """The quality of each row: columns ``a``, ``b`` and ``change``, indexed by row id."""
+        """The F1, correctness or mean IoU of each row, in the columns ``a``, ``b`` and ``change``.
+
+        The index contains the row ids.
+        """
         import pandas as pd
 
         columns = {"a": self._before, "b": self._after, "change": self._change}
@@ -119,12 +123,12 @@ class Comparison:
 
     @property
     def improved(self) -> View:
-        """The rows that are better in `b`, the most improved ones first. A view of `b`."""
+        """The rows that are better in `b` than in `a`, most improved first, as a view of `b`."""
         return self._where(self._change > 0, -self._change)
 
     @property
     def worse(self) -> View:
-        """The rows that are worse in `b`, the largest changes first. A view of `b`."""
+        """The rows that are worse in `b` than in `a`, largest changes first, as a view of `b`."""
         return self._where(self._change < 0, self._change)
 
     @property
@@ -194,7 +198,7 @@ class Comparison:
 
 
 def _differing(a: dict[str, Any], b: dict[str, Any]) -> str | None:
-    """Return the differing options among those that affect metrics, or None if none differ."""
+    """Describe the options that affect metrics and differ; return None if none differ."""
     keys = [k for k in ("iou", "score", "bins", "ignore") if a.get(k) != b.get(k)]
     return ", ".join(f"{k} {a.get(k)} and {b.get(k)}" for k in keys) or None
 
@@ -223,6 +227,6 @@ def _signed(change: float) -> str:
 
 
 def _extremes(rows: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
-    """Return the first and last rows if there are many, or all rows."""
+    """Return the first and the last `MAX_CLASSES` / 2 rows, or all rows if there are no more."""
     half = page.MAX_CLASSES // 2
     return rows if len(rows) <= 2 * half else (*rows[:half], *rows[-half:])

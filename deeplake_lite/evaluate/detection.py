@@ -26,7 +26,7 @@ from deeplake_lite.evaluate.average_precision import (
     average,
 )
 from deeplake_lite.evaluate.findings import Findings
-from deeplake_lite.evaluate.matching import Side, match
+from deeplake_lite.evaluate.matching import GroupedObjects, match
 from deeplake_lite.storage import chunks
 
 if TYPE_CHECKING:
@@ -56,17 +56,17 @@ class Rules:
     limits: tuple[int, ...]
     """Maximum numbers of predictions of a class that count in a row, in ascending order."""
     areas: tuple[str, ...]
-    """Names of the ranges of areas; the first is ``"all"``."""
+    """Names of ranges of object areas, from `AREAS`; the first is ``"all"``."""
     iou: float
     """Minimum overlap of a match, for counts and the confusion matrix."""
     score: float
     """Minimum score of a prediction, for counts and the confusion matrix."""
     sigmas: tuple[float, ...] | None = None
-    """Spread of each keypoint; None for other objects."""
+    """Spread of each keypoint; None if the objects are not keypoints."""
 
     @property
     def thresholds(self) -> Floats:
-        """Minimum overlaps of a match: COCO's, and `iou` if it is not one of them."""
+        """Minimum overlaps of a match: COCO's `THRESHOLDS` and, if it is not among these, `iou`."""
         return THRESHOLDS if self._equals_iou.any() else np.append(THRESHOLDS, self.iou)
 
     @property
@@ -85,8 +85,10 @@ class _Block:
 
     judged: JudgedPredictions
     truth: list[tuple[Numbers, Flags]]
-    """Class of each true object, and the ranges of areas for which it counts."""
+    """Pairs of arrays: the class of each true object, (g,) int64, and whether the object counts in
+    each range of areas, (areas, g) bool."""
     rows: dict[str, NDArray[Any]]
+    """Metrics of each row; see `_row_metrics`."""
     confused: NDArray[np.int64]
     """Pairs of a true and a predicted class, (n, 2) int64; -1 for the background."""
 
@@ -128,12 +130,12 @@ def _parts(
 ) -> Iterator[_Part]:
     """Yield predictions, truth, overlaps and the start of each row's overlaps, in blocks of rows.
 
-    Predictions beyond the limit are left out, and the others are ordered by row, class and
-    descending score.
+    Predictions beyond the limit of each class are left out. The remaining predictions are sorted by
+    row, class and descending score.
     """
-    predictions, kept = _best_first(predictions, rules.limits[-1])
+    predictions, indices = _best_first(predictions, rules.limits[-1])
     if predictions.masks is not None:
-        predictions, truth, flat = _mask_overlaps(predictions, truth, kept, positions, sizes)
+        predictions, truth, flat = _mask_overlaps(predictions, truth, indices, positions, sizes)
         yield predictions, truth, flat, _starts(predictions.counts * truth.counts)
         return
     ends = np.cumsum(predictions.counts * truth.counts)
@@ -153,7 +155,10 @@ def _starts(counts: Numbers) -> Numbers:
 
 
 def _best_first(objects: Objects, limit: int) -> tuple[Objects, Numbers]:
-    """Return the best predictions, sorted by row, class and descending score, and their indices."""
+    """Return the best `limit` objects of each row and class, and their indices.
+
+    The result is sorted by row, class and descending score.
+    """
     rows = objects.rows
     order = np.lexsort((-objects.scores, objects.classes, rows))
     order = order[_ranks(rows[order], objects.classes[order]) < limit]
@@ -164,12 +169,12 @@ def _ranks(rows: Numbers, classes: Numbers) -> Numbers:
     """Return, for each object, the number of earlier objects of the same row and class."""
     is_first = np.ones(len(rows), bool)
     is_first[1:] = (rows[1:] != rows[:-1]) | (classes[1:] != classes[:-1])
-    places = np.arange(len(rows))
-    return places - np.maximum.accumulate(np.where(is_first, places, 0))
+    positions = np.arange(len(rows))
+    return positions - np.maximum.accumulate(np.where(is_first, positions, 0))
 
 
 def _take(objects: Objects, order: Numbers) -> Objects:
-    """Return the objects with the indices `order`, keeping all rows."""
+    """Return the objects with the indices `order`. Rows without objects get the count 0."""
     return replace(
         objects,
         counts=np.bincount(objects.rows[order], minlength=len(objects.counts)),
@@ -183,7 +188,7 @@ def _take(objects: Objects, order: Numbers) -> Objects:
 
 
 def _rows_of(objects: Objects, begin: int, end: int) -> Objects:
-    """Return the objects of some consecutive rows."""
+    """Return the objects of the rows from `begin` up to, but not including, `end`."""
     starts = _starts(objects.counts)
     first = int(starts[begin])
     last = int(starts[end - 1] + objects.counts[end - 1])
@@ -192,7 +197,9 @@ def _rows_of(objects: Objects, begin: int, end: int) -> Objects:
 
 
 def _pairs(own: Numbers, other: Numbers) -> tuple[Numbers, Numbers]:
-    """Return all pairs of objects in the same row, row by row, as indices of objects.
+    """Return the indices of predictions and true objects, for all pairs in the same row.
+
+    `own` and `other` are the numbers of predictions and of true objects in each row.
 
     >>> [numbers.tolist() for numbers in _pairs(np.array([1, 2]), np.array([2, 1]))]
     [[0, 0, 1, 2], [0, 1, 2, 2]]
@@ -204,15 +211,17 @@ def _pairs(own: Numbers, other: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def _overlaps(
-    predictions: Objects, truth: Objects, own: Numbers, other: Numbers, rules: Rules
+    predictions: Objects, truth: Objects, pred_index: Numbers, true_index: Numbers, rules: Rules
 ) -> Floats:
     if rules.sigmas is None:
-        return measures.box_ious(predictions.boxes[own], truth.boxes[other], truth.crowd[other])
+        return measures.box_ious(
+            predictions.boxes[pred_index], truth.boxes[true_index], truth.crowd[true_index]
+        )
     assert predictions.points is not None
     assert truth.points is not None
-    result = np.zeros(len(own))
-    for span in chunks.spans(len(own), 2**16):
-        a, b = own[span], other[span]
+    result = np.zeros(len(pred_index))
+    for span in chunks.spans(len(pred_index), 2**16):
+        a, b = pred_index[span], true_index[span]
         result[span] = measures.keypoint_similarities(
             predictions.points[a], truth.points[b], truth.boxes[b], truth.areas[b], rules.sigmas
         )
@@ -220,25 +229,32 @@ def _overlaps(
 
 
 def _mask_overlaps(
-    predictions: Objects, truth: Objects, kept: Numbers, positions: Numbers, sizes: ImageSizes
+    predictions: Objects, truth: Objects, indices: Numbers, positions: Numbers, sizes: ImageSizes
 ) -> tuple[Objects, Objects, Floats]:
-    """Return the objects with the areas of their masks, and the overlaps of masks."""
-    own, other = predictions.masks, truth.masks
-    assert own is not None
-    assert other is not None
-    known = sizes.of(positions) if own.are_outlines and other.are_outlines else None
+    """Return predictions and truth with the areas of their masks, and the overlaps of the masks.
+
+    `indices` are the positions of the predictions among all predicted masks of these rows.
+    """
+    pred_masks, true_masks = predictions.masks, truth.masks
+    assert pred_masks is not None
+    assert true_masks is not None
+    image_sizes = (
+        sizes.of(positions) if pred_masks.are_outlines and true_masks.are_outlines else None
+    )
     ends, others = np.cumsum(predictions.counts), np.cumsum(truth.counts)
-    firsts = _starts(own.counts)
+    firsts = _starts(pred_masks.counts)
     flat, areas = [np.zeros(0)], (predictions.areas.copy(), truth.areas.copy())
     for row in range(len(positions)):
-        size = _size(own, other, row, None if known is None else known[row], int(positions[row]))
-        mine = slice(int(ends[row] - predictions.counts[row]), int(ends[row]))
-        theirs = slice(int(others[row] - truth.counts[row]), int(others[row]))
-        chosen = kept[mine] - firsts[row]
-        crowd = truth.crowd[theirs]
-        masks = own.packed(row, size)[chosen], other.packed(row, size)
-        ious, areas[0][mine], true_areas = measures.mask_ious(*masks, crowd)
-        areas[1][theirs] = np.where(np.isnan(areas[1][theirs]), true_areas, areas[1][theirs])
+        image_size = None if image_sizes is None else image_sizes[row]
+        size = _size(pred_masks, true_masks, row, image_size, int(positions[row]))
+        in_row = slice(int(ends[row] - predictions.counts[row]), int(ends[row]))
+        true_in_row = slice(int(others[row] - truth.counts[row]), int(others[row]))
+        chosen = indices[in_row] - firsts[row]
+        crowd = truth.crowd[true_in_row]
+        masks = pred_masks.packed(row, size)[chosen], true_masks.packed(row, size)
+        ious, areas[0][in_row], mask_areas = measures.mask_ious(*masks, crowd)
+        given = areas[1][true_in_row]
+        areas[1][true_in_row] = np.where(np.isnan(given), mask_areas, given)
         flat.append(ious.ravel())
     return (
         replace(predictions, areas=areas[0]),
@@ -247,19 +263,24 @@ def _mask_overlaps(
     )
 
 
-def _size(own: Any, other: Any, row: int, known: Floats | None, position: int) -> tuple[int, int]:
-    """Return the size of the masks of a row. Raises InvalidValueError if sizes differ."""
-    if known is not None:
-        return int(known[0]), int(known[1])
-    sizes = [masks.size(row) for masks in (own, other)]
+def _size(
+    pred_masks: Any, true_masks: Any, row: int, image_size: Floats | None, position: int
+) -> tuple[int, int]:
+    """Return the height and width of the masks of a row.
+
+    Raises InvalidValueError if the binary masks of predictions and truth differ in size.
+    """
+    if image_size is not None:
+        return int(image_size[0]), int(image_size[1])
+    sizes = [masks.size(row) for masks in (pred_masks, true_masks)]
     fixed = {
-        size for size, masks in zip(sizes, (own, other), strict=True)
+        size for size, masks in zip(sizes, (pred_masks, true_masks), strict=True)
         if not masks.are_outlines and size != (0, 0)
     }  # fmt: skip
     if len(fixed) > 1:
         raise InvalidValueError(
-            f"The masks of predictions and truth must have the same size, but they have {sizes[0]} "
-            f"and {sizes[1]} pixels. Resize the predictions.",
+            f"The masks of predictions and truth must have the same size, but their sizes are "
+            f"{sizes[0]} and {sizes[1]} pixels. Resize the predictions.",
             row=position,
         )
     return fixed.pop() if fixed else (max(s[0] for s in sizes), max(s[1] for s in sizes))
@@ -299,17 +320,18 @@ def _judge(
 
 @dataclass(frozen=True, eq=False)
 class _PairOverlaps:
-    """The overlaps of pairs of objects, and the position of each pair in the array."""
+    """The overlaps of pairs of objects, and the position of each pair in the array of overlaps."""
 
     flat: Floats
     """Overlaps, (pairs,) float64."""
     own: Numbers
-    """Position of each prediction, (n,) int64; see `Side`."""
+    """Position of each prediction, (n,) int64. The overlap of a prediction and a true object is in
+    `flat` at the sum of their positions."""
     other: Numbers
     """Position of each true object, (g,) int64."""
 
     def of(self, partners: Numbers) -> Floats:
-        """Return the overlap of each prediction with the given true object, or 0 if it is -1."""
+        """Return the overlap of each prediction with its true object, or 0 if `partners` is -1."""
         result = np.zeros(len(partners))
         has_partner = partners >= 0
         result[has_partner] = self.flat[self.own[has_partner] + self.other[partners[has_partner]]]
@@ -319,13 +341,13 @@ class _PairOverlaps:
 def _match_classes(
     predictions: Objects, truth: Objects, pairs: _PairOverlaps, ignored: Flags, thresholds: Floats
 ) -> Numbers:
-    """Match the objects of the same row and class; see `match`."""
+    """Match the objects of the same row and class. Return indices of true objects, as `match`."""
     classes = 1 + max(predictions.classes.max(initial=0), truth.classes.max(initial=0))
     order = np.lexsort((truth.classes, truth.rows))
     chosen = match(
         pairs.flat,
-        Side(predictions.rows * classes + predictions.classes, pairs.own),
-        Side((truth.rows * classes + truth.classes)[order], pairs.other[order]),
+        GroupedObjects(predictions.rows * classes + predictions.classes, pairs.own),
+        GroupedObjects((truth.rows * classes + truth.classes)[order], pairs.other[order]),
         ignored[:, order],
         truth.crowd[order],
         thresholds,
@@ -341,9 +363,10 @@ def _outcomes(chosen: Numbers, ignored: Flags, outside: Flags) -> NDArray[np.uin
     chosen : ndarray, (areas, thresholds, n) int64
         The true object that matches each prediction, or -1.
     ignored : ndarray, (areas, g) bool
-        True objects that do not count.
+        Whether each true object is ignored.
     outside : ndarray, (areas, n) bool
-        Predictions outside the range of areas, which count only if they are matched.
+        Whether each prediction is outside the range of areas. Such a prediction counts only if it
+        is matched.
     """
     padded = np.concatenate([ignored, np.zeros((len(ignored), 1), bool)], axis=1)
     areas = np.arange(len(ignored))[:, np.newaxis, np.newaxis]
@@ -354,7 +377,7 @@ def _outcomes(chosen: Numbers, ignored: Flags, outside: Flags) -> NDArray[np.uin
 
 
 def _numbers_in_rows(counts: Numbers) -> Numbers:
-    """Return the position of each object in its row."""
+    """Return the index of each object within its row, counted from 0."""
     return np.arange(int(counts.sum())) - np.repeat(_starts(counts), counts)
 
 
@@ -366,7 +389,7 @@ def _row_metrics(
     partners: Numbers,
     overlap: Floats,
 ) -> dict[str, NDArray[Any]]:
-    """Return the metrics of each row: matches, errors, mean overlap and F1."""
+    """Return a dict from metric to its value in each row: matches, errors, mean overlap and F1."""
     rows, n = predictions.rows, len(truth.counts)
     right = np.bincount(rows[outcome == RIGHT], minlength=n)
     wrong = np.bincount(rows[outcome == WRONG], minlength=n)
@@ -393,16 +416,16 @@ def _confusions(
     Matches are pairs of the same class. The remaining objects are matched across classes.
     """
     is_right = partners >= 0
-    left = counts.copy()
-    left[partners[is_right]] = False
-    objects = np.flatnonzero(left)
+    is_unmatched = counts.copy()
+    is_unmatched[partners[is_right]] = False
+    objects = np.flatnonzero(is_unmatched)
     wrong = np.flatnonzero(outcome == WRONG)
     wrong = wrong[np.lexsort((-predictions.scores[wrong], predictions.rows[wrong]))]
     no = np.zeros((1, len(objects)), bool)
     chosen = match(
         pairs.flat,
-        Side(predictions.rows[wrong], pairs.own[wrong]),
-        Side(truth.rows[objects], pairs.other[objects]),
+        GroupedObjects(predictions.rows[wrong], pairs.own[wrong]),
+        GroupedObjects(truth.rows[objects], pairs.other[objects]),
         no,
         no[0],
         np.array([iou]),
@@ -529,7 +552,7 @@ def _summary(averages: Averages, rules: Rules, rows: dict[str, NDArray[Any]]) ->
 
 
 def _check_points(predictions: Objects, truth: Objects, sigmas: Sequence[float]) -> None:
-    """Raise SchemaError unless objects have a point for each sigma."""
+    """Raise SchemaError unless all objects have as many keypoints as there are sigmas."""
     for objects in (predictions, truth):
         points = objects.points
         if points is not None and len(points) and points.shape[1] != len(sigmas):

@@ -28,9 +28,9 @@ def stored_of(
     version : str
         Id of the version that was evaluated.
     about : mapping
-        Kind, columns and options.
+        A dict with the kind, the columns and the options.
     row_ids : ndarray, (rows,) int64
-        Ids of the rows.
+        Ids of the evaluated rows.
     findings : Findings
         The metrics.
     """

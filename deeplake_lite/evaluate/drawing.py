@@ -1,7 +1,8 @@
 """Curves and confusion matrices as SVG, in the colours of the page.
 
-Lines and text use the page's text colour, and marks use its accent colour, so that drawings are
-legible on light and dark pages. Each drawing has a title and a description for screen readers.
+Axes and text use the page's text colour, and curves, bars and cells use its accent colour, so that
+drawings are legible on light and dark pages. Each drawing has a title and a description for screen
+readers.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def bars(
 
 
 def matrix(title: str, names: Sequence[str], counts: NDArray[np.float64]) -> Html:
-    """Draw a confusion matrix. Rows are true classes. A cell is shaded by its share of the row."""
+    """Draw a confusion matrix. Rows are true classes; a cell's shade is its share of the row."""
     n, parts = len(names), []
     totals = counts.sum(axis=1, keepdims=True)
     shares = np.divide(counts, totals, out=np.zeros_like(counts), where=totals > 0)

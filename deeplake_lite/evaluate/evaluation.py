@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class Evaluation:
     """The result of comparing predictions with the truth.
 
-    `View.evaluate` returns an evaluation, and `Dataset.evaluations` opens saved ones.
+    `View.evaluate` returns an evaluation, and `Dataset.evaluations` opens saved evaluations.
 
     Examples
     --------
@@ -64,11 +64,11 @@ class Evaluation:
         self.truth = truth
         """Column of the truth."""
         self.options = dict(options)
-        """The options and other columns that were used."""
+        """The options of the evaluation, and the names of further columns that it used."""
         self.url = url
         """URL of the lake."""
         self.version = version
-        """Id of the evaluated version; for uncommitted edits, of the version that they change."""
+        """Id of the evaluated version or, if there are uncommitted edits, of their base version."""
         self.name = name
         """Name under which the evaluation is saved; empty if it is not saved."""
         self._findings, self._row_ids, self._view = findings, row_ids, view
@@ -96,7 +96,7 @@ class Evaluation:
 
     @property
     def summary(self) -> dict[str, float]:
-        """Metrics for all rows and classes, by name; NaN where they are undefined."""
+        """Metrics for all rows and classes: a dict from name to value, NaN if undefined."""
         return dict(self._findings.summary)
 
     @property
@@ -109,7 +109,7 @@ class Evaluation:
 
     @property
     def class_names(self) -> tuple[str, ...]:
-        """Names of the classes: those of the truth, then those that are only predicted."""
+        """Names of the classes: first the true classes, then classes that are only predicted."""
         return self._findings.classes
 
     @property
@@ -124,8 +124,8 @@ class Evaluation:
     def confusion(self) -> pd.DataFrame:
         """The confusion matrix: a DataFrame with the true classes as rows.
 
-        In evaluations of objects, the last row and column are the background. They count
-        predictions without an object, and objects without a prediction.
+        In evaluations of objects, the last row and column are the background: the last row counts
+        predictions without an object, and the last column counts objects without a prediction.
         """
         import pandas as pd
 
@@ -138,7 +138,7 @@ class Evaluation:
         )
 
     def curve(self, name: str | None = None) -> pd.DataFrame:
-        """Return precision by recall, or accuracy by confidence for classifications.
+        """Return the precision at each recall; for classifications, accuracy at each confidence.
 
         Parameters
         ----------
@@ -149,8 +149,9 @@ class Evaluation:
         Returns
         -------
         DataFrame
-            ``recall`` and ``precision`` at the threshold `iou`; for classifications, one row per
-            bin of scores: ``bin`` (its upper edge), ``confidence``, ``accuracy`` and ``rows``.
+            The columns ``recall`` and ``precision``, for matches with at least the overlap `iou`.
+            For classifications, one row per bin of scores, with the columns ``bin`` (the upper edge
+            of the bin), ``confidence``, ``accuracy`` and ``rows``.
 
         Raises
         ------
@@ -173,9 +174,10 @@ class Evaluation:
     def rows(self) -> pd.DataFrame:
         """Metrics for each evaluated row: a DataFrame indexed by row id.
 
-        Objects have ``tp``, ``fp``, ``fn``, ``iou`` (mean over the true objects, 0 for missed
-        ones) and ``f1``; classes have ``correct`` and, with scores, ``score``, ``truth_score`` and
-        ``loss``; masks have ``accuracy`` and ``iou``.
+        Evaluations of objects have the columns ``tp``, ``fp``, ``fn``, ``iou`` (mean over the true
+        objects, where a missed object counts as 0) and ``f1``. Evaluations of classes have
+        ``correct`` and, with scores, ``score``, ``truth_score`` and ``loss``. Evaluations of masks
+        have ``accuracy`` and ``iou``.
         """
         import pandas as pd
 
@@ -217,7 +219,7 @@ class Evaluation:
         return self.view[self._order()[:count]]
 
     def _order(self) -> NDArray[np.int64]:
-        """Return the indices of the evaluated rows, worst first."""
+        """Return the indices of the evaluated rows, the worst row first."""
         rows = self._findings.rows
         quality = np.nan_to_num(rows[self._findings.quality], nan=np.inf)
         second = np.zeros(len(quality))
@@ -230,8 +232,8 @@ class Evaluation:
     def write(self, ds: Dataset, prefix: str = "eval_") -> tuple[str, ...]:
         """Store the metrics of the rows as columns of a dataset, as uncommitted edits.
 
-        The columns can be queried, sorted and shown in the browser like any others. Rows that were
-        not evaluated are null, or keep the values of an earlier evaluation.
+        The columns can be queried, sorted and shown in the browser like all other columns. In rows
+        that were not evaluated, new columns are null, and existing columns keep their values.
 
         Parameters
         ----------
@@ -243,7 +245,7 @@ class Evaluation:
         Returns
         -------
         tuple of str
-            Names of the columns.
+            Names of the written columns.
 
         Raises
         ------
@@ -312,8 +314,8 @@ class Evaluation:
     def save(self, name: str, *, overwrite: bool = False) -> None:
         """Save the evaluation in the lake under a name, with the id of the evaluated version.
 
-        `Dataset.evaluations` opens it again. Saving does not create a new version of the data, and
-        does not prevent the evaluated version from expiring.
+        `Dataset.evaluations` opens saved evaluations. Saving does not create a new version of the
+        data, and does not prevent the evaluated version from expiring.
 
         Parameters
         ----------

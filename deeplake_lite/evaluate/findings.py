@@ -1,4 +1,4 @@
-"""The metrics of an evaluation, in the form that all kinds of evaluation share."""
+"""The metrics of an evaluation, in a form that all kinds of evaluation share."""
 
 from __future__ import annotations
 
@@ -21,15 +21,17 @@ class Findings:
     """The metrics of an evaluation."""
 
     summary: Mapping[str, float]
-    """Metrics for all rows and classes; NaN where they are undefined."""
+    """A dict from metric to its value for all rows and classes, NaN if undefined."""
     counts: Mapping[str, int]
-    """Number of rows that were evaluated, and numbers of rows that were left out, by reason."""
+    """Number of evaluated ``rows``, numbers of rows that were left out (``unlabelled`` without
+    truth, ``unpredicted`` without prediction), and numbers of objects or pixels."""
     classes: tuple[str, ...]
     """Names of the classes."""
     by_class: Mapping[str, NDArray[Any]]
-    """Metrics for each class, (classes,) float64."""
+    """A dict from metric to its value for each class, (classes,) float64."""
     outside: str
-    """Name of the last row and column of the confusion matrix; empty if those are a class."""
+    """Name of the last row and column of the confusion matrix, such as ``"background"``. Empty if
+    the last row and column belong to a class."""
     confusion: NDArray[np.float64]
     """Number of times that each true class (rows) was predicted as each class (columns)."""
     curves: Mapping[str, NDArray[Any]]
@@ -37,7 +39,7 @@ class Findings:
     class_curves: NDArray[Any]
     """Precision of each class at each recall, (classes, points) float64; (0, 0) if unavailable."""
     rows: Mapping[str, NDArray[Any]]
-    """Metrics for each evaluated row, (rows,) float64."""
+    """A dict from metric to its value for each evaluated row, (rows,) float64."""
     positions: NDArray[np.int64]
     """Positions of the evaluated rows in the view, (rows,) int64."""
     main: str = ""
@@ -45,6 +47,6 @@ class Findings:
     quality: str = ""
     """Name of the metric in `rows` by which rows are compared; higher is better."""
     units: Mapping[str, str] = field(default_factory=dict)
-    """Types of the columns of `rows` that are not floats: ``"int32"`` or ``"bool"``."""
+    """A dict from each metric in `rows` that is no float to its type, ``"int32"`` or ``"bool"``."""
     notes: tuple[str, ...] = ()
     """Sentences that explain why metrics are missing."""

@@ -1,4 +1,4 @@
-"""The masks of the objects of a row, from outlines, run-length encodings or pixels."""
+"""Masks of the objects in a row, drawn from outlines, run-length encodings or binary masks."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class RowMasks:
     def size(self, row: int) -> Size:
         """Return the height and width of a row's masks.
 
-        For outlines, this is the smallest size that contains them all.
+        For outlines, this is the smallest size that contains all outlines.
         """
         objects = self._values[row]
         if not self.are_outlines:
@@ -104,9 +104,9 @@ class RowMasks:
 
     @cached_property
     def _encoded(self) -> list[dict[int, dict[str, Any]]]:
-        """The run-length encodings of COCO files, by row and index of the object.
+        """The run-length encodings of COCO files: a dict from object index to encoding per row.
 
-        `from_coco` stores them in the column ``coco``, because they cannot be stored as polygons.
+        `from_coco` stores the encodings in the column ``coco``, because they are not polygons.
         """
         view, names = self._view, ("coco", "annotation_ids")
         none: list[dict[int, dict[str, Any]]] = [{} for _ in self._values]
@@ -123,10 +123,10 @@ class RowMasks:
 
 
 def _runs(document: Any, ids: Any) -> dict[int, dict[str, Any]]:
-    """Return the run-length encodings of an image, by index of the object."""
+    """Return a dict from object index to run-length encoding, for the objects of an image."""
     annotations = document.get("annotations") if isinstance(document, dict) else None
     if not isinstance(annotations, dict):
         return {}
-    originals = [annotations.get(place) for place in original_keys([int(i) for i in ids])]
-    runs = [own.get("segmentation") if isinstance(own, dict) else None for own in originals]
+    originals = [annotations.get(key) for key in original_keys([int(i) for i in ids])]
+    runs = [a.get("segmentation") if isinstance(a, dict) else None for a in originals]
     return {n: run for n, run in enumerate(runs) if isinstance(run, dict)}

@@ -1,13 +1,13 @@
 """Greedy matching of predicted and true objects, by the rules of COCO.
 
 See https://github.com/cocodataset/cocoapi, `COCOeval.evaluateImg`. The predictions of a group (the
-objects of one class in one image) are matched in the order of their scores. Each is matched with
-the remaining true object that overlaps it most. An ignored object is matched only if no other
-object fits, and a crowd may be matched any number of times. Among equal overlaps, the last object
-is chosen.
+objects of one class in one image) are matched in the order of their scores. Each prediction is
+matched with the unmatched true object that overlaps it most. An ignored object is matched only if
+no other object fits, and a crowd may be matched any number of times. Among equal overlaps, the last
+object is chosen.
 
 Groups are independent, so the first predictions of all groups are matched at once, then the second
-ones, and so on.
+predictions of all groups, and so on.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ type Flags = NDArray[np.bool_]
 type Floats = NDArray[np.float64]
 
 BLOCK_CELLS = 2**21
-"""Maximum number of overlaps that are compared at a time, with all thresholds and area ranges."""
+"""Maximum number of overlaps that are compared at a time, counted for each threshold and range."""
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class GroupedObjects:
     """The predictions or the true objects of all groups. The objects of a group are consecutive."""
 
     groups: Numbers
@@ -43,21 +43,21 @@ class Side:
 
 def match(
     overlaps: Floats,
-    predictions: Side,
-    truth: Side,
+    predictions: GroupedObjects,
+    truth: GroupedObjects,
     ignored: Flags,
     crowd: Flags,
     thresholds: Floats,
 ) -> Numbers:
-    """Return the true object that matches each prediction, or -1.
+    """Return the index of the true object that matches each prediction, or -1.
 
     Parameters
     ----------
     overlaps : ndarray, (m,) float64
         Overlaps of predictions and true objects.
-    predictions : Side
-        The predictions, by descending score within each group.
-    truth : Side
+    predictions : GroupedObjects
+        The predictions, sorted by descending score within each group.
+    truth : GroupedObjects
         The true objects.
     ignored : ndarray, (areas, g) bool
         Whether each true object is ignored, for each range of areas.
@@ -69,13 +69,13 @@ def match(
     Returns
     -------
     ndarray, (areas, t, n) int64
-        Indices of true objects.
+        Index of the true object, for each range of areas, threshold and prediction.
 
     Examples
     --------
     >>> overlaps = np.array([0.9, 0.6])  # of two predictions and one object
-    >>> predictions = Side(np.zeros(2, int), np.arange(2))
-    >>> truth = Side(np.zeros(1, int), np.zeros(1, int))
+    >>> predictions = GroupedObjects(np.zeros(2, int), np.arange(2))
+    >>> truth = GroupedObjects(np.zeros(1, int), np.zeros(1, int))
     >>> no = np.zeros((1, 1), bool)
     >>> match(overlaps, predictions, truth, no, no[0], np.array([0.5, 0.95])).tolist()
     [[[0, -1], [-1, -1]]]
@@ -97,7 +97,7 @@ class _Block:
     sizes: Numbers
     """Number of predictions of each group."""
     others: Numbers
-    """True objects of each group, last first, padded with -1 to (groups, width) int64."""
+    """True objects of each group in reverse order, padded with -1, (groups, width) int64."""
 
 
 def _blocks(predicted: Numbers, true: Numbers, copies: int) -> Iterator[_Block]:
@@ -126,14 +126,14 @@ def _blocks(predicted: Numbers, true: Numbers, copies: int) -> Iterator[_Block]:
 def _match_block(
     matched: Numbers,
     overlaps: Floats,
-    predictions: Side,
-    truth: Side,
+    predictions: GroupedObjects,
+    truth: GroupedObjects,
     ignored: Flags,
     crowd: Flags,
     least: NDArray[Any],
     block: _Block,
 ) -> None:
-    """Fill in the matches of the groups of a block."""
+    """Write the matches of the groups of a block to `matched`."""
     exists = block.others >= 0
     positions = np.where(exists, truth.at[block.others], 0)
     is_ignored = ignored[:, block.others][:, np.newaxis]  # (areas, 1, groups, width)
@@ -141,24 +141,25 @@ def _match_block(
     free = np.broadcast_to(exists, (*matched.shape[:2], *exists.shape)).copy()
     for rank in range(int(block.sizes[0])):
         live = int(np.count_nonzero(block.sizes > rank))
-        own = block.first[:live] + rank
-        overlap = overlaps[predictions.at[own][:, np.newaxis] + positions[:live]]
+        current = block.first[:live] + rank
+        overlap = overlaps[predictions.at[current][:, np.newaxis] + positions[:live]]
         fits = free[:, :, :live] & (overlap >= least)
         chosen, is_matched = _best(overlap, fits, is_ignored[:, :, :live])
         area, threshold, group = np.nonzero(is_matched)
         taken = chosen[area, threshold, group]
-        matched[area, threshold, own[group]] = block.others[group, taken]
+        matched[area, threshold, current[group]] = block.others[group, taken]
         free[area, threshold, group, taken] = may_repeat[group, taken]
 
 
 def _best(overlap: Floats, fits: Flags, is_ignored: Flags) -> tuple[Numbers, Flags]:
-    """Return the best true object for each prediction, and whether it exists.
+    """Return the best true object for one prediction of each group.
 
     Returns
     -------
     chosen : ndarray, (areas, thresholds, groups) int64
-        Index in the group.
+        Index of the true object in the group.
     is_matched : ndarray, (areas, thresholds, groups) bool
+        Whether any true object fits.
     """
     counted = np.where(fits & ~is_ignored, overlap, -1.0)
     others = np.where(fits & is_ignored, overlap, -1.0)

@@ -1,4 +1,4 @@
-"""Reads predicted and true objects from the columns of a view."""
+"""Read predicted and true objects from the columns of a view."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Objects:
 
 @dataclass(frozen=True, eq=False)
 class ObjectReader:
-    """Reads the objects of rows."""
+    """Reads the predicted or the true objects of rows."""
 
     view: View
     columns: ObjectColumns
@@ -95,13 +95,13 @@ class ObjectReader:
 
     def _with_shapes(self, cells: dict[str, Cells], positions: Numbers, bare: Objects) -> Objects:
         shapes = self.columns.shapes
-        own = cells[shapes.name]
+        shape_cells = cells[shapes.name]
         if is_boxes(shapes):
-            boxes = self._boxes(shapes, own, bare.rows, positions)
+            boxes = self._boxes(shapes, shape_cells, bare.rows, positions)
             return replace(bare, boxes=boxes, areas=_areas(bare.areas, boxes[:, 2] * boxes[:, 3]))
         if is_keypoints(shapes):
             return self._keypoints(cells, positions, bare)
-        return replace(bare, masks=RowMasks(self.view, shapes, own, positions))
+        return replace(bare, masks=RowMasks(self.view, shapes, shape_cells, positions))
 
     def _boxes(self, f: Field, cells: Cells, rows: Numbers, positions: Numbers) -> Floats:
         """Return boxes, (n, 4) float64, xywh, in pixels if the image sizes are known."""
@@ -140,7 +140,7 @@ class ObjectReader:
         return replace(bare, boxes=boxes, points=points, areas=areas)
 
     def _companion(self, f: Field, cells: Cells, counts: Numbers, positions: Numbers) -> Any:
-        """Return the values of a column that has one value per object, as one array or list."""
+        """Return all values of a column that has one value per object, as one array or list."""
         self._check_counts(f, _counts(f, cells), counts, positions)
         if isinstance(cells, NestedCells):
             if cells.items.valid is not None:
@@ -156,13 +156,15 @@ class ObjectReader:
         arrays = [v for v in f.htype.decode_cells(cells) if v is not None]
         return np.concatenate([*arrays, np.zeros(0, f.htype.value_dtype)])
 
-    def _check_counts(self, f: Field, own: Numbers, counts: Numbers, positions: Numbers) -> None:
+    def _check_counts(
+        self, f: Field, lengths: Numbers, counts: Numbers, positions: Numbers
+    ) -> None:
         """Raise InvalidValueError unless a column has a value for each object."""
-        if (own != counts).any():
-            row = int(np.flatnonzero(own != counts)[0])
+        if (lengths != counts).any():
+            row = int(np.flatnonzero(lengths != counts)[0])
             raise InvalidValueError(
                 f"must have as many values as column {self.columns.shapes.name!r} has objects, "
-                f"{counts[row]}, but it has {own[row]}. Make the lists the same length.",
+                f"{counts[row]}, but it has {lengths[row]}. Make the lists the same length.",
                 column=f.name,
                 row=int(positions[row]),
             )
@@ -186,7 +188,7 @@ class ImageSizes:
         self._view = view
 
     def of(self, positions: Numbers) -> Floats | None:
-        """Return heights and widths, (n, 2) float64, or None if they are unknown."""
+        """Return heights and widths, (n, 2) float64, or None if sizes are not available."""
         sizes = self._sizes
         return None if sizes is None else sizes[positions]
 

@@ -1,4 +1,4 @@
-"""Masks of outlines and run-length encodings, with exactly the same pixels as COCO's tools.
+"""Draw outlines and run-length encodings as masks, with exactly the pixels of COCO's tools.
 
 See `rleFrPoly` and `rleFrString` in https://github.com/cocodataset/cocoapi (common/maskApi.c). An
 outline is drawn at five times its size, and its crossings with the columns of pixels are recorded.
@@ -22,8 +22,8 @@ _SCALE = 5
 _FARTHEST = 2.0**40  # coordinates farther from 0 than this are clipped
 
 _LONGEST = 2**17
-"""Maximum length of a side that is drawn point by point. The crossings of a longer side, which
-leaves the image, are calculated from the exact line, and may differ by a fifth of a pixel."""
+"""Sides of up to this length are drawn point by point. A longer side leaves the image, and its
+crossings are calculated from the exact line; they may differ from COCO's by a fifth of a pixel."""
 
 
 def mask_of_outlines(
@@ -81,14 +81,18 @@ def mask_of_runs(encoded: dict[str, Any]) -> NDArray[np.bool_]:
     if not is_valid or height * width > 2**31:
         raise InvalidValueError(
             "A run-length encoding must have a 'size' and 'counts', and the counts must add up to "
-            "height × width, but an encoding in the column 'coco' is different. Correct the "
-            "annotation."
+            "height × width, but an encoding in the column 'coco' does not follow this rule. "
+            "Correct the annotation."
         )
     return np.repeat(np.arange(len(runs)) % 2 == 1, runs)
 
 
 def _decode_runs(text: str) -> list[int]:
-    """Decode COCO's compressed runs: five bits per character, each relative to two runs before."""
+    """Decode COCO's compressed runs.
+
+    Each character has five bits of a number. From the fourth run on, the number is the difference
+    to the run two before.
+    """
     runs: list[int] = []
     at = 0
     while at < len(text):
@@ -107,12 +111,13 @@ def _decode_runs(text: str) -> list[int]:
 
 
 def _crossings(outline: NDArray[np.float64], height: int, width: int) -> NDArray[np.int64]:
-    """Return the indices of pixels before which an outline crosses a column, (n,) int64."""
+    """Return the indices of the pixels before which an outline crosses a column, (n,) int64."""
     enlarged = np.clip(outline, -_FARTHEST, _FARTHEST) * _SCALE
     start = np.trunc(enlarged + 0.5).astype(np.int64)
     end = np.roll(start, -1, axis=0)
     is_long = np.abs(end - start).max(axis=1) > _LONGEST
-    # Sides on either side of a long one are drawn separately: the gap is not a crossing.
+    # The sides before and after a long side are drawn separately, so that the gap between them does
+    # not count as a crossing.
     parts = [_crossings_of_sides(start[run], end[run], height, width) for run in _runs(~is_long)]
     parts += [_crossings_of_line(start[i], end[i], height, width) for i in np.flatnonzero(is_long)]
     return np.concatenate([np.empty(0, np.int64), *parts])
@@ -131,7 +136,7 @@ def _runs(rows: NDArray[np.bool_]) -> list[slice]:
 def _crossings_of_sides(
     start: NDArray[np.int64], end: NDArray[np.int64], height: int, width: int
 ) -> NDArray[np.int64]:
-    """Return the crossings of connected sides, drawn point by point."""
+    """Return the crossings of connected sides by drawing the sides point by point."""
     x, y = _sides(start, end)
     moved = np.flatnonzero(x[1:] != x[:-1])
     column = np.where(x[moved + 1] < x[moved], x[moved + 1], x[moved + 1] - 1)
@@ -157,7 +162,7 @@ def _crossings_of_line(
 
 
 def _row(y: NDArray[Any], height: int) -> NDArray[np.int64]:
-    """Return the first row of pixels that begins at or below `y` in the enlarged drawing."""
+    """Return the first row of pixels that begins at or below the enlarged coordinate `y`."""
     row: NDArray[np.int64] = np.ceil(np.clip((y + 0.5) / _SCALE - 0.5, 0, height)).astype(np.int64)
     return row
 

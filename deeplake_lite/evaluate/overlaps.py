@@ -35,8 +35,8 @@ def box_ious(predicted: Floats, true: Floats, crowd: Flags) -> Floats:
     predicted, true : ndarray, (n, 4) float64, xywh
         The boxes of each pair.
     crowd : ndarray, (n,) bool
-        Whether the true object is a crowd. The part of a crowd outside the prediction does not
-        count.
+        Whether the true object is a crowd. If so, the overlap is divided by the area of the
+        prediction, so that the part of the crowd outside the prediction does not count.
 
     Examples
     --------
@@ -47,12 +47,12 @@ def box_ious(predicted: Floats, true: Floats, crowd: Flags) -> Floats:
     last = np.minimum(predicted[:, :2] + predicted[:, 2:], true[:, :2] + true[:, 2:])
     sides = last - np.maximum(predicted[:, :2], true[:, :2])
     shared = np.where((sides > 0).all(axis=1), sides[:, 0] * sides[:, 1], 0.0)
-    own, other = predicted[:, 2] * predicted[:, 3], true[:, 2] * true[:, 3]
-    return _over_union(shared, own, other, crowd)
+    pred_area, true_area = predicted[:, 2] * predicted[:, 3], true[:, 2] * true[:, 3]
+    return _over_union(shared, pred_area, true_area, crowd)
 
 
-def _over_union(shared: Floats, own: Floats, other: Floats, crowd: Flags) -> Floats:
-    union = np.where(crowd, own, own + other - shared)
+def _over_union(shared: Floats, pred_area: Floats, true_area: Floats, crowd: Flags) -> Floats:
+    union = np.where(crowd, pred_area, pred_area + true_area - shared)
     result: Floats = np.divide(shared, union, out=np.zeros_like(shared), where=shared > 0)
     return result
 
@@ -60,27 +60,27 @@ def _over_union(shared: Floats, own: Floats, other: Floats, crowd: Flags) -> Flo
 def mask_ious(
     predicted: NDArray[np.uint8], true: NDArray[np.uint8], crowd: Flags
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the intersection over union of an image's masks, and the areas of the masks.
+    """Return the intersection over union of an image's masks, and the area of each mask.
 
     Parameters
     ----------
     predicted, true : ndarray, (d, bytes) and (g, bytes) uint8
         Masks with the pixels packed into bits.
     crowd : ndarray, (g,) bool
-        As for `box_ious`.
+        Whether each true object is a crowd, as in `box_ious`.
 
     Returns
     -------
     ious : ndarray, (d, g) float64
-    own, other : ndarray, (d,) and (g,) float64, pixels
-        Areas.
+    pred_areas, true_areas : ndarray, (d,) and (g,) float64, pixels
+        Areas of the predicted masks and of the true masks.
     """
-    own, other = areas(predicted), areas(true)
+    pred_areas, true_areas = areas(predicted), areas(true)
     ious = np.zeros((len(predicted), len(true)))
     for j, mask in enumerate(true):
         shared = areas(predicted & mask)
-        ious[:, j] = _over_union(shared, own, other[j : j + 1], crowd[j : j + 1])
-    return ious, own, other
+        ious[:, j] = _over_union(shared, pred_areas, true_areas[j : j + 1], crowd[j : j + 1])
+    return ious, pred_areas, true_areas
 
 
 def areas(masks: NDArray[np.uint8]) -> Floats:
@@ -96,7 +96,7 @@ def keypoint_similarities(
     Parameters
     ----------
     predicted : ndarray, (n, k, 2 or 3) float64, pixels
-        Predicted points. Their visibility is not used.
+        Predicted points. The visibility of predicted points is not used.
     true : ndarray, (n, k, 3) float64
         True points. Points with visibility 0 do not count.
     boxes : ndarray, (n, 4) float64, xywh
@@ -104,7 +104,7 @@ def keypoint_similarities(
     areas : ndarray, (n,) float64, pixels
         Areas of the true objects.
     sigmas : sequence of float
-        Spread of each point.
+        Spread of each point, as in `COCO_SIGMAS`.
 
     Examples
     --------

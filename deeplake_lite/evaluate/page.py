@@ -40,19 +40,19 @@ class Page:
     """The contents of a page about an evaluation or a comparison."""
 
     kind: str
-    """One word, such as ``"detection"``."""
+    """The kind, such as ``"detection"`` or ``"comparison of detection"``."""
     title: str
-    """The columns, or the two evaluations."""
+    """The names of the two columns, or of the two evaluations."""
     about: tuple[str, ...]
-    """Version, number of rows, options."""
+    """Short texts, such as the version, the number of rows and the options."""
     summary: Table
     """Metrics for all rows and classes."""
     classes: Table
     """Metrics for each class."""
     confusions: Table
-    """The most frequent confusions."""
+    """The pairs of a true and a predicted class that were most often confused."""
     drawings: tuple[Html, ...] = ()
-    """Curves and matrices."""
+    """Drawings of curves and of the confusion matrix."""
     notes: tuple[str, ...] = ()
     """Sentences at the end of the page."""
 
@@ -104,7 +104,7 @@ _COUNTS = frozenset({"tp", "fp", "fn", "objects", "truth", "predicted", "correct
 
 
 def _classes(findings: Findings) -> Table:
-    """Return the metrics of the classes, with the lowest main metric first."""
+    """Return a table of the metrics of each class, sorted by the main metric, lowest first."""
     main = findings.by_class.get(findings.main)
     order: Any = (
         np.argsort(np.nan_to_num(main, nan=np.inf), kind="stable") if main is not None else []
@@ -181,7 +181,7 @@ def text(contents: Page) -> str:
 
 
 def _text_rows(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Align the first column of rows to the left, and the others to the right."""
+    """Return lines with the first column aligned to the left, and other columns to the right."""
     if not rows:
         return []
     clipped = [(clip(row[0], 30), *row[1:]) for row in rows]
@@ -229,7 +229,7 @@ def _draw(contents: Page) -> Html:
 
 
 def _draw_summary(table: Table) -> Html:
-    """Draw a summary. Evaluations get a few wide rows, and comparisons one row per metric."""
+    """Draw the summary of an evaluation in a few wide rows, or of a comparison as a table."""
     if len(table.head) > 2:
         return _table(table)
     heads = [

@@ -1,4 +1,4 @@
-"""Evaluation of semantic segmentation: a class for each pixel."""
+"""Evaluation of semantic segmentation: masks with a class for each pixel."""
 
 from __future__ import annotations
 
@@ -41,8 +41,10 @@ def evaluate_masks(view: View, predictions: str, truth: str, ignore: int | None)
     ignore : int, optional
         Class number of true pixels that do not count.
     """
-    ours, theirs = view.field(predictions), view.field(truth)
-    names = [() if f.htype.pixels is None else f.htype.pixels.names for f in (ours, theirs)]
+    pred_field, true_field = view.field(predictions), view.field(truth)
+    names = [
+        () if f.htype.pixels is None else f.htype.pixels.names for f in (pred_field, true_field)
+    ]
     if any(names) and not all(names):
         raise SchemaError(
             "Classes are matched by name, but only one of the columns "
@@ -51,18 +53,20 @@ def evaluate_masks(view: View, predictions: str, truth: str, ignore: int | None)
         )
     classes = Classes([*names[1], *(name for name in names[0] if name not in names[1])])
     everything = np.arange(len(view))
-    has_truth = valid_rows(view, theirs, everything)
-    has_prediction = valid_rows(view, ours, everything)
+    has_truth = valid_rows(view, true_field, everything)
+    has_prediction = valid_rows(view, pred_field, everything)
     positions = np.flatnonzero(has_truth & has_prediction)
     total: dict[tuple[int, int], int] = {}
     rows = np.zeros((len(positions), 2))
-    numbers = [_Numbers(own, classes) for own in names[::-1]]
+    numbers = [_ClassNumbers(names_of_column, classes) for names_of_column in names[::-1]]
     with bars.bar("evaluate", len(positions)) as bar:
         for span in chunks.spans(len(positions), BLOCK_ROWS):
-            values = read_values(view, [ours, theirs], positions[span])
-            for n, (own, true) in enumerate(zip(values[predictions], values[truth], strict=True)):
+            values = read_values(view, [pred_field, true_field], positions[span])
+            for n, (predicted, true) in enumerate(
+                zip(values[predictions], values[truth], strict=True)
+            ):
                 at = span.start + n
-                pairs = _pairs(own, true, numbers, ignore, int(positions[at]), predictions)
+                pairs = _pairs(predicted, true, numbers, ignore, int(positions[at]), predictions)
                 for pair, count in pairs.items():
                     total[pair] = total.get(pair, 0) + count
                 rows[at] = _row(pairs)
@@ -80,49 +84,50 @@ def evaluate_masks(view: View, predictions: str, truth: str, ignore: int | None)
     return _findings(confusion, classes.names, counts, rows, positions, left_out)
 
 
-class _Numbers:
-    """Converts the numbers in a column's masks to the class numbers of the evaluation.
+class _ClassNumbers:
+    """Converts the values in a column's masks to the class numbers of the evaluation.
 
-    Numbers without a class, such as 255 in a mask with names, become -1.
+    Values without a class, such as 255 in a mask whose classes have names, become -1.
     """
 
     def __init__(self, names: tuple[str, ...], classes: Classes) -> None:
         self._names, self._classes = names, classes
-        self._known: dict[int, int] = {}
+        self._numbers: dict[int, int] = {}
 
-    def find(self, code: int) -> int:
-        """Return the class number of a number in masks, or -1 if it has none or does not occur."""
-        return self.of(code) if self._names else self._known.get(code, -1)
+    def find(self, value: int) -> int:
+        """Return the class number of a value, or -1 if it has no class or does not occur."""
+        return self.of(value) if self._names else self._numbers.get(value, -1)
 
-    def of(self, code: int) -> int:
-        """Return the class number of a number in a mask."""
-        if code not in self._known:
-            self._known[code] = self._number(code)
-        return self._known[code]
+    def of(self, value: int) -> int:
+        """Return the class number of a value in a mask, or -1 if the value has no class."""
+        if value not in self._numbers:
+            self._numbers[value] = self._number(value)
+        return self._numbers[value]
 
-    def _number(self, code: int) -> int:
+    def _number(self, value: int) -> int:
         if self._names:
-            return self._classes.number(self._names[code]) if 0 <= code < len(self._names) else -1
-        return -1 if code < 0 else self._classes.number(str(code))
+            is_class = 0 <= value < len(self._names)
+            return self._classes.number(self._names[value]) if is_class else -1
+        return -1 if value < 0 else self._classes.number(str(value))
 
 
 def _pairs(
-    own: NDArray[Any],
+    predicted: NDArray[Any],
     true: NDArray[Any],
-    numbers: list[_Numbers],
+    numbers: list[_ClassNumbers],
     ignore: int | None,
     row: int,
     column: str,
 ) -> dict[tuple[int, int], int]:
-    """Return the number of a row's pixels for each pair of a true and a predicted class."""
-    if own.shape != true.shape:
+    """Return a dict from pairs of a true and a predicted class to the row's number of pixels."""
+    if predicted.shape != true.shape:
         raise InvalidValueError(
             f"a predicted mask must have the same size as the true mask, {true.shape}, but its "
-            f"size is {own.shape}. Resize it.",
+            f"size is {predicted.shape}. Resize the predicted mask.",
             column=column,
             row=row,
         )
-    a, b = true.ravel(), own.ravel()
+    a, b = true.ravel(), predicted.ravel()
     if ignore is not None:
         counts = a != ignore
         a, b = a[counts], b[counts]
@@ -135,7 +140,7 @@ def _pairs(
 
 
 def _count_pairs(a: NDArray[Any], b: NDArray[Any]) -> list[tuple[int, int, int]]:
-    """Return each pair of values with the number of its occurrences.
+    """Return a list of triples: a value of `a`, a value of `b`, and how often they coincide.
 
     >>> _count_pairs(np.array([0, 0, 1]), np.array([0, 5, 5]))
     [(0, 0, 1), (0, 5, 1), (1, 5, 1)]
@@ -152,7 +157,7 @@ def _count_pairs(a: NDArray[Any], b: NDArray[Any]) -> list[tuple[int, int, int]]
 
 
 def _row(pairs: dict[tuple[int, int], int]) -> tuple[float, float]:
-    """Return the pixel accuracy of a row, and the mean IoU of the classes in it."""
+    """Return the pixel accuracy of a row, and the mean IoU of the classes that occur in the row."""
     size = sum(pairs.values())
     classes = {number for pair in pairs for number in pair if number >= 0}
     if not size:

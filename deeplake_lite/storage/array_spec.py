@@ -23,20 +23,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 type Index = tuple[int | slice | EllipsisType, ...]
-"""The index that selects a part of a value."""
+"""An index that selects a part of each value, as in ``value[index]``."""
 
 INDEX_ROWS = 8_192
 """Maximum number of rows in one chunk of an array."""
 
 DENSE_BYTES = 256 * 1024
-"""Maximum size of a chunk in bytes, unless one row is larger. Committing a row rewrites a chunk."""
+"""Maximum size of a chunk in bytes, unless one row is larger. The limit is small because committing
+one row rewrites a whole chunk."""
 
 WIDE_BYTES = 4_096
-"""Minimum size of a row that is stored without compression, since decoding would take longer than
-reading from disk."""
+"""Rows of at least this many bytes are stored without compression, since decompressing them takes
+longer than reading them from disk."""
 
 NARROW_BYTES = 16
-"""Maximum size of rows whose chunks are cached, such as those of the index arrays."""
+"""Chunks are cached if their rows have at most this many bytes, as in ``extents``."""
 
 
 @dataclass(frozen=True)
@@ -128,8 +129,8 @@ class ArraySpec:
         start, length : int
             The range.
         view : callable
-            Takes the concatenated bytes of this range in n rows, and n; returns an array
-            (n, *shape).
+            Takes the bytes of this range in n rows, concatenated, and the number n. Returns the
+            selected elements of all rows, (n, *shape of the selection).
 
         Examples
         --------

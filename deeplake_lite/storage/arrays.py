@@ -10,8 +10,9 @@ three places::
           └ read by chunk, cached  └ in memory             ┘
 
 At the commit, `write` writes everything that is pending to a writer's session. If a transaction
-appends a lot, `spill` moves full chunks of pending rows to a fork of the session before the commit,
-and `stored` increases. From then on, rows are read from the fork.
+appends a lot, `spill` writes full chunks of pending rows before the commit: to a fork, which is a
+session that collects chunks until the commit merges them. `stored` increases by the written rows,
+and from then on, all stored rows are read from the fork.
 """
 
 from __future__ import annotations
@@ -49,13 +50,13 @@ THREADED_BYTES = 64 * 1024
 """Minimum size of chunks that are compressed in a thread."""
 
 CHECKED_BYTES = 2**20
-"""Largest allocation, in bytes, before which the array's size is not checked (`check`)."""
+"""Before more than this many bytes are allocated for a read, `check` verifies the array's size."""
 
 MANY_ROWS = 2**20
-"""Number of rows above which `check` also makes sure that the last chunk exists."""
+"""If an array has more rows than this, `check` also makes sure that its last chunk exists."""
 
 SPILL_BYTES = 32 * 2**20
-"""Minimum size of an array's pending rows for writing full chunks before the commit."""
+"""Full chunks are written before the commit when an array's pending rows have this many bytes."""
 
 
 class SlotArray:
@@ -74,11 +75,11 @@ class SlotArray:
     new : bool
         Whether the array has yet to be created.
     stored : int, optional
-        Number of rows in the Zarr array, if known.
+        Number of rows in the Zarr array. None means to read it from the array's metadata on demand.
     checksums : Checksums, optional
-        Checksums of the stored bytes of chunks, which are compared before a chunk is rewritten.
+        Checksums of the stored chunks. A chunk is verified before it is rewritten.
     checked : bool
-        Whether the checksums are also compared at every read.
+        Whether chunks are also verified whenever they are read.
     """
 
     def __init__(
@@ -108,14 +109,15 @@ class SlotArray:
         """Return a copy for further edits. From now on, this array must only be read."""
         fork = copy.copy(self)
         fork._appended = limit_blocks(self._appended)
-        slots, values = (limit_blocks([pair[part] for pair in self._updates]) for part in (0, 1))
+        slots = limit_blocks([slots for slots, _ in self._updates])
+        values = limit_blocks([values for _, values in self._updates])
         fork._updates = list(zip(slots, values, strict=True))
         fork._spilled_sums, fork._new_sums = dict(self._spilled_sums), dict(self._new_sums)
         fork._shared = True
         return fork
 
     def checked(self, cache: ChunkCache) -> SlotArray:
-        """Return a copy for reading that verifies the checksum of every chunk."""
+        """Return a copy whose reads verify the checksum of every chunk."""
         fork = self.forked()
         fork._checked, fork._cache = self._checksums is not None, cache
         return fork
@@ -131,7 +133,7 @@ class SlotArray:
         return await self.stored() + sum(map(len, self._appended))
 
     async def check(self) -> None:
-        """Reject an array that is shorter than the document says, or whose rows differ in shape.
+        """Reject an array that has too few rows for the root document, or rows of another shape.
 
         Otherwise, a wrong number in the document could make a read allocate memory for rows that do
         not exist.
@@ -150,7 +152,7 @@ class SlotArray:
         self._is_checked = True
 
     async def check_length(self) -> None:
-        """Reject an array whose length differs from the document. Raises DamagedError."""
+        """Reject an array whose length differs from the root document. Raises DamagedError."""
         await self.check()
         await self._session.check_length(self.path, await self.stored())
 
@@ -174,7 +176,8 @@ class SlotArray:
     async def read(self, slots: Slots, out: NDArray[Any] | None = None) -> NDArray[Any]:
         """Return the values of `slots`, (n, *shape), in the given order.
 
-        If a range of stored rows is read, the result is `out`. Otherwise, it is a new array.
+        The result is `out` if `slots` is a range that is longer than a chunk and the array has no
+        pending edits. Otherwise, it is a new array.
         """
         stored = await self.stored()
         if not self._appended and not self._updates:
@@ -192,7 +195,7 @@ class SlotArray:
         return out
 
     async def read_part(self, slots: Slots, index: Index) -> NDArray[Any] | None:
-        """Return each row indexed with `index`, (n, *shape), reading only the required bytes.
+        """Return ``row[index]`` for each row, (n, *shape), reading only the required bytes.
 
         Return None if rows are compressed or pending, or if more than half of their bytes would be
         read. Checksums cover whole chunks, so they are not compared here.
@@ -214,9 +217,9 @@ class SlotArray:
     def append(self, values: NDArray[Any]) -> None:
         """Append pending rows, (n, *shape).
 
-        They are copied unless the array owns its memory, or is so large that it is about to be
-        written by `spill`, which the caller calls next. Views are copied, because they may keep a
-        much larger array alive, or their memory may be reused.
+        The rows are copied unless `values` owns its memory, or is so large that `spill`, which the
+        caller calls next, will write it. Views are copied, because a view may keep a much larger
+        array alive, and the caller may overwrite its memory.
         """
         if not len(values):
             return
@@ -236,11 +239,11 @@ class SlotArray:
             self._updates.append((slots[old].copy(), np.array(values[old], self.spec.dtype)))
 
     async def pending_rows(self) -> tuple[int, NDArray[Any]]:
-        """Return the first slot of the pending rows, and the rows."""
+        """Return the first slot of the pending rows, and the rows themselves."""
         return await self.stored(), self._pending()
 
     def pending_updates(self) -> tuple[Slots, NDArray[Any]] | None:
-        """Return the updated slots, ascending, and their values, or None if there are none."""
+        """Return the updated slots, ascending, and their values, or None if no slot was updated."""
         updates = self._consolidate()
         return updates[0] if updates else None
 
@@ -290,7 +293,7 @@ class SlotArray:
             await self._extend(session, await self.stored(), self._pending())
 
     async def rewrite(self, session: Session, start: int, rows: NDArray[Any], *, new: bool) -> None:
-        """Write `rows` to `session` from row `start` on; remove all rows after them.
+        """Write `rows` to `session` in place of all rows of the array from row `start` on.
 
         The new rows may have been computed from the rows that they replace, so the checksums of the
         old rows are verified first. Raises DamagedError.
@@ -306,7 +309,7 @@ class SlotArray:
         await self._extend(session, start, rows)
 
     def new_checksums(self) -> dict[tuple[str, int], int]:
-        """Return the checksums of the chunks that this transaction wrote, by path and number."""
+        """Return a dict from (array path, chunk number) to checksum, for each written chunk."""
         sums = {**self._spilled_sums, **self._new_sums}
         return {(self.path, chunk): value for chunk, value in sums.items()}
 
@@ -370,11 +373,11 @@ class SlotArray:
         if expected is None and self._checksums is not None:
             expected = await self._checksums.of(self.path, chunk)
         try:
-            return self.spec.decode_chunk(_compare(data, expected))
+            return self.spec.decode_chunk(_verify(data, expected))
         except (ValueError, RuntimeError) as error:
             raise self._damaged(chunk * size, (chunk + 1) * size, error) from error
 
-    async def _expected(self, chunk: int) -> int:
+    async def _expected_checksum(self, chunk: int) -> int:
         if chunk in self._spilled_sums:
             return self._spilled_sums[chunk]
         return await cast("Checksums", self._checksums).of(self.path, chunk)
@@ -453,7 +456,8 @@ class SlotArray:
         """Return stored rows. Raises ValueError or RuntimeError if a chunk is damaged.
 
         Chunks that are entirely within the span are decoded directly into `out`, in several
-        threads. Other chunks, and chunks to be cached, are decoded to separate arrays and copied.
+        threads. Chunks at the ends of the span, and chunks to be cached, are decoded separately and
+        copied.
         """
         spec, size = self.spec, self.spec.chunk_rows
         stop = min(span.stop, await self.stored())
@@ -462,14 +466,14 @@ class SlotArray:
             out = await self._allocate(shape[0])
         decoded: dict[int, NDArray[Any]] = {}
 
-        def place(chunk: int) -> tuple[slice, slice]:
+        def locate(chunk: int) -> tuple[slice, slice]:
             """Return the rows of `out` that come from a chunk, and their positions in the chunk."""
             a, b = max(chunk * size, span.start), min((chunk + 1) * size, stop)
             return slice(a - span.start, b - span.start), slice(a - chunk * size, b - chunk * size)
 
-        def take(chunk: int, data: memoryview) -> None:
-            to, rows = place(chunk)
-            _compare(data, expected.get(chunk))
+        def decode(chunk: int, data: memoryview) -> None:
+            to, rows = locate(chunk)
+            _verify(data, expected.get(chunk))
             if not spec.is_narrow and rows.stop - rows.start == size:
                 spec.decode_chunk(data, out[to])
             else:
@@ -478,22 +482,22 @@ class SlotArray:
         numbers = range(span.start // size, -(-stop // size))
         cached = {n: rows for n in numbers if (rows := self._cache.get((self.path, n))) is not None}
         uncached = [n for n in numbers if n not in cached]
-        expected = {n: await self._expected(n) for n in uncached} if self._checked else {}
-        rest = "/0" * len(spec.shape)
+        expected = {n: await self._expected_checksum(n) for n in uncached} if self._checked else {}
+        suffix = "/0" * len(spec.shape)
         if missing := await self._session.each_chunk(
-            self.path, uncached, rest, take, spec.most_bytes
+            self.path, uncached, suffix, decode, spec.most_bytes
         ):
             raise ValueError(f"chunk {min(missing)} is missing.")
         if spec.is_narrow:
             for chunk, rows in decoded.items():
                 self._cache.put((self.path, chunk), rows)
         for chunk, rows in (cached | decoded).items():
-            to, part = place(chunk)
+            to, part = locate(chunk)
             out[to] = rows[part]
         return out
 
     def _own_pending(self) -> NDArray[Any]:
-        """Return the appended rows as one unshared array, which may be modified."""
+        """Return the appended rows as one array that no other `SlotArray` shares."""
         if self._shared and self._appended:
             self._appended = [np.concatenate(self._appended)]
         self._shared = False
@@ -508,7 +512,10 @@ class SlotArray:
         return self._appended[0]
 
     def _consolidate(self) -> Sequence[tuple[Slots, NDArray[Any]]]:
-        """Merge the updates into one pair of ascending slots and their last values; return it."""
+        """Merge all updates into one, with ascending slots and their last values, and return it.
+
+        The result is empty if there are no updates.
+        """
         if len(self._updates) > 1:
             slots = np.concatenate([s for s, _ in self._updates])
             values = np.concatenate([v for _, v in self._updates])
@@ -516,19 +523,20 @@ class SlotArray:
         if self._updates:
             slots, values = self._updates[0]
             if len(slots) > 1 and not (np.diff(slots) > 0).all():
-                # `np.unique` returns the first index of each slot; in reversed order, the last.
+                # `np.unique` returns the first index of each slot. In reversed order, this is the
+                # index of the slot's last value.
                 distinct, at = np.unique(slots[::-1], return_index=True)
                 self._updates = [(distinct, values[::-1][at])]
         return self._updates
 
 
-def _compare(data: memoryview | None, expected: int | None) -> memoryview:
-    """Check and return the stored bytes of a chunk.
+def _verify(data: memoryview | None, expected: int | None) -> memoryview:
+    """Return the stored bytes of a chunk, after comparing them with the checksum `expected`.
 
     Raises
     ------
     ValueError
-        If the chunk is missing, or does not match the expected checksum.
+        If the chunk is missing, or does not match the checksum.
     """
     if data is None:
         raise ValueError("a chunk is missing.")

@@ -1,4 +1,4 @@
-"""Functions that keep lists of blocks short, since each edit copies and extends such lists."""
+"""Functions that keep lists of arrays or bytes short, since each edit copies and extends them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST = 64
 
 
 def limit_blocks(blocks: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
-    """Return a copy of a list of row blocks, joined into one block if there are more than `MOST`.
+    """Return a copy of a list of arrays, joined into one array if there are more than `MOST`.
 
     >>> [len(limit_blocks([np.zeros(2)] * count)) for count in (64, 65)]
     [64, 1]
@@ -25,5 +25,5 @@ def limit_blocks(blocks: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
 
 
 def limit_pieces(pieces: Sequence[bytes]) -> list[bytes]:
-    """Return a copy of a list of bytes, joined into one piece if there are more than `MOST`."""
+    """Return a copy of a list of bytes objects, joined into one if there are more than `MOST`."""
     return list(pieces) if len(pieces) <= MOST else [b"".join(pieces)]

@@ -1,4 +1,4 @@
-"""The table of checksums for the stored chunks of all slot arrays.
+"""The table of checksums for the stored chunks of all arrays with one entry per slot.
 
 The checksum inside a chunk only proves that its bytes belong to *some* chunk. A checksum stored
 elsewhere is needed to prove that they belong to *this* chunk, and not to another chunk or an older
@@ -43,17 +43,18 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo import Session
 
 NAME = "checksums"
-"""Name of the table in the group of a generation."""
+"""Name of the table's array in the group of a generation."""
 
 SIDE = 64
 """Number of rows and of columns in one chunk of the table."""
 
 LEVEL_ROWS = 4
-"""Number of table rows for each level of a column. The rows of a sequence precede those of its
-items."""
+"""Number of table rows for each level of a column. A column of sequences has one level for the
+sequences and, below it, one for their items."""
 
 ROWS_OF = "rows"
-"""Group of the arrays that list the rows of the lake. It uses the first rows of the table."""
+"""Group of the arrays that list the rows of the lake. Their checksums are in the first rows of the
+table."""
 
 OFFSETS = {
     name: offset
@@ -67,13 +68,13 @@ OFFSETS = {
     )
     for name in names
 }
-"""Offset of each array's row within its level, by the name of the array."""
+"""A dict that maps the name of an array to the offset of its table row within its level."""
 
 _CODECS = [blosc_codec("noshuffle"), CRC32C]
-"""Checksums do not compress, but the table of a small lake is mostly zeros."""
+"""Checksums themselves cannot be compressed, but most of a small lake's table is zeros."""
 
 type ChunkSums = Mapping[tuple[str, int], int]
-"""Checksums by array path and chunk number."""
+"""A mapping from (array path, chunk number) to the chunk's checksum."""
 
 
 def checksum(data: Buffer) -> int:
@@ -91,9 +92,9 @@ def levels(layout: Layout) -> int:
 
 
 def first_rows(schema: Schema, known: Mapping[str, int]) -> dict[str, int]:
-    """Return the first row of each column in the table, by column id.
+    """Return a dict that maps column ids to the first table row of each column.
 
-    Columns in `known` keep their rows; new columns are added at the end.
+    Columns in `known` keep their rows; new columns get rows at the end of the table.
 
     >>> from deeplake_lite.schema import Schema
     >>> schema = Schema.build({"a": "int8", "b": "polygons", "c": "text"})
@@ -120,7 +121,7 @@ class Checksums:
     generation : int
         Generation of the lake's arrays.
     rows : mapping
-        First row of each column, by column id.
+        First table row of each column; the keys are column ids.
     """
 
     def __init__(self, session: Session, generation: int, rows: Mapping[str, int]) -> None:
@@ -134,11 +135,11 @@ class Checksums:
         return int(block[row % SIDE, chunk % SIDE])
 
     async def of_all(self, path: str, numbers: Iterable[int]) -> dict[int, int]:
-        """Return the checksums of the given chunks of the array at `path`. Raises DamagedError."""
+        """Return a dict that maps the chunks `numbers` to their checksums. Raises DamagedError."""
         return {chunk: await self.of(path, chunk) for chunk in numbers}
 
     async def write(self, session: Session, sums: ChunkSums, rows: Mapping[str, int]) -> None:
-        """Write checksums to `session`; `rows` contains the first row of each column."""
+        """Write checksums to `session`. `rows` maps column ids to the columns' first table rows."""
         self._rows = dict(rows)
         blocks: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
         for (path, chunk), value in sums.items():
@@ -161,7 +162,7 @@ class Checksums:
         await session.create_table(f"{generation}/{NAME}", (SIDE, SIDE), "uint64", _CODECS)
 
     async def _block(self, down: int, across: int) -> NDArray[np.uint64]:
-        """Return a chunk of the table, (64, 64) uint64; zeros if it has not been written."""
+        """Return a chunk of the table, (64, 64) uint64, or zeros if the chunk does not exist."""
         if (down, across) not in self._blocks:
             key = self._key(down, across)
             stored = await self._session.get(key)

@@ -14,7 +14,7 @@ LARGEST_SHARE = 4
 
 
 class ChunkCache(LRUCache[tuple[str, int], Any]):
-    """A cache of decoded chunks, by array path and chunk number."""
+    """A cache that maps (array path, chunk number) to the decoded chunk."""
 
     def __init__(self, limit: int = CACHE_BYTES) -> None:
         super().__init__(limit, LARGEST_SHARE)

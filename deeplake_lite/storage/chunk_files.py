@@ -1,7 +1,7 @@
-"""Read the chunk files of a local lake directly, without going through the engine.
+"""Read the chunk files of a local lake directly, without going through Icechunk.
 
-Reading a range of a file takes 7 µs; through Icechunk 1.1, the same range takes 240 µs. Manifests
-list the files. They are parsed according to Icechunk's specification
+Reading a range of a file takes 7 µs; through Icechunk 1.1, the same range takes 240 µs. The files
+are listed in manifests, which are parsed according to Icechunk's specification
 (https://icechunk.io/en/latest/spec/)::
 
     ┌───────────────────┬─────────────────────────────────────────────┐
@@ -9,8 +9,8 @@ list the files. They are parsed according to Icechunk's specification
     │ ICE🧊CHUNK … 1 2 1│ FlatBuffer: id, arrays → chunks → file id   │
     └───────────────────┴─────────────────────────────────────────────┘
 
-Anything unexpected, such as a different version of the specification or a chunk that is inlined in
-the manifest, is left to the engine.
+Chunks that this module cannot read, for example because the manifest follows another version of the
+specification or contains the chunk itself (inlined), are read through Icechunk.
 """
 
 from __future__ import annotations
@@ -41,20 +41,21 @@ KIND = b"\x01\x02\x01"
 """The last bytes of the header, which mean specification 1, a manifest, and Zstandard."""
 
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-"""Crockford's base-32 alphabet, which is used for the names of objects."""
+"""Crockford's base-32 alphabet, in which Icechunk writes the names of objects."""
 
 ID_BYTES = 12
 NODE_BYTES = 8
 
-FEW = 256
-"""Maximum number of chunks that are compared one by one with the span of a manifest."""
+MAX_COMPARED = 256
+"""Up to this many chunk numbers are compared one by one with the span of a manifest. Of more
+numbers, only the least and the greatest are compared."""
 
 CHUNK_BYTES = 1024
 """Upper bound for the uncompressed bytes per chunk in a manifest, even for an inlined chunk."""
 
 MAPPED_BYTES = 1 << 20
-"""Minimum size of ranges that are mapped instead of read. Reading 100 MB into new memory takes
-55 ms, mostly for page faults every 4 KiB; mapping them takes 1 ms."""
+"""Ranges of at least this many bytes are memory-mapped instead of read. Reading 100 MB into new
+memory takes 55 ms, mostly for page faults every 4 KiB; mapping 100 MB takes 1 ms."""
 
 
 def most_mapped() -> int:
@@ -74,8 +75,8 @@ MAX_MAPPED_BLOCKS = most_mapped()
 _mapped: WeakValueDictionary[str, mmap.mmap] = WeakValueDictionary()
 
 
-type Place = int | tuple[int, ...]
-"""The index of a chunk along the first axis, or all of its indices if the others are not 0."""
+type ChunkIndex = int | tuple[int, ...]
+"""The index of a chunk along the first axis, or all its indices if any other index is not 0."""
 
 
 class Manifest(NamedTuple):
@@ -89,12 +90,12 @@ class Manifest(NamedTuple):
     """Id of the array that the chunks must belong to."""
     size: int
     """Size of the file in bytes."""
-    most: int
-    """Number of chunks in the manifest."""
+    chunk_count: int
+    """Number of chunks that the manifest lists."""
 
     def lists(self, numbers: Collection[int]) -> bool:
         """Return whether the manifest may list any of the chunks."""
-        if len(numbers) > FEW:
+        if len(numbers) > MAX_COMPARED:
             return min(numbers) < self.span.stop and max(numbers) >= self.span.start
         return any(number in self.span for number in numbers)
 
@@ -102,37 +103,37 @@ class Manifest(NamedTuple):
 class ChunkFiles:
     """The chunk files of one version.
 
-    A manifest is read when a chunk that it may list is first needed (`learn`).
+    A manifest is read when a chunk that it may list is first needed (`read_manifests`).
 
     Parameters
     ----------
     folder : Path
         The lake's folder.
     inspect : callable
-        Returns the engine's description of the snapshot: a dict with ``manifests``, and ``nodes``
+        Returns Icechunk's description of the snapshot: a dict with ``manifests``, and ``nodes``
         with their ``manifest_refs``.
     """
 
     def __init__(self, folder: Path, inspect: Callable[[], dict[str, Any]]) -> None:
         self._folder, self._inspect = folder, inspect
         self._manifests: dict[str, list[Manifest]] | None = None
-        self._files: dict[str, dict[Place, str]] = {}
-        self._learned: dict[str, set[str]] = {}
+        self._files: dict[str, dict[ChunkIndex, str]] = {}
+        self._read_names: dict[str, set[str]] = {}
         self._loading = threading.Lock()
 
     def check_snapshot(self, snapshot_id: str) -> None:
         """Reject a pipe or a device in place of a snapshot. Raises DamagedError."""
         check_regular(self._folder / "snapshots" / snapshot_id)
 
-    def knows(self, path: str, numbers: Collection[int]) -> bool:
+    def has_read_manifests(self, path: str, numbers: Collection[int]) -> bool:
         """Return whether all manifests that may list the chunks have been read."""
         if self._manifests is None:
             return False
-        learned = self._learned.get(path, set())
-        left = [m for m in self._manifests.get(path, []) if m.name not in learned]
-        return not any(m.lists(numbers) for m in left)
+        read = self._read_names.get(path, set())
+        unread = [m for m in self._manifests.get(path, []) if m.name not in read]
+        return not any(m.lists(numbers) for m in unread)
 
-    def learn(self, path: str, numbers: Collection[int]) -> None:
+    def read_manifests(self, path: str, numbers: Collection[int]) -> None:
         """Read the manifests that may list the chunks of an array, unless they have been read.
 
         Raises
@@ -143,25 +144,25 @@ class ChunkFiles:
         with self._loading:
             if self._manifests is None:
                 self._manifests = manifests_of(self._inspect())
-            learned = self._learned.setdefault(path, set())
+            read = self._read_names.setdefault(path, set())
             files = self._files.setdefault(path, {})
             for manifest in self._manifests.get(path, []):
-                if manifest.name in learned or not manifest.lists(numbers):
+                if manifest.name in read or not manifest.lists(numbers):
                     continue
                 try:
                     files.update(self._load(manifest))
                 except LakeError:
                     raise
                 except (OSError, ValueError, LookupError, RuntimeError, struct.error):
-                    pass  # unexpected format: these chunks are read through the engine
-                learned.add(manifest.name)
+                    pass  # unexpected format: these chunks are read through Icechunk
+                read.add(manifest.name)
 
     def read_all(
         self, path: str, ranges: Sequence[tuple[int, int, int]]
     ) -> list[memoryview | None]:
         """Read ranges of the chunks of a 1-D array, given as (chunk, start, stop).
 
-        None in the result means that the range must be read through the engine.
+        None in the result means that the range must be read through Icechunk.
         """
         files = self._files.get(path, {})
         return [_read(files.get(chunk), start, stop) for chunk, start, stop in ranges]
@@ -175,19 +176,22 @@ class ChunkFiles:
         most: int,
         stop: threading.Event,
     ) -> list[int]:
-        """Pass each chunk whose file is known to `take`, until `stop` is set; return the others."""
-        left = []
+        """Call `take` with the number and the bytes of each chunk, until the event `stop` is set.
+
+        Return the numbers of the chunks that must be read through Icechunk.
+        """
+        unread = []
         for chunk in numbers:
             if stop.is_set():
                 break
             if (data := self.read_whole(path, chunk, most)) is None:
-                left.append(chunk)
+                unread.append(chunk)
             else:
                 take(chunk, data)
-        return left
+        return unread
 
-    def read_whole(self, path: str, chunk: Place, most: int) -> memoryview | None:
-        """Return the bytes of a chunk, or None if it must be read through the engine.
+    def read_whole(self, path: str, chunk: ChunkIndex, most: int) -> memoryview | None:
+        """Return the bytes of a chunk, or None if the chunk must be read through Icechunk.
 
         Raises
         ------
@@ -202,12 +206,12 @@ class ChunkFiles:
         except FileNotFoundError:
             return None
 
-    def _load(self, manifest: Manifest) -> dict[Place, str]:
-        """Return the path of each chunk file that a manifest lists."""
+    def _load(self, manifest: Manifest) -> dict[ChunkIndex, str]:
+        """Return a dict from chunk index to path, for each chunk file that a manifest lists."""
         folder, paths = self._folder / "chunks", {}
-        for place, name in _list_files(self._folder, manifest):
-            if (place if isinstance(place, int) else place[0]) in manifest.span:
-                paths[place] = str(folder / name)
+        for index, name in _list_files(self._folder, manifest):
+            if (index if isinstance(index, int) else index[0]) in manifest.span:
+                paths[index] = str(folder / name)
         return paths
 
 
@@ -226,11 +230,12 @@ def read_manifest(folder: Path, manifest: Manifest) -> list[str]:
     except (OSError, ValueError, LookupError, RuntimeError, struct.error) as error:
         reason = str(error).rstrip(".")
         raise DamagedError(
-            f"The manifest {manifest.name} cannot be read: {reason}. Restore it from a backup."
+            f"The manifest {manifest.name} cannot be read: {reason}. Restore the manifest from a "
+            "backup."
         ) from error
 
 
-def _list_files(folder: Path, manifest: Manifest) -> Iterator[tuple[Place, str]]:
+def _list_files(folder: Path, manifest: Manifest) -> Iterator[tuple[ChunkIndex, str]]:
     """Read a manifest and return the result of `chunk_names`. Also raises OSError."""
     name = folder / "manifests" / manifest.name
     data = read_file(str(name), manifest.size)
@@ -240,14 +245,14 @@ def _list_files(folder: Path, manifest: Manifest) -> Iterator[tuple[Place, str]]
 
 
 def manifests_of(snapshot: dict[str, Any]) -> dict[str, list[Manifest]]:
-    """Return the manifests of each array, by array path, from the description of a snapshot.
+    """Return a dict from array path to the array's manifests, given the description of a snapshot.
 
     Raises
     ------
     DamagedError
         If an array refers to a manifest that the snapshot does not list.
     """
-    known = {m["id"]: m for m in snapshot["manifests"]}
+    listed = {m["id"]: m for m in snapshot["manifests"]}
     try:
         return {
             node["path"].strip("/"): [
@@ -255,8 +260,8 @@ def manifests_of(snapshot: dict[str, Any]) -> dict[str, list[Manifest]]:
                     reference["id"],
                     range(*reference["extents"][0]),
                     node["id"],
-                    known[reference["id"]]["size_bytes"],
-                    known[reference["id"]]["num_chunk_refs"],
+                    listed[reference["id"]]["size_bytes"],
+                    listed[reference["id"]]["num_chunk_refs"],
                 )
                 for reference in node.get("manifest_refs") or []
                 if reference["extents"]
@@ -266,7 +271,7 @@ def manifests_of(snapshot: dict[str, Any]) -> dict[str, list[Manifest]]:
     except KeyError as error:
         raise DamagedError(
             f"The snapshot {snapshot['id']} is damaged: an array refers to the manifest {error}, "
-            "which the snapshot does not list. Restore it from a backup."
+            "which the snapshot does not list. Restore the snapshot's file from a backup."
         ) from error
 
 
@@ -277,7 +282,7 @@ def _swapped(name: Path | str) -> DamagedError:
 
 
 def check_regular(name: Path | str) -> None:
-    """Reject a directory, pipe or device in place of a file, because opening it may block forever.
+    """Reject a directory, pipe or device in place of a file. Opening a pipe may block forever.
 
     A missing file is not rejected here.
 
@@ -310,13 +315,13 @@ def check_all_regular(folder: Path) -> None:
 
 def _irregular(name: Path | str) -> DamagedError:
     return DamagedError(
-        f"{str(name)!r} must be a file, but it is a directory, pipe or device. Restore it from a "
-        "backup."
+        f"{str(name)!r} must be a file, but it is a directory, pipe or device. Restore the file "
+        "from a backup."
     )
 
 
 def _open(name: str) -> int:
-    """Open a regular file, without blocking on anything else. Raises DamagedError, OSError."""
+    """Open a regular file, without blocking if it is a pipe. Raises DamagedError or OSError."""
     flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
     descriptor = os.open(name, flags)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -331,15 +336,15 @@ def read_file(name: str, most: int) -> bytes:
     Raises
     ------
     DamagedError
-        If this is not a regular file, or if it has more than `most` bytes.
+        If `name` is not a regular file, or if the file has more than `most` bytes.
     """
     descriptor = _open(name)
     try:
         size = os.fstat(descriptor).st_size
         if size > most:
             raise DamagedError(
-                f"{name!r} must have at most {most:,} bytes, but it has {size:,}. Restore it from "
-                "a backup."
+                f"{name!r} must have at most {most:,} bytes, but it has {size:,}. Restore the file "
+                "from a backup."
             )
         return _read_at(descriptor, 0, size)
     finally:
@@ -402,23 +407,25 @@ def _read_at(descriptor: int, start: int, length: int) -> bytes:
     return os.read(descriptor, length)
 
 
-def chunk_names(manifest: bytes, expected: Manifest | None = None) -> Iterator[tuple[Place, str]]:
+def chunk_names(
+    manifest: bytes, expected: Manifest | None = None
+) -> Iterator[tuple[ChunkIndex, str]]:
     """Yield the index and the file name of each chunk in a manifest.
 
-    Chunks that are inlined or virtual, or that do not begin at the first byte of a file, are left
-    out.
+    Chunks that are inlined in the manifest or virtual (stored outside the lake), or that do not
+    begin at the first byte of a file, are left out.
 
     Raises
     ------
     ValueError
         If the bytes are not a manifest for a single array in the format that this release reads.
     DamagedError
-        If this is not the expected manifest.
+        If the id or the array of the manifest is not that of `expected`.
     """
     head = manifest[:HEADER_BYTES]
     if not head.startswith(MAGIC) or not head.endswith(KIND):
         raise ValueError("it is not a manifest of specification 1")
-    most = CHUNK_BYTES * (1 + (len(manifest) if expected is None else expected.most))
+    most = CHUNK_BYTES * (1 + (len(manifest) if expected is None else expected.chunk_count))
     data = unzstd_within(manifest[HEADER_BYTES:], most)
     (root,) = struct.unpack_from("<I", data, 0)
     arrays = _vector(data, _field(data, root, 1))
@@ -432,32 +439,32 @@ def chunk_names(manifest: bytes, expected: Manifest | None = None) -> Iterator[t
     for chunk in _vector(data, _field(data, arrays[0], 1)):
         index, offset, name = (_field(data, chunk, i) for i in (0, 2, 4))
         if name and index and not _is_set(data, offset):
-            yield _place(data, index), _base32(data[name : name + ID_BYTES])
+            yield _read_index(data, index), _base32(data[name : name + ID_BYTES])
 
 
-def _place(data: bytes, index: int) -> Place:
-    """Return the chunk with the indices in a vector."""
-    at = index + struct.unpack_from("<I", data, index)[0]
+def _read_index(data: bytes, field: int) -> ChunkIndex:
+    """Read the FlatBuffers vector of a chunk's indices, to which `field` refers."""
+    at = field + struct.unpack_from("<I", data, field)[0]
     (axes,) = struct.unpack_from("<I", data, at)
     first, *others = struct.unpack_from(f"<{axes}I", data, at + 4)
     return (first, *others) if any(others) else int(first)
 
 
 def _is_set(data: bytes, offset: int) -> bool:
-    """Return whether the chunk does not begin at the first byte, so that `offset` is not 0."""
+    """Return whether the field `offset` is present and not 0."""
     return bool(offset) and struct.unpack_from("<Q", data, offset)[0] != 0
 
 
 def _field(data: bytes, table: int, index: int) -> int:
-    """Return the position of a field of a FlatBuffers table; 0 if it is not set.
+    """Return the position of a field of a FlatBuffers table, or 0 if the field is not set.
 
     A table begins with the distance back to its vtable, which lists the size of the vtable, the
     size of the table, and the offset of each field (https://flatbuffers.dev/internals/).
     """
     vtable = table - struct.unpack_from("<i", data, table)[0]
     (size,) = struct.unpack_from("<H", data, vtable)
-    place = 4 + 2 * index
-    offset = struct.unpack_from("<H", data, vtable + place)[0] if place < size else 0
+    entry = 4 + 2 * index
+    offset = struct.unpack_from("<H", data, vtable + entry)[0] if entry < size else 0
     return table + offset if offset else 0
 
 
@@ -467,8 +474,8 @@ def _vector(data: bytes, field: int) -> list[int]:
         return []
     at = field + struct.unpack_from("<I", data, field)[0]
     (length,) = struct.unpack_from("<I", data, at)
-    places = range(at + 4, at + 4 + 4 * length, 4)
-    return [p + struct.unpack_from("<I", data, p)[0] for p in places]
+    entries = range(at + 4, at + 4 + 4 * length, 4)
+    return [entry + struct.unpack_from("<I", data, entry)[0] for entry in entries]
 
 
 def _base32(raw: bytes) -> str:

@@ -21,19 +21,20 @@ COPY_ROWS = 1_024
 """Number of rows that are copied at a time from one table to another."""
 
 GAP_BYTES = 64 * 1024
-"""Maximum number of bytes between cells of one chunk that are read in the same request."""
+"""Cells of one chunk are read in the same request if at most this many bytes separate them."""
 
 
 _MAX_CACHED_INTEGERS = 4_194_304
-"""Maximum number of integers that `count_up` caches, which take 32 MiB."""
+"""Maximum number of integers that `count_up` caches, which take 32 MiB of memory."""
 
 _cached = np.arange(0)
 
 
 def count_up(count: int) -> NDArray[np.int64]:
-    """Return a read-only array 0, 1, 2, …, which is a view of a cached array unless very long.
+    """Return the array 0, 1, …, `count` - 1, as a read-only view of a cached array if possible.
 
-    Creating an array of a million numbers takes longer than many queries on a million rows.
+    Arrays that are too long for the cache are new and writable. The cache exists because creating
+    an array of a million numbers takes longer than many queries on a million rows.
 
     >>> count_up(3)
     array([0, 1, 2])
@@ -41,7 +42,7 @@ def count_up(count: int) -> NDArray[np.int64]:
     global _cached
     if count > _MAX_CACHED_INTEGERS:
         return np.arange(count)
-    numbers = _cached  # other threads may replace it at any time
+    numbers = _cached  # other threads may assign another array to `_cached` at any time
     if len(numbers) < count:
         numbers = np.arange(min(_MAX_CACHED_INTEGERS, 2 * count))
         numbers.flags.writeable = False
@@ -55,7 +56,7 @@ def _is_cached(slots: NDArray[np.int64]) -> bool:
 
 
 def contiguous(slots: NDArray[np.int64]) -> slice | None:
-    """Return `slots` as a slice if each is one more than the one before; None otherwise.
+    """Return `slots` as a slice if each slot is the previous one plus 1, and None otherwise.
 
     >>> contiguous(np.array([4, 5, 6]))
     slice(4, 7, None)
@@ -70,7 +71,7 @@ def contiguous(slots: NDArray[np.int64]) -> slice | None:
 
 
 def counts_up(slots: NDArray[np.int64], size: int = 65_536) -> bool:
-    """Return whether slots are 0, 1, 2, …, without allocating an array of the same length.
+    """Return whether the slots are 0, 1, 2, …, without allocating an array of the same length.
 
     >>> counts_up(np.array([0, 1, 2])), counts_up(np.array([1, 2, 0]))
     (True, False)
@@ -148,7 +149,7 @@ def plan_reads(
     Returns
     -------
     reads : list of ChunkRead
-        Reads that together contain each non-empty cell within a single chunk exactly once.
+        Reads that together contain each non-empty cell that lies in a single chunk, exactly once.
     spanning : list of int
         Indices of the cells that cross the end of a chunk.
 
@@ -178,7 +179,7 @@ def plan_reads(
     return reads, spanning.tolist()
 
 
-def copies(
+def plan_copies(
     starts: NDArray[np.int64], lengths: NDArray[np.int64], to: NDArray[np.int64], size: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Combine copies of non-empty byte ranges into fewer copies, each from a single chunk.
@@ -193,7 +194,7 @@ def copies(
 
     Examples
     --------
-    >>> copies(np.array([6, 10, 1]), np.array([4, 8, 2]), np.array([0, 4, 12]), 8)
+    >>> plan_copies(np.array([6, 10, 1]), np.array([4, 8, 2]), np.array([0, 4, 12]), 8)
     (array([ 6,  8, 16,  1]), array([2, 8, 2, 2]), array([ 0,  2, 10, 12]))
     """
     if not len(starts):

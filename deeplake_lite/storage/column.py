@@ -1,7 +1,8 @@
 """The interface of a column of any layout: read, append and set cells by slot.
 
-A column consists of slot arrays, and possibly a heap or a column of items. These store the edits of
-the open transaction; the column itself only converts between array entries and cells.
+A column consists of slot arrays, and possibly a heap or a column of items. The arrays and the heap
+store the edits of the open transaction; the column itself only converts between array entries and
+cells.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Place:
-    """The location of a column's arrays in the lake."""
+class Location:
+    """The location of a column's arrays in the lake, and the session and cache for reading them."""
 
     session: Session
     """The session that committed cells are read from."""
@@ -43,15 +44,16 @@ class Place:
     new: bool = False
     """Whether the arrays have yet to be created."""
     slots: int | None = None
-    """Number of committed slots, if known."""
+    """Number of committed slots. None means to read it from the metadata of the arrays."""
     lengths: Mapping[str, int] = field(default_factory=dict)
-    """Committed lengths of arrays that do not have one entry per slot, by path (FORMAT.md, §2)."""
+    """Committed lengths of arrays that do not have one entry per slot (FORMAT.md, §2). The keys are
+    paths within the generation."""
     heaps: Mapping[str, int] = field(default_factory=dict)
-    """Number of the first unused chunk of each array ``values``, by path."""
+    """Number of the first unused chunk of each array ``values``. The keys are the arrays' paths."""
     checksums: Checksums | None = None
     """Checksums of the stored chunks of the arrays."""
     checked: bool = False
-    """Whether every read is compared with checksums and hashes."""
+    """Whether every read is verified against checksums and hashes."""
 
     def array(self, name: str, spec: ArraySpec) -> SlotArray:
         """Return the array `name` of this column, which has one value per slot."""
@@ -67,13 +69,13 @@ class Place:
             checked=self.checked,
         )
 
-    def below(self, name: str) -> Place:
-        """Return the place of a column nested in this one."""
+    def below(self, name: str) -> Location:
+        """Return the location of the column of items in the group `name` of this column."""
         path = f"{self.path}/{name}"
         return replace(self, path=path, slots=self.length(path))
 
     def length(self, path: str) -> int | None:
-        """Return the committed length that the document records for a path, or None."""
+        """Return the length that the root document records for the array at `path`, or None."""
         return self.lengths.get(path.partition("/")[2])
 
 
@@ -88,14 +90,14 @@ class Damage:
 
 
 type Staged = dict[str, NDArray[Any]]
-"""New entries of the slot arrays of a column, by the name of the array."""
+"""A dict that maps the names of a column's slot arrays to new entries of these arrays."""
 
 
 class Column(ABC):
-    """Cells of one column, by slot."""
+    """The interface of columns of all layouts. Cells are addressed by slot."""
 
-    def __init__(self, htype: Htype, place: Place, arrays: dict[str, SlotArray]) -> None:
-        self.htype, self.place, self.arrays = htype, place, arrays
+    def __init__(self, htype: Htype, location: Location, arrays: dict[str, SlotArray]) -> None:
+        self.htype, self.location, self.arrays = htype, location, arrays
 
     def forked(self) -> Self:
         """Return a copy for further edits. From now on, this column must only be read."""
@@ -104,7 +106,7 @@ class Column(ABC):
         return fork
 
     def checked(self, cache: ChunkCache) -> Self:
-        """Return a copy for reading that verifies checksums and hashes at every read.
+        """Return a copy whose reads verify checksums and hashes.
 
         Parameters
         ----------
@@ -121,11 +123,11 @@ class Column(ABC):
 
     @abstractmethod
     async def stage(self, cells: Cells, claims: Claims) -> Staged:
-        """Store the cells' bytes or items; return the entries for the slot arrays."""
+        """Add the cells' bytes or items to the column; return the entries for its slot arrays."""
 
     @abstractmethod
     async def digests(self, slots: Slots) -> NDArray[np.uint64]:
-        """Return digests, (n,) uint64. Equal cells have equal digests, and so do nulls."""
+        """Return the digests of the cells in `slots`, (n,) uint64. All nulls have one digest."""
 
     def digest(self, cells: Cells) -> NDArray[np.uint64]:
         """Return the digests of `cells`, which need not be stored."""
@@ -133,7 +135,7 @@ class Column(ABC):
 
     @abstractmethod
     async def verify(self, slots: Slots) -> list[Damage]:
-        """Read the cells of `slots` and compare them with their checksums and hashes."""
+        """Verify the checksums and hashes of the cells in `slots`, and return the damage."""
 
     @abstractmethod
     async def sizes(self, slots: Slots) -> NDArray[np.int64]:
@@ -146,16 +148,16 @@ class Column(ABC):
 
     @property
     def spillable(self) -> list[SlotArray]:
-        """The slot arrays whose pending values are final, and can be written early."""
+        """The slot arrays whose pending values are final and may be written before the commit."""
         return list(self.arrays.values())
 
     async def append(self, cells: Cells, claims: Claims) -> None:
-        """Append pending cells."""
+        """Append cells, which stay pending until the commit."""
         for name, values in (await self.stage(cells, claims)).items():
             self.arrays[name].append(values)
 
     async def put(self, slots: Slots, staged: Staged) -> None:
-        """Set cells to staged values. Their old bytes stay in the lake until it is optimized."""
+        """Set the cells in `slots` to staged values. Old bytes in heaps stay until `optimize`."""
         for name, values in staged.items():
             await self.arrays[name].set(slots, values)
 
@@ -167,9 +169,9 @@ class Column(ABC):
         return None if valid.all() else valid
 
     async def make_nullable(self, htype: Htype) -> None:
-        """Accept nulls from now on; no existing cell is null."""
+        """Accept nulls from now on, by adding the array ``valid``, which is True for all cells."""
         self.htype = htype
-        array = replace(self.place, new=True).array("valid", ArraySpec("bool"))
+        array = replace(self.location, new=True).array("valid", ArraySpec("bool"))
         array.append(np.ones(await self.length(), bool))
         self.arrays["valid"] = array
 
@@ -205,15 +207,15 @@ class Column(ABC):
         return list(self.arrays.values())
 
     async def lengths(self) -> dict[str, int]:
-        """Return the lengths to record in the document, by path, once everything is written."""
+        """Return a dict from array path to length, for the root document. Call `write` first."""
         return {}
 
     def new_checksums(self) -> dict[tuple[str, int], int]:
-        """Return the checksums of the chunks that were written, by path and number."""
+        """Return a dict from (array path, chunk number) to the checksum of each written chunk."""
         return {k: v for array in self.stored_arrays for k, v in array.new_checksums().items()}
 
     def claimed(self) -> dict[str, range]:
-        """Return the heap chunks that the open transaction has written, by path of the array."""
+        """Return a dict from array path to the heap chunks that the transaction has written."""
         return {}
 
     async def write(self, session: Session) -> None:

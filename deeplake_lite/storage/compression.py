@@ -1,7 +1,7 @@
 """The codecs Zstandard and Blosc, and their configurations in Zarr metadata.
 
-The codecs are imported on first use, since importing them takes as long as opening a lake, which
-needs neither of them.
+The codecs are imported on first use, since importing them takes as long as opening a lake, and
+opening a lake needs neither of them.
 """
 
 from __future__ import annotations

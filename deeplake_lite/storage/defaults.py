@@ -1,6 +1,6 @@
-"""Values of a column for rows from a source without that column.
+"""Default values of a column, for rows that were written without that column.
 
-Such rows come from another branch, or from a transaction that began before the column was added.
+These rows come from another branch, or from a transaction that began before the column was added.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ class MissingDefaultError(InvalidValueError):
 
 
 def cells_of_new_rows(f: Field, is_live: NDArray[np.bool_]) -> Cells:
-    """Return cells of one column for new rows: the default, or a blank for deleted rows.
+    """Return cells of one column for new rows: the default, or a blank value for deleted rows.
 
-    A transaction that appends rows and then deletes some of them still has slots for all of them.
+    A transaction that appends rows and then deletes some of them still has slots for the deleted
+    rows. `is_live` is False for deleted rows.
 
     Raises
     ------
@@ -47,7 +48,7 @@ def cells_of_new_rows(f: Field, is_live: NDArray[np.bool_]) -> Cells:
 
 
 def default_cells(f: Field, count: int) -> Cells:
-    """Return cells for rows from a source without the column.
+    """Return `count` cells with the column's default, or nulls if it has none.
 
     Raises
     ------

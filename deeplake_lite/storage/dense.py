@@ -16,7 +16,7 @@ from deeplake_lite.errors import LakeError
 from deeplake_lite.htypes.cells import Cells, DenseCells
 from deeplake_lite.storage import chunks, stats
 from deeplake_lite.storage.array_spec import ArraySpec
-from deeplake_lite.storage.column import Column, Damage, Place, Staged, validity
+from deeplake_lite.storage.column import Column, Damage, Location, Staged, validity
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 class DenseColumn(Column):
     """A column whose cells have one fixed shape."""
 
-    def __init__(self, htype: Htype, place: Place) -> None:
+    def __init__(self, htype: Htype, location: Location) -> None:
         layout = cast("Dense", htype.layout)
         spec = ArraySpec(layout.dtype, layout.shape)
-        arrays = {"data": place.array("data", spec)}
+        arrays = {"data": location.array("data", spec)}
         if htype.nullable:
-            arrays["valid"] = place.array("valid", ArraySpec("bool"))
-        super().__init__(htype, place, arrays)
+            arrays["valid"] = location.array("valid", ArraySpec("bool"))
+        super().__init__(htype, location, arrays)
         ordered = layout.shape == () and np.dtype(layout.dtype).kind in stats.KINDS
-        self._stats = _Statistics(place, spec) if ordered else None
+        self._stats = _Statistics(location, spec) if ordered else None
 
     def forked(self) -> Self:
         """Return a copy for further edits. From now on, this column must only be read."""
@@ -49,12 +49,12 @@ class DenseColumn(Column):
         return fork
 
     async def read(self, slots: Slots, out: NDArray[Any] | None = None) -> DenseCells:
-        """Return the cells of `slots`, in the given order; fill `out` if the slots are a range."""
+        """Return the cells of `slots`, in the given order, in `out` if the slots are a range."""
         values = await self.arrays["data"].read(slots, out)
         return DenseCells(values, await self.read_valid(slots))
 
     async def read_part(self, slots: Slots, index: Index) -> DenseCells | None:
-        """Return each cell indexed with `index`, or None if this is no faster than `read`."""
+        """Return ``cell[index]`` for each cell, or None if this would be no faster than `read`."""
         values = await self.arrays["data"].read_part(slots, index)
         return None if values is None else DenseCells(values, await self.read_valid(slots))
 
@@ -67,11 +67,11 @@ class DenseColumn(Column):
         return staged
 
     async def digests(self, slots: Slots) -> NDArray[np.uint64]:
-        """Return digests, (n,) uint64: bits of small cells, hashes of others; NaN equals NaN."""
+        """Return digests, (n,) uint64: the bytes of cells of up to 8 bytes, otherwise hashes."""
         return self.digest(await self.read(slots))
 
     async def verify(self, slots: Slots) -> list[Damage]:
-        """Read all arrays, whose chunks carry checksums."""
+        """Read all arrays, which verifies the checksums in their chunks, and return the damage."""
         damage = []
         for batch in chunks.batches(slots.tolist(), self.arrays["data"].spec.chunk_rows):
             damage += await check_arrays(self.arrays, np.array(batch, np.int64))
@@ -88,7 +88,10 @@ class DenseColumn(Column):
         return np.full(len(slots), self.arrays["data"].spec.row_bytes, np.int64)
 
     async def statistics(self) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
-        """Return the committed bounds and counts of nulls and NaNs, (chunks, 2) each, or None."""
+        """Return the committed bounds and counts of nulls and NaNs, (chunks, 2) each.
+
+        Return None if the column has no statistics.
+        """
         return None if self._stats is None else await self._stats.read()
 
     async def spill(self, claims: Claims) -> bool:
@@ -123,7 +126,7 @@ class DenseColumn(Column):
             await self._stats.add_rows(first, rows, await self._valid_from(first, len(rows)))
             if (updates := data.pending_updates()) is not None:
                 await self._stats.add_updates(*updates, await self._valid_at(updates[0]))
-        if self._stats is not None:  # even if `data` has nothing pending, since `spill` adds rows
+        if self._stats is not None:  # also if all of `data` is written: `spill` updated statistics
             await self._stats.write(session)
         await super().write(session)
 
@@ -137,13 +140,13 @@ class DenseColumn(Column):
 class _Statistics:
     """Bounds and counts of the chunks of one scalar column."""
 
-    def __init__(self, place: Place, spec: ArraySpec) -> None:
+    def __init__(self, location: Location, spec: ArraySpec) -> None:
         self._chunk_rows = spec.chunk_rows
-        if place.slots is not None:
-            place = replace(place, slots=-(-place.slots // spec.chunk_rows))
+        if location.slots is not None:
+            location = replace(location, slots=-(-location.slots // spec.chunk_rows))
         self.arrays = {
-            "bounds": place.array("bounds", ArraySpec(spec.dtype, (2,), ("bound",))),
-            "counts": place.array("counts", ArraySpec("int64", (2,), ("count",))),
+            "bounds": location.array("bounds", ArraySpec(spec.dtype, (2,), ("bound",))),
+            "counts": location.array("counts", ArraySpec("int64", (2,), ("count",))),
         }
 
     def forked(self) -> _Statistics:
@@ -175,7 +178,7 @@ class _Statistics:
             await self._add_to_chunk(int(keys[run.start]), stats.summarize(values[run], part))
 
     async def _add_to_chunk(self, chunk: int, new: tuple[NDArray[Any], NDArray[np.int64]]) -> None:
-        """Widen the summary of a chunk by another summary; it still covers replaced values."""
+        """Widen the summary of a chunk by `new`. It still covers values that were overwritten."""
         bounds, counts = self.arrays["bounds"], self.arrays["counts"]
         if chunk == await bounds.length():
             bounds.append(new[0][None])
@@ -188,14 +191,14 @@ class _Statistics:
         await counts.set(at, nulls_nans[None])
 
     async def write(self, session: Session) -> None:
-        """Write both arrays to `session`."""
+        """Write the arrays ``bounds`` and ``counts`` to `session`."""
         for array in self.arrays.values():
             if array.dirty:
                 await array.write(session)
 
 
 async def check_arrays(arrays: dict[str, SlotArray], slots: Slots | None) -> list[Damage]:
-    """Read `slots` of each array, or all if None, and return the slots in unreadable chunks.
+    """Read the given slots of each array, or all slots if None, and return the damage.
 
     Each array must be as long as the lake's document says. This is checked first, because a wrong
     length in the document would make the read below allocate memory for rows that do not exist.

@@ -1,7 +1,8 @@
 """Digests of cells: 64 bits that represent a cell when only equality matters.
 
-Equal cells of columns with the same layout have equal digests, whether stored or not. The lake
-stores the digests of ragged and nested cells as hashes (FORMAT.md, §5).
+Equal cells of columns with the same layout have equal digests, whether the cells are stored in the
+lake or only in memory. The lake stores the digests of ragged and nested cells in the array
+``hashes`` (FORMAT.md, §5).
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ NULL_DIGEST = np.uint64(0x6E75_6C6C_9E37_79B9)
 """Digest of a null in a dense column. In all other columns, a null has the digest 0."""
 
 NARROW = 128
-"""Maximum size of rows that are copied to `bytes` objects for hashing, which is cheaper than an
-array object for each row."""
+"""Rows of at most this many bytes are converted to `bytes` objects for hashing, which is faster
+than creating an array object for each row."""
 
 
 def digests_of(layout: Layout, cells: Cells) -> NDArray[np.uint64]:
@@ -52,9 +53,10 @@ def digests_of(layout: Layout, cells: Cells) -> NDArray[np.uint64]:
 
 
 def row_digests(values: NDArray[Any]) -> NDArray[np.uint64]:
-    """Return digests of rows, (n,) uint64: the bits of up to 8 bytes, or else an xxh3_64 hash.
+    """Return digests of rows, (n,) uint64.
 
-    All NaNs have the same digest.
+    The digest of a row is its bytes if it has at most 8 bytes, and otherwise its xxh3_64. All NaNs
+    have the same digest.
 
     >>> a, b, c = row_digests(np.array([[1.0, np.nan], [1.0, -np.nan], [2.0, 0.0]]))
     >>> bool(a == b), bool(a == c)
@@ -113,7 +115,9 @@ def _ragged_digests(dtype: str, cells: RaggedCells) -> NDArray[np.uint64]:
 
 @lru_cache(maxsize=65_536)
 def _seed(dtype: str, shape: tuple[int, ...]) -> int:
-    """Return the seed for a cell's hash, since its bytes are the same for (2, 3) and (3, 2).
+    """Return the seed for hashing a cell, which is a hash of the cell's dtype and shape.
+
+    The bytes of a cell do not contain its shape; they may be the same for (2, 3) and (3, 2).
 
     >>> _seed("uint8", (2, 3)) == _seed("uint8", (3, 2))
     False

@@ -1,4 +1,4 @@
-"""A record of the edits in an open transaction, with a name for finding its commit again."""
+"""A record of the edits in an open transaction. Its random name later identifies the commit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 
 RESTORED = "restored"
-"""Key in a commit's metadata: the version that a restore replaced, and the restored version."""
+"""Key in the metadata of a commit that restored an older version. The value is a list of two
+snapshot ids: that of the replaced version and that of the restored version."""
 
 
 def _draw_name() -> str:
@@ -29,9 +30,9 @@ class Edits:
     appended: int = 0
     """Number of added rows."""
     deleted: list[Slots] = field(default_factory=list)
-    """Slots of deleted rows."""
+    """Slots of deleted rows, one array per edit."""
     updated: dict[str, list[Slots]] = field(default_factory=dict)
-    """Slots of changed cells, by column id."""
+    """Slots of changed cells, one array per edit. The keys are column ids."""
     document: bool = False
     """Whether the schema or the metadata changed."""
     arranged: bool = False
@@ -39,11 +40,12 @@ class Edits:
     spilled: bool = False
     """Whether rows were written before the commit.
 
-    Their slots are free only in the version that the transaction started from. If the branch has
-    moved, they may contain another writer's rows.
+    The slots of these rows are free only in the version that the transaction started from. If the
+    branch has moved, the slots may contain another writer's rows.
     """
     restored: tuple[str, str] | None = None
-    """After a restore: the version that was replaced, and the older one that replaced it."""
+    """Snapshot ids of the version that a restore replaced and of the older version that it
+    restored, or None if no version was restored."""
     transaction: str = field(default_factory=_draw_name)
     """Random name that identifies the commit of exactly these edits. Every edit draws a new name,
     so that a commit whose reply was lost is not confused with a commit of later edits."""
@@ -59,7 +61,7 @@ class Edits:
         return {} if self.restored is None else {RESTORED: list(self.restored)}
 
     def forked(self) -> Edits:
-        """Return a copy of the edits that can be extended."""
+        """Return a copy. Edits added to the copy do not change this record."""
         return replace(
             self,
             deleted=limit_blocks(self.deleted),
@@ -68,7 +70,7 @@ class Edits:
         )
 
     def grow(self) -> None:
-        """Record that another edit was made."""
+        """Record that another edit was made, by drawing a new name for the transaction."""
         self.transaction = _draw_name()
 
     @property

@@ -22,7 +22,7 @@ def unzstd(data: bytes | memoryview, size: int) -> bytes:
     ValueError
         If the frame declares a different size, or none.
     RuntimeError
-        If its blocks cannot be decompressed.
+        If the frame's blocks cannot be decompressed.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def unzstd(data: bytes | memoryview, size: int) -> bytes:
     True
     """
     declared, begin = content_size(memoryview(data))
-    most_bytes(memoryview(data), begin)  # raises if another frame follows, with its own size
+    most_bytes(memoryview(data), begin)  # raises if a second frame follows
     if declared != size:
         raise ValueError(f"a frame decompresses to {declared} bytes instead of {size}.")
     out = np.empty(size, np.uint8)
@@ -42,15 +42,15 @@ def unzstd(data: bytes | memoryview, size: int) -> bytes:
 def unzstd_within(data: bytes | memoryview, most: int) -> bytes:
     """Decompress a Zstandard frame with at most `most` bytes of content.
 
-    If a frame does not declare its size, the number of its blocks times the maximum block size is
-    an upper bound.
+    If a frame does not declare the size of its content, the number of its blocks times the maximum
+    block size is taken as an upper bound.
 
     Raises
     ------
     ValueError
         If the content may be larger.
     RuntimeError
-        If its blocks cannot be decompressed.
+        If the frame's blocks cannot be decompressed.
     """
     declared, begin = content_size(memoryview(data))
     bound = most_bytes(memoryview(data), begin)

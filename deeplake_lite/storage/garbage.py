@@ -1,7 +1,7 @@
-"""Find the files that belong to versions of a local lake, through their manifests.
+"""List the files that versions of a local lake need, by reading the versions' manifests.
 
-This is used to estimate how much space a vacuum would free. The engine itself only counts files
-that no version needs now, and not those that will become unneeded once some versions have expired.
+This serves to estimate how much space a vacuum would free. Icechunk itself only counts files that
+no version needs now, but not files that no version will need once some versions have expired.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ MAX_BYTES = 2**30
 """Maximum size of a manifest file, in bytes."""
 
 KINDS = ("chunks", "manifests", "snapshots")
-"""Folders whose files are counted. For transaction logs, only the bytes are counted."""
+"""Folders whose files are counted separately. Transaction logs only add to the total size."""
 
 
 def files_of(folder: Path, versions: Iterable[Mapping[str, Any]]) -> set[str]:
-    """Return the files of versions, as paths relative to the lake's folder.
+    """Return the files that versions need, as paths relative to the lake's folder.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def files_of(folder: Path, versions: Iterable[Mapping[str, Any]]) -> set[str]:
 
 
 def missing_files(folder: Path, versions: Iterable[Mapping[str, object]]) -> set[str]:
-    """Return the missing files of versions, ignoring transaction logs.
+    """Return the files that versions need but that do not exist, except transaction logs.
 
     Raises
     ------
@@ -65,12 +65,12 @@ def missing_files(folder: Path, versions: Iterable[Mapping[str, object]]) -> set
 
 
 def count_files(folder: Path, files: Iterable[str], older_than: datetime) -> dict[str, int]:
-    """Return the number of files of each kind that are older than a time, and their total size."""
+    """Count the files older than a time: the total ``bytes``, and the number per folder."""
     counts = {"bytes": 0, **dict.fromkeys(KINDS, 0)}
     for name in files:
         try:
             status = (folder / name).stat()
-        except FileNotFoundError:  # the first version has no log
+        except FileNotFoundError:  # the first version has no transaction log
             continue
         if status.st_mtime < older_than.timestamp():
             counts["bytes"] += status.st_size

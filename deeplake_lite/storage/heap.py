@@ -1,11 +1,12 @@
 """The bytes of a ragged column, stored as one contiguous sequence and located by extents.
 
 An extent is ``(start, length)``. A start of zero or more is a position in ``values``, an array that
-is created with its full size. Every transaction claims a free range of its chunks, so that two
-writers never touch the same chunk. A negative start is byte ``~start`` of ``tail``, an array that
-grows with every commit: it stores the bytes of a transaction that do not fill a chunk of
-``values``. These bytes are not known before the commit. Until then, starts count from `PENDING`:
-``start - PENDING`` is an offset in the bytes that this transaction has appended.
+is created with its full size. Every transaction claims a free range of chunks of ``values``, so
+that two writers never touch the same chunk. A negative start stands for byte ``~start`` of
+``tail``, an array that grows with every commit: it stores the bytes of a transaction that do not
+fill a chunk of ``values``. Which cells go to the tail is not known before the commit. Until then,
+an extent is pending: its start is `PENDING` plus an offset in the bytes that the transaction has
+appended.
 
 For example, a transaction has claimed the chunks from 10 on and has appended the cells a to e::
 
@@ -21,17 +22,17 @@ Cell b straddles two chunks of ``values``, which is fine, since an extent may cr
 Cell d straddles the last written chunk and the bytes in memory. An extent cannot begin in
 ``values`` and end in ``tail``, so the commit does one of two things.
 
-1. If the part of d in chunk 11 is short (up to `STRADDLE_BYTES`), it is written again to the tail,
-   followed by the bytes in memory. In chunk 11, it becomes unused padding (x). ::
+1. If the part of d in chunk 11 is short (up to `STRADDLE_BYTES`), this part is written again to
+   the tail, followed by the bytes in memory. Its bytes in chunk 11 become unused padding (x). ::
 
     values  │   a   │     b     │   c   │xxx│          tail  │ … │  d   │   e   │
 
-2. If it is long, the bytes in memory are padded with zeros and become chunk 12. ::
+2. If that part is longer, the bytes in memory are padded with zeros and become chunk 12. ::
 
     values  │   a   │     b     │   c   │  d   │   e   │0000│
 
 `append` returns pending extents, and writes full chunks along the way. At the commit, `settle`
-writes the rest and returns a `Settled` that translates pending extents to final extents.
+writes the remaining bytes and returns a `Settled` that translates pending extents to final extents.
 """
 
 from __future__ import annotations
@@ -91,8 +92,8 @@ last full chunk."""
 IN_FLIGHT = 16
 """Maximum number of concurrent reads."""
 
-MINE_BYTES = 16 * 2**20
-"""Size of the cache for decoded chunks of the open transaction."""
+PENDING_CACHE_BYTES = 16 * 2**20
+"""Size of the cache for decoded chunks that the open transaction has written, in bytes."""
 
 WRITES_IN_FLIGHT = 2
 """Maximum number of chunks that are being written while the next one is filled."""
@@ -105,7 +106,7 @@ class Claims(Protocol):
         """Return the session that chunks are written to before the commit."""
 
     async def claim(self, path: str) -> int:
-        """Return the first chunk of a free range in the array at `path`."""
+        """Claim a free range of chunks in the array at `path`; return its first chunk number."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ class _Chunk:
 
 
 class _Buffer:
-    """The bytes after the last full chunk, in pieces that are joined when needed."""
+    """The bytes after the last full chunk, as a list of pieces that are joined when needed."""
 
     def __init__(self, pieces: Sequence[bytes] = ()) -> None:
         self._pieces: list[Any] = list(pieces)
@@ -130,7 +131,7 @@ class _Buffer:
         return self._size
 
     def add(self, pieces: Sequence[Buffer], size: int) -> None:
-        """Append pieces of `size` bytes in total, which must not change before `own` or `take`."""
+        """Append pieces of `size` bytes in total. Do not change them before `own` or `take`."""
         self._pieces += pieces
         self._size += size
 
@@ -151,19 +152,22 @@ class _Buffer:
         return data
 
     def pieces(self) -> tuple[bytes, ...]:
-        """Return the pieces; none of them is a view of the caller's memory."""
+        """Return the pieces, copying those that are views of the caller's memory."""
         self.own()
         return tuple(self._pieces)
 
 
-def _between(
+def _slice_cells(
     buffers: Sequence[Buffer],
     starts: NDArray[np.int64],
     ends: NDArray[np.int64],
     start: int,
     stop: int,
 ) -> list[Buffer]:
-    """Return bytes `start` to `stop` of concatenated cells; cell i begins at ``starts[i]``."""
+    """Return bytes `start` to `stop` of concatenated cells, as a list of views.
+
+    Cell i has the bytes ``starts[i]`` to ``ends[i]``.
+    """
     if start == stop:
         return []
     first = int(np.searchsorted(ends, start, side="right"))
@@ -217,12 +221,12 @@ class Heap:
         self.path, self.compressed = path, compressed
         self.chunk_bytes = TEXT_CHUNK if compressed else RAW_CHUNK
         self._session, self._cache = session, cache
-        self._mine = ChunkCache(MINE_BYTES)  # chunks of the open transaction
+        self._pending_cache = ChunkCache(PENDING_CACHE_BYTES)  # chunks of the open transaction
         self._fork: Session | None = None  # has the full chunks of the open transaction
         self._first = -1  # first claimed chunk; -1 until one is claimed
         self._written = 0  # number of full chunks written, starting at `_first`
         self._open = _Buffer()  # the bytes after these chunks
-        self._straddle = 0  # offset of the first cell that does not end within these chunks
+        self._straddle = 0  # offset of the first cell that does not end within the full chunks
         self._writes: list[asyncio.Task[None]] = []  # writes in progress
         self._error: BaseException | None = None  # the first error of a write
 
@@ -231,7 +235,7 @@ class Heap:
         fork = copy.copy(self)
         fork._open, fork._writes = _Buffer(limit_pieces(self._open.pieces())), list(self._writes)
         # If an edit fails, the next edit writes different bytes to the same chunk numbers.
-        fork._mine = ChunkCache(MINE_BYTES)
+        fork._pending_cache = ChunkCache(PENDING_CACHE_BYTES)
         return fork
 
     @property
@@ -261,7 +265,7 @@ class Heap:
         starts, end = ends - lengths, at + int(lengths.sum())
         # These are offsets in the transaction's bytes; bytes before `at` have already been added.
         while end >= (boundary := (self._written + 1) * self.chunk_bytes):
-            self._open.add(_between(buffers, starts, ends, at, boundary), boundary - at)
+            self._open.add(_slice_cells(buffers, starts, ends, at, boundary), boundary - at)
             if self._first < 0:  # only when a chunk is full; most transactions never fill one
                 self._first = await claims.claim(f"{self.path}/values")
             self._fork = await claims.fork()
@@ -271,7 +275,7 @@ class Heap:
             last = int(np.searchsorted(ends, boundary))  # the cell that filled the chunk
             self._straddle = int(starts[last]) if ends[last] > boundary else boundary
             at = boundary
-        self._open.add(_between(buffers, starts, ends, at, end), end - at)
+        self._open.add(_slice_cells(buffers, starts, ends, at, end), end - at)
         self._open.own()  # the caller may reuse its buffers once this returns
         return np.stack([PENDING + starts, lengths], axis=1)
 
@@ -290,7 +294,7 @@ class Heap:
         await asyncio.gather(*self._writes, return_exceptions=True)
 
     async def read(self, extents: Extents) -> list[Buffer]:
-        """Return the bytes of each extent, in order, as views of the chunks if possible."""
+        """Return the bytes of each extent, as views of decoded chunks where possible."""
         if self._writes:
             await self.drain()
         self._check_extents(extents)
@@ -308,7 +312,7 @@ class Heap:
         return out
 
     async def read_flat(self, extents: Extents) -> NDArray[np.uint8]:
-        """Return the concatenated bytes of all extents; adjacent extents are copied together."""
+        """Return the concatenated bytes of all extents. Adjacent extents are copied in one step."""
         if (extents[:, 0] >= PENDING).any():
             return np.frombuffer(b"".join(await self.read(extents)), np.uint8)
         self._check_extents(extents)
@@ -341,24 +345,24 @@ class Heap:
             )
 
     async def settle(self, session: Session) -> Settled:
-        """Write the remaining bytes to `session`; return the new addresses of pending bytes.
+        """Write the bytes in memory to `session`; return the final addresses of pending bytes.
 
-        The module docstring has a drawing of both cases.
+        The module docstring shows the two cases.
         """
         if self._new:
             await self._create(session)
         boundary = self._written * self.chunk_bytes
         end = self.tail_bytes
         if len(self._open) and boundary - self._straddle > min(STRADDLE_BYTES, self.chunk_bytes):
-            # This uses one more chunk. If the branch has moved, the caller has made sure that this
-            # chunk is free as well (`Table._can_follow`).
+            # This padding uses one more chunk. If the branch has moved, the caller has made sure
+            # that this chunk is free as well (`Table._can_follow`).
             padding = self.chunk_bytes - len(self._open)
             self._open.add([bytes(padding)], padding)
             await self._write_open(session)
             await self.drain()
             self._straddle = self._written * self.chunk_bytes
         elif len(self._open):
-            # The head of the straddling cell is in a chunk that is already written, so read it.
+            # The first bytes of the straddling cell are in a chunk that is already written.
             head = await self._read_pieces(
                 "values", self._address(self._straddle), boundary - self._straddle
             )
@@ -366,7 +370,7 @@ class Heap:
         return Settled(self._address(0), self._straddle, end)
 
     async def _extend_tail(self, session: Session, data: bytes) -> None:
-        """Append bytes to the tail. Its last chunk is decoded, extended and written again."""
+        """Append bytes to the tail. This rewrites the last chunk of the tail."""
         path, at = f"{self.path}/tail", self.tail_bytes
         await session.resize(path, at, at + len(data))
         self.tail_bytes = at + len(data)
@@ -386,11 +390,11 @@ class Heap:
         self._open, self._straddle = _Buffer([other._open.data()]), other._straddle
 
     def _address(self, offset: int) -> int:
-        """Return the position in ``values`` of an offset in the transaction's bytes."""
+        """Convert an offset in the transaction's bytes to a position in ``values``."""
         return max(self._first, 0) * self.chunk_bytes + offset
 
     async def _write_open(self, session: Session) -> None:
-        """Start writing the full chunk and empty the buffer; wait if there are too many writes.
+        """Start writing the full chunk and empty the buffer; wait if too many writes are running.
 
         Raises
         ------
@@ -424,9 +428,10 @@ class Heap:
     async def _read_open(
         self, starts: Extents, lengths: Extents, pending: NDArray[np.bool_], out: list[Buffer]
     ) -> None:
-        """Read pending cells that end in memory; convert the starts of other cells to addresses.
+        """Read pending cells whose last bytes are in memory, and set their lengths to 0.
 
-        Cells that are read here get length 0, so that `_read_array` skips them.
+        The starts of all other pending cells are converted to addresses, so that `_read_array` can
+        read these cells. It skips cells with length 0.
         """
         boundary = self._written * self.chunk_bytes
         for i in np.flatnonzero(pending & (lengths > 0)).tolist():
@@ -443,7 +448,7 @@ class Heap:
     async def _read_array(
         self, name: str, starts: Extents, lengths: Extents, out: list[Buffer]
     ) -> None:
-        """Set the entries of `out` whose length is not 0, and leave the others unchanged."""
+        """Read cells from an array into `out`. Entries of cells with length 0 stay unchanged."""
         size = self._chunk_size(name)
         gap = size if self._is_decoded(name) else chunks.GAP_BYTES
         reads, spanning = chunks.plan_reads(starts, lengths, size, gap=gap)
@@ -459,9 +464,9 @@ class Heap:
     async def _copy(
         self, name: str, starts: Extents, lengths: Extents, to: Extents, out: NDArray[np.uint8]
     ) -> None:
-        """Copy ranges of an array's bytes to positions `to` of `out`."""
+        """Copy ranges of an array's bytes to the positions `to` in `out`."""
         size = self._chunk_size(name)
-        starts, lengths, to = chunks.copies(starts, lengths, to, size)
+        starts, lengths, to = chunks.plan_copies(starts, lengths, to, size)
         gap = size if self._is_decoded(name) else chunks.GAP_BYTES
         reads, _ = chunks.plan_reads(starts, lengths, size, gap=gap)
         for batch in chunks.batches(reads, IN_FLIGHT):
@@ -470,8 +475,8 @@ class Heap:
                 at = starts[read.cells] - (read.chunk * size + read.start)
                 ranges = at.tolist(), lengths[read.cells].tolist(), to[read.cells].tolist()
                 source = np.frombuffer(data, np.uint8)
-                for start, length, place in zip(*ranges, strict=True):
-                    out[place : place + length] = source[start : start + length]
+                for start, length, target in zip(*ranges, strict=True):
+                    out[target : target + length] = source[start : start + length]
 
     async def _read_one(self, start: int, length: int) -> Buffer:
         """Return the bytes of one committed cell."""
@@ -486,9 +491,9 @@ class Heap:
     async def _read_pieces(self, name: str, start: int, length: int) -> bytes:
         """Return a range of bytes that may span several chunks.
 
-        Each part is copied to its place as soon as it is read, since joining the parts at the end
-        would take twice the memory of the cell. ``BytesIO`` is used because ``getvalue`` returns
-        its bytes object without a copy.
+        Each part is copied into the result as soon as it is read, since joining the parts at the
+        end would take twice the memory of the cell. ``BytesIO`` is used because ``getvalue``
+        returns its bytes object without a copy.
         """
         try:
             whole, at = io.BytesIO(bytes(length)), 0
@@ -509,13 +514,13 @@ class Heap:
         return TAIL_CHUNK if name == "tail" else self.chunk_bytes
 
     def _is_decoded(self, name: str) -> bool:
-        """Return whether the chunks of an array are compressed, and so must be read as a whole."""
+        """Return whether the chunks of an array are compressed, so that they must be read whole."""
         return name == "tail" or self.compressed
 
     async def _read_ranges(
         self, name: str, ranges: Sequence[tuple[int, int, int]]
     ) -> list[memoryview]:
-        """Return the bytes of ranges of chunks, each given as (chunk, start, stop).
+        """Return the bytes of each range, which is given as (chunk number, start, stop).
 
         Chunks that the open transaction has written are read from its fork.
 
@@ -558,7 +563,7 @@ class Heap:
 
     async def _read_decoded(self, session: Session, path: str, chunk: int) -> memoryview:
         """Return the content of a compressed chunk, from the cache if possible."""
-        cache = self._mine if session is self._fork else self._cache
+        cache = self._pending_cache if session is self._fork else self._cache
         cached = cache.get((path, chunk))
         if cached is None:
             key = f"{path}/c/{chunk}"
@@ -575,12 +580,12 @@ class Settled:
     address: int
     """Position in ``values`` of offset 0 of the transaction's bytes."""
     remainder: int
-    """Offset of the first cell in the tail, which also has all later cells."""
+    """Offset of the first pending cell that is stored in ``tail``, as are all later cells."""
     tail: int
-    """Position in ``tail`` of the offset `remainder`."""
+    """Position in ``tail`` at which the cell at offset `remainder` is stored."""
 
     def translate(self, extents: Extents) -> Extents:
-        """Return a copy of `extents`, (n, 2), with final starts instead of pending ones."""
+        """Return a copy of `extents`, (n, 2), with pending starts replaced by final starts."""
         out = extents.copy()
         offset = out[:, 0] - PENDING
         final = np.where(

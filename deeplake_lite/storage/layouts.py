@@ -12,19 +12,19 @@ from deeplake_lite.storage.ragged import RaggedColumn
 
 if TYPE_CHECKING:
     from deeplake_lite.htypes.base import Htype
-    from deeplake_lite.storage.column import Column, Place
+    from deeplake_lite.storage.column import Column, Location
 
 
-def make_column(htype: Htype, place: Place) -> Column:
-    """Return a column of the class that stores the layout of an htype."""
+def make_column(htype: Htype, location: Location) -> Column:
+    """Return a column object for an htype, of the class that stores the htype's layout."""
     match htype.layout:
         case Dense():
-            return DenseColumn(htype, place)
+            return DenseColumn(htype, location)
         case Ragged():
-            return RaggedColumn(htype, place)
+            return RaggedColumn(htype, location)
         case Nested():
-            return NestedColumn(htype, place, make_column)
+            return NestedColumn(htype, location, make_column)
     raise FormatError(
-        f"{htype!r} has a layout that this release does not know. "
+        f"{htype!r} has a layout that this release of deeplake-lite does not know. "
         "Upgrade: pip install -U deeplake-lite."
     )

@@ -23,7 +23,7 @@ from deeplake_lite.htypes.cells import Cells, NestedCells
 from deeplake_lite.storage import chunks
 from deeplake_lite.storage.array_spec import ArraySpec
 from deeplake_lite.storage.arrays import MANY_ROWS, SlotArray, Slots
-from deeplake_lite.storage.column import Column, Damage, Place, Staged, validity
+from deeplake_lite.storage.column import Column, Damage, Location, Staged, validity
 from deeplake_lite.storage.dense import check_arrays
 from deeplake_lite.storage.digests import nested_digests
 
@@ -49,21 +49,23 @@ class NestedColumn(Column):
     ----------
     htype : Htype
         Type of the column.
-    place : Place
+    location : Location
         Location of the column's arrays.
     make : callable
-        Creates the column of items, given their type and place.
+        Called with the type and the location of the items; returns the column of items.
     """
 
-    def __init__(self, htype: Htype, place: Place, make: Callable[[Htype, Place], Column]) -> None:
+    def __init__(
+        self, htype: Htype, location: Location, make: Callable[[Htype, Location], Column]
+    ) -> None:
         specs = {
             "spans": ArraySpec("int64", (2,), ("first_count",)),
             "hashes": ArraySpec("uint64"),
         }
         if htype.nullable:
             specs["valid"] = ArraySpec("bool")
-        super().__init__(htype, place, {n: place.array(n, s) for n, s in specs.items()})
-        self.items = make(cast("Nested", htype.layout).item, place.below("items"))
+        super().__init__(htype, location, {n: location.array(n, s) for n, s in specs.items()})
+        self.items = make(cast("Nested", htype.layout).item, location.below("items"))
 
     def forked(self) -> Self:
         """Return a copy for further edits. From now on, this column must only be read."""
@@ -72,7 +74,7 @@ class NestedColumn(Column):
         return fork
 
     def checked(self, cache: ChunkCache) -> Self:
-        """Return a copy for reading that verifies checksums and hashes at every read."""
+        """Return a copy whose reads verify checksums and hashes."""
         checked = super().checked(cache)
         checked.items = self.items.checked(cache)
         return checked
@@ -89,8 +91,8 @@ class NestedColumn(Column):
         Raises
         ------
         DamagedError
-            If a span is out of bounds, or if cells share items. Reading them would allocate memory
-            for items that do not exist.
+            If a span is out of bounds, or if cells share items. Reading such cells would allocate
+            memory for items that do not exist.
         """
         spans = await self.arrays["spans"].read(slots)
         length = await self._items_length(spans)
@@ -98,7 +100,7 @@ class NestedColumn(Column):
         if not sound.all():
             first, count = spans[~sound][0].tolist()
             raise DamagedError(
-                f"A cell of {self.place.path} refers to {count} items starting at item {first}, "
+                f"A cell of {self.location.path} refers to {count} items starting at item {first}, "
                 f"but there are only {length} items. Run ds.verify()."
             )
         if int(spans[:, 1].sum()) > length:
@@ -107,13 +109,13 @@ class NestedColumn(Column):
             _, once = np.unique(slots, return_index=True)
             if int(spans[once, 1].sum()) > length:
                 raise DamagedError(
-                    f"Cells of {self.place.path} claim more items than the {length} that exist, "
-                    "so some cells overlap. Run ds.verify()."
+                    f"Cells of {self.location.path} refer to more items than the {length} that "
+                    "exist, so some cells share items. Run ds.verify()."
                 )
         return spans
 
     async def _items_length(self, spans: NDArray[np.int64]) -> int:
-        """Return the number of items; if the spans claim many items, check the array first.
+        """Return the number of items; if the spans refer to many items, check the array first.
 
         Raises
         ------
@@ -125,14 +127,15 @@ class NestedColumn(Column):
         return await self.items.length()
 
     async def digests(self, slots: Slots) -> NDArray[np.uint64]:
-        """Return the stored hashes, (n,) uint64."""
+        """Return the stored hashes of the cells in `slots`, (n,) uint64."""
         return await self.arrays["hashes"].read(slots)
 
     async def verify(self, slots: Slots) -> list[Damage]:
-        """Compare all cells with their hashes; report damage to an item for its cell.
+        """Compare cells with their hashes, and return the damage.
 
-        Each step relies on the previous one: spans must be within the range of items before items
-        can be read, and items must be intact before they can be hashed.
+        Damage to an item is reported as damage to the cell that contains the item. Each step relies
+        on the previous step: spans must be within the range of items before items can be read, and
+        items must be intact before they can be hashed.
         """
         damaged = await check_arrays(self.arrays, slots)
         if damaged:
@@ -144,23 +147,23 @@ class NestedColumn(Column):
             return [Damage(None, f"items: {error}")]
         within = are_within(spans, length)
         if not within.all():
-            return [Damage(s, "its items do not exist") for s in slots[~within].tolist()]
+            return [Damage(s, "the cell's items do not exist") for s in slots[~within].tolist()]
         if int(spans[:, 1].sum()) > length:
             return [Damage(None, "cells share items")]
-        every = item_slots(spans)
-        row_of = dict(zip(every.tolist(), np.repeat(slots, spans[:, 1]).tolist(), strict=True))
+        items = item_slots(spans)
+        cell_of = dict(zip(items.tolist(), np.repeat(slots, spans[:, 1]).tolist(), strict=True))
         damaged = [
-            Damage(None if d.slot is None else row_of[d.slot], f"items: {d.reason}")
-            for d in await self.items.verify(every)
+            Damage(None if d.slot is None else cell_of[d.slot], f"items: {d.reason}")
+            for d in await self.items.verify(items)
         ]
-        rows = {d.slot for d in damaged}
-        if None in rows:
+        damaged_slots = {d.slot for d in damaged}
+        if None in damaged_slots:
             return damaged
-        sound = np.array([slot for slot in slots.tolist() if slot not in rows], np.int64)
+        sound = np.array([slot for slot in slots.tolist() if slot not in damaged_slots], np.int64)
         return damaged + await self._verify_hashes(sound)
 
     async def _verify_hashes(self, slots: Slots) -> list[Damage]:
-        """Compare the hashes of cells with intact items with the digests of these items."""
+        """Compare the stored hashes of cells with hashes of their items, which must be intact."""
         damaged: list[Damage] = []
         for run in chunks.spans(len(slots), VERIFIED_ROWS):
             part = slots[run]
@@ -168,9 +171,8 @@ class NestedColumn(Column):
             items = await self.items.digests(item_slots(spans))
             expected = nested_digests(items, spans[:, 1], await self.read_valid(part))
             wrong = expected != await self.digests(part)
-            damaged += [
-                Damage(s, "its items do not match its stored hash") for s in part[wrong].tolist()
-            ]
+            reason = "the cell's items do not match its stored hash"
+            damaged += [Damage(s, reason) for s in part[wrong].tolist()]
         return damaged
 
     async def sizes(self, slots: Slots) -> NDArray[np.int64]:
@@ -186,8 +188,8 @@ class NestedColumn(Column):
         return [*self.arrays.values(), *self.items.stored_arrays]
 
     async def lengths(self) -> dict[str, int]:
-        """Return the lengths to record in the document, by path, once everything is written."""
-        return {self.items.place.path: await self.items.length(), **await self.items.lengths()}
+        """Return a dict from array path to length, for the root document. Call `write` first."""
+        return {self.items.location.path: await self.items.length(), **await self.items.lengths()}
 
     async def drain(self) -> None:
         """Wait until all appended bytes are written. Raises the error of a failed write."""
@@ -199,18 +201,19 @@ class NestedColumn(Column):
 
     async def spill(self, claims: Claims) -> bool:
         """Write large pending arrays before the commit; return whether any was written."""
-        return bool(await super().spill(claims) | await self.items.spill(claims))  # not `or`
+        # `|` and not `or`, so that the items are spilled in any case.
+        return bool(await super().spill(claims) | await self.items.spill(claims))
 
     async def adopt(self, other: Column) -> None:
         """Take over the pending edits of `other`, which is this column at an earlier version.
 
-        Other writers may have committed items since then. If so, pending items get higher slots
-        than the open transaction expected, and pending spans are shifted by the difference.
+        If other writers have committed items in the meantime, pending items get higher slots than
+        the transaction expected, and pending spans are shifted by the difference.
         """
         assert isinstance(other, NestedColumn)
         await super().adopt(other)
         await self.items.adopt(other.items)
-        old, new = await _committed(other.items), await _committed(self.items)
+        old, new = await _stored_length(other.items), await _stored_length(self.items)
 
         def shift(spans: NDArray[Any]) -> NDArray[Any]:
             moved = spans.copy()
@@ -220,7 +223,7 @@ class NestedColumn(Column):
         self.arrays["spans"].revise(shift)
 
     def claimed(self) -> dict[str, range]:
-        """Return the heap chunks that the open transaction has written, by path of the array."""
+        """Return a dict from array path to the heap chunks that the transaction has written."""
         return self.items.claimed()
 
     async def write(self, session: Session) -> None:
@@ -244,7 +247,7 @@ class NestedColumn(Column):
 
 
 def are_within(spans: NDArray[np.int64], length: int) -> NDArray[np.bool_]:
-    """Return a mask of the spans (first, count) that are within `length` items, (n,) bool.
+    """Return a mask of the spans (first, count) that end within `length` items, (n,) bool.
 
     >>> are_within(np.array([[4, 2], [0, 7], [0, -1], [-1, 1]]), 6).tolist()
     [True, False, False, False]
@@ -267,5 +270,5 @@ def item_slots(spans: NDArray[np.int64]) -> Slots:
     return np.repeat(firsts, counts) + within
 
 
-async def _committed(column: Column) -> int:
+async def _stored_length(column: Column) -> int:
     return await next(iter(column.arrays.values())).stored()

@@ -1,6 +1,6 @@
 """Columns whose cells differ in size or are encoded.
 
-The bytes of the cells are in a heap. Arrays with one entry per slot describe the cells:
+The bytes of the cells are in a `Heap`. Arrays with one entry per slot describe the cells:
 
 ======================  =====  ==================================================================
 ``extents`` (slots, 2)  int64  start and length of the bytes in the heap
@@ -22,7 +22,7 @@ from deeplake_lite.errors import DamagedError
 from deeplake_lite.htypes.cells import Cells, FlatCells, RaggedCells
 from deeplake_lite.storage import chunks
 from deeplake_lite.storage.array_spec import ArraySpec
-from deeplake_lite.storage.column import Column, Damage, Place, Staged, validity
+from deeplake_lite.storage.column import Column, Damage, Location, Staged, validity
 from deeplake_lite.storage.dense import check_arrays
 from deeplake_lite.storage.heap import Heap
 
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
 
 class RaggedColumn(Column):
-    """A column whose cells have any length."""
+    """A column whose cells may differ in length."""
 
-    def __init__(self, htype: Htype, place: Place) -> None:
+    def __init__(self, htype: Htype, location: Location) -> None:
         layout = cast("Ragged", htype.layout)
         specs = {
             "extents": ArraySpec("int64", (2,), ("start_length",)),
@@ -50,18 +50,18 @@ class RaggedColumn(Column):
             specs["shapes"] = ArraySpec("int32", (layout.ndim,), ("axis",))
         if htype.nullable:
             specs["valid"] = ArraySpec("bool")
-        super().__init__(htype, place, {n: place.array(n, s) for n, s in specs.items()})
+        super().__init__(htype, location, {n: location.array(n, s) for n, s in specs.items()})
         self.layout = layout
         self.heap = Heap(
-            place.session,
-            place.path,
+            location.session,
+            location.path,
             compressed=layout.compressed,
-            cache=place.cache,
-            new=place.new,
-            tail_bytes=place.length(f"{place.path}/tail") or 0,
-            values_end=place.heaps.get(f"{place.path}/values", 0),
+            cache=location.cache,
+            new=location.new,
+            tail_bytes=location.length(f"{location.path}/tail") or 0,
+            values_end=location.heaps.get(f"{location.path}/values", 0),
         )
-        self._checked = place.checked
+        self._checked = location.checked
 
     def forked(self) -> Self:
         """Return a copy for further edits. From now on, this column must only be read."""
@@ -70,7 +70,7 @@ class RaggedColumn(Column):
         return fork
 
     def checked(self, cache: ChunkCache) -> Self:
-        """Return a copy for reading that verifies checksums and hashes at every read."""
+        """Return a copy whose reads verify checksums and hashes."""
         checked = super().checked(cache)
         checked._checked = True
         return checked
@@ -80,7 +80,7 @@ class RaggedColumn(Column):
         cells = await self._read(slots)
         if self._checked and len(wrong := await self._find_changed(slots, cells)):
             raise DamagedError(
-                f"The cells of {self.place.path} in slots {', '.join(map(str, wrong[:5]))}"
+                f"The cells of {self.location.path} in slots {', '.join(map(str, wrong[:5]))}"
                 f"{' …' if len(wrong) > 5 else ''} do not match their hashes. Run ds.verify()."
             )
         return cells
@@ -105,20 +105,20 @@ class RaggedColumn(Column):
         return FlatCells(data, extents[:, 1], await self.read_valid(slots))
 
     async def read_shapes(self, slots: Slots) -> NDArray[np.int32]:
-        """Return shapes, (n, ndim) int32, without reading bytes; -1 for missing axes."""
+        """Return the shapes of cells, (n, ndim) int32; -1 stands for axes that a cell lacks."""
         if "shapes" not in self.arrays:
             return np.empty((len(slots), 0), np.int32)
         return await self.arrays["shapes"].read(slots)
 
     async def digests(self, slots: Slots) -> NDArray[np.uint64]:
-        """Return the stored hashes, (n,) uint64."""
+        """Return the stored hashes of the cells in `slots`, (n,) uint64."""
         return await self.arrays["hashes"].read(slots)
 
     async def verify(self, slots: Slots) -> list[Damage]:
-        """Read the cells in batches, and compare each with its hash."""
+        """Read the cells in batches, compare each with its hash, and return the damage."""
         damage = []
         try:
-            await self.place.session.check_length(f"{self.heap.path}/tail", self.heap.tail_bytes)
+            await self.location.session.check_length(f"{self.heap.path}/tail", self.heap.tail_bytes)
         except DamagedError as error:
             damage.append(Damage(None, f"bytes: {error}"))
         for batch in chunks.batches(slots.tolist(), 1024):
@@ -137,7 +137,7 @@ class RaggedColumn(Column):
         return [array for name, array in self.arrays.items() if name != "extents"]
 
     async def lengths(self) -> dict[str, int]:
-        """Return the lengths to record in the document, by path, once everything is written."""
+        """Return a dict from array path to length, for the root document. Call `write` first."""
         return {f"{self.heap.path}/tail": self.heap.tail_bytes}
 
     async def drain(self) -> None:
@@ -155,20 +155,20 @@ class RaggedColumn(Column):
         self.heap.adopt(other.heap)
 
     def claimed(self) -> dict[str, range]:
-        """Return the heap chunks that the open transaction has written, by path of the array."""
+        """Return a dict from array path to the heap chunks that the transaction has written."""
         return {f"{self.heap.path}/values": self.heap.claimed} if len(self.heap.claimed) else {}
 
     async def write(self, session: Session) -> None:
         """Write all pending edits to `session`."""
         extents = self.arrays["extents"]
         if extents.dirty:
-            # `settle` decides which bytes go to the tail. Until then, pending extents count from
-            # heap.PENDING; here they become addresses, just before they are written.
+            # `settle` decides which bytes go to the tail. Until then, pending extents start at
+            # heap.PENDING or above. `translate` replaces these starts by addresses in the arrays.
             extents.revise((await self.heap.settle(session)).translate)
         await super().write(session)
 
     async def stage(self, cells: Cells, claims: Claims) -> Staged:
-        """Put the bytes into the heap; return the entries for the slot arrays."""
+        """Append the cells' bytes to the heap; return the entries for the slot arrays."""
         assert isinstance(cells, RaggedCells)
         staged: Staged = {
             "extents": await self.heap.append(cells.buffers, claims),

@@ -11,7 +11,8 @@ Each slot has a row id, an int64 that is unique across branches and machines::
     └───┴────────────────┴───────────┘
 
 Each transaction draws a random block for every 65,536 rows. The lake lists the blocks that are
-taken, so that a commit can detect a collision with another writer and renumber its rows.
+taken, so that a commit can detect that another writer has drawn the same block, and renumber its
+rows.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.storage.arrays import SlotArray, Slots
     from deeplake_lite.storage.chunk_cache import ChunkCache
-    from deeplake_lite.storage.column import Place
+    from deeplake_lite.storage.column import Location
     from deeplake_lite.storage.repo import Session
 else:
     secrets = LazyModule("secrets")
@@ -46,12 +47,14 @@ BLOCK_BITS = 47
 BLOCK_ROWS = 1 << COUNTER_BITS
 
 SCAN_ROWS = 2**20
-"""Number of row ids that are read at a time to find runs."""
+"""Number of row ids that are read at a time when they are converted to runs."""
 
 
 @dataclass(frozen=True)
 class IdRuns:
-    """Row ids as runs, in which slots and ids increase by one. A million rows have only a few runs.
+    """Row ids as runs, in which slots and ids both increase by one from row to row.
+
+    A lake of a million rows usually has only a few runs.
 
     >>> runs = IdRuns.of(np.array([0, 1, 4]), np.array([71, 72, 70]))
     >>> runs.slots.tolist(), runs.ids.tolist(), runs.lengths.tolist()
@@ -69,7 +72,7 @@ class IdRuns:
 
     @classmethod
     def of(cls, slots: Slots, ids: NDArray[np.int64]) -> IdRuns:
-        """Return the runs of rows with the given slots, in ascending order, and ids."""
+        """Return the runs of rows with the given slots and ids. The slots must be ascending."""
         breaks = (np.diff(ids) != 1) | (np.diff(slots) != 1)
         starts = np.concatenate([[0], np.flatnonzero(breaks) + 1])[: len(ids)].astype(np.int64)
         return cls(slots[starts], ids[starts], np.diff(np.append(starts, len(ids))))
@@ -94,7 +97,7 @@ class IdRuns:
         return np.sort(self.slots[order[1:][self.ids[order[1:]] < ends[:-1]]])
 
     def find(self, ids: NDArray[np.int64]) -> Slots:
-        """Return the slot of each id, or -1 if there is none. No id may be in two slots."""
+        """Return the slot of each id, or -1 for an id in no run. No id may have two slots."""
         if not len(self.ids):
             return np.full(len(ids), -1, np.int64)
         order = np.argsort(self.ids)
@@ -117,10 +120,10 @@ class StoredIds:
     def __init__(self, array: SlotArray) -> None:
         self._array = array
         self.runs: IdRuns | None = None
-        """The ids as runs; None until they are read."""
+        """The ids as runs, or None until `load` has read the ids."""
 
     async def load(self) -> IdRuns:
-        """Return the runs of all slots."""
+        """Return the ids of all committed slots, as runs. The first call reads the ids."""
         if self.runs is None:
             stored = await self._array.stored()
             parts = []
@@ -141,21 +144,21 @@ class Rows:
 
     Parameters
     ----------
-    place : Place
+    location : Location
         Where the arrays are stored. Its `slots` is the number of committed slots.
     ordered : bool
         Whether the row at position *i* is in slot *i*.
     """
 
-    def __init__(self, place: Place, *, ordered: bool) -> None:
+    def __init__(self, location: Location, *, ordered: bool) -> None:
         def with_length(name: str) -> SlotArray:
-            length = place.length(f"{place.path}/{name}")
-            return replace(place, slots=length).array(name, ArraySpec("int64"))
+            length = location.length(f"{location.path}/{name}")
+            return replace(location, slots=length).array(name, ArraySpec("int64"))
 
-        slots = place.slots or 0
-        self.ids = place.array("id", ArraySpec("int64"))
+        slots = location.slots or 0
+        self.ids = location.array("id", ArraySpec("int64"))
         self._stored_ids = StoredIds(self.ids)
-        self._known_runs: tuple[Slots | None, int, IdRuns | None] = None, 0, None
+        self._cached_runs: tuple[Slots | None, int, IdRuns | None] = None, 0, None
         self.blocks, self._order_array = map(with_length, ("block", "slot"))
         self._stored_order: Slots | None = None
         self._had_order = not ordered
@@ -171,7 +174,7 @@ class Rows:
             self._loaded = True
 
     def share(self, other: Rows) -> None:
-        """Share the order and ids that `other`, which is of the same version, has read."""
+        """Use the order and ids that `other`, the rows of the same version, has already read."""
         self.order = self._stored_order = other._stored_order
         self._loaded = True
         self.share_ids(other)
@@ -183,21 +186,24 @@ class Rows:
         return fork
 
     def checked(self, cache: ChunkCache) -> Rows:
-        """Return a copy that verifies the checksums of ids and, in `check_order`, of the order."""
+        """Return a copy whose reads verify the checksums of ids.
+
+        The copy's `check_order` verifies the checksums of the order.
+        """
         rows = self.forked()
         rows.ids, rows.blocks = self.ids.checked(cache), self.blocks.checked(cache)
         rows._order_array = self._order_array.checked(cache)
         rows._stored_ids = StoredIds(rows.ids)
-        rows._known_runs = None, 0, None
+        rows._cached_runs = None, 0, None
         return rows
 
     async def check_order(self) -> None:
-        """Reread the stored order, if there is one, to check it. Raises DamagedError."""
+        """Read the stored order again to verify it, if there is one. Raises DamagedError."""
         if self._had_order:
             await self._order_array.read_all()
 
     def share_ids(self, other: Rows) -> None:
-        """Share the ids that `other` has read or will read; its committed rows must be the same."""
+        """Share the cached ids of `other`, which must have the same committed rows."""
         self._stored_ids = other._stored_ids
 
     def __len__(self) -> int:
@@ -236,19 +242,22 @@ class Rows:
         return out
 
     async def find(self, ids: NDArray[np.int64]) -> Slots:
-        """Return the slot of the live row with each id, or -1 if there is none."""
+        """Return the slot of the row with each id, or -1 if no row has the id or it is deleted."""
         runs = await self._stored_ids.load()
         if self.order is not None or self.slots > await self.ids.stored():
             runs = await self._live_runs()
         return runs.find(ids)
 
     async def _live_runs(self) -> IdRuns:
-        """Return the ids of the live rows, cached until rows are added, deleted or moved."""
-        order, slots, runs = self._known_runs
+        """Return the ids of all rows that are not deleted, as runs.
+
+        The result is cached until rows are added, deleted or reordered.
+        """
+        order, slots, runs = self._cached_runs
         if runs is None or order is not self.order or slots != self.slots:
             live = np.sort(self.live())
             runs = IdRuns.of(live, await self.ids_at(live))
-            self._known_runs = self.order, self.slots, runs
+            self._cached_runs = self.order, self.slots, runs
         return runs
 
     async def pending_ids(self) -> NDArray[np.int64]:
@@ -257,14 +266,14 @@ class Rows:
         return ids
 
     async def has_any(self, ids: NDArray[np.int64]) -> bool:
-        """Return whether one of the ids is, or may yet be, used by a row, as its block is taken."""
+        """Return whether the block of any of the ids is taken, so that a row may have this id."""
         taken = await self.blocks.read_all()
         return bool(np.isin(ids >> COUNTER_BITS, taken).any())
 
     async def append(self, count: int, ids: NDArray[np.int64] | None = None) -> Slots:
         """Append rows, with new ids unless `ids` are given, and return their slots."""
         if ids is None:
-            self.ids.append(await self._draw(count))
+            self.ids.append(await self._draw_ids(count))
         else:
             taken = await self.blocks.read_all()
             self.ids.append(ids)
@@ -280,12 +289,12 @@ class Rows:
         self.order = np.delete(self.live(), positions)
 
     def arrange(self, order: Slots | None) -> None:
-        """Set the order of the rows: the slot of each row. None is slot order, no row deleted."""
+        """Set the slot of each row, in row order. None stands for all slots in ascending order."""
         identity = order is None or np.array_equal(order, np.arange(self.slots))
         self.order = None if identity else order
 
     async def adopt(self, other: Rows, deleted: Slots) -> None:
-        """Append the pending rows of `other`, an earlier version, and delete rows by their slots.
+        """Append the pending rows of `other`, an earlier version, and delete the slots `deleted`.
 
         Slots below `base` contain the same rows in both versions. The pending rows of `other` have
         the slots from `base` on, which other writers have meanwhile used here::
@@ -298,7 +307,7 @@ class Rows:
         """
         _, ids = await other.ids.pending_rows()
         _, blocks = await other.blocks.pending_rows()
-        ids = await self._without_collision(ids, blocks)
+        ids = await self._renumber_collisions(ids, blocks)
         base = other.slots - len(ids)
         deleted = deleted[deleted < base]  # deleted pending rows are not in `other.live()` anyway
         pending = other.live()
@@ -310,7 +319,7 @@ class Rows:
         self.arrange(np.concatenate([remaining, pending]))
 
     async def verify(self) -> list[Damage]:
-        """Compare all arrays with the checksums of their chunks, and look for repeated ids."""
+        """Verify the checksums of all chunks, look for repeated ids, and return the damage."""
         damage = await check_arrays({"row ids": self.ids}, np.arange(self.slots))
         damage += await check_arrays({"blocks of row ids": self.blocks}, None)
         damage += await self._verify_order()
@@ -322,7 +331,7 @@ class Rows:
         return damage
 
     async def _verify_blocks(self) -> list[Damage]:
-        """Look for ids whose block is not listed as taken, and so could be drawn again."""
+        """Return damage for ids whose block is not listed as taken, and could be drawn again."""
         runs, taken = await self._stored_ids.load(), await self.blocks.read_all()
         first, last = runs.ids >> COUNTER_BITS, (runs.ids + runs.lengths - 1) >> COUNTER_BITS
         spans = np.stack([first, last - first + 1], axis=1)
@@ -339,12 +348,12 @@ class Rows:
         return await check_arrays({"order of the rows": self._order_array}, None)
 
     async def lengths(self) -> dict[str, int]:
-        """Return the lengths to record in the document, by path, once everything is written."""
+        """Return a dict from array path to length, for the root document. Call `write` first."""
         blocks = {self.blocks.path: await self.blocks.length()}
         return blocks if self.order is None else blocks | {self._order_array.path: len(self.order)}
 
     def new_checksums(self) -> dict[tuple[str, int], int]:
-        """Return the checksums of the chunks that were written, by path and chunk number."""
+        """Return a dict from (array path, chunk number) to the checksum of each written chunk."""
         arrays = (self.ids, self.blocks, self._order_array)
         return {k: v for array in arrays for k, v in array.new_checksums().items()}
 
@@ -367,15 +376,15 @@ class Rows:
             same = min(len(old), len(self.order))
             differ = np.flatnonzero(old[:same] != self.order[:same])
             start = int(differ[0]) if len(differ) else same
-        rest = self.order[start:]
-        await self._order_array.rewrite(session, start, rest, new=not self._had_order)
+        changed = self.order[start:]
+        await self._order_array.rewrite(session, start, changed, new=not self._had_order)
 
-    async def _draw(self, count: int) -> NDArray[np.int64]:
-        """Return new ids. Unused ids of the last block come first."""
+    async def _draw_ids(self, count: int) -> NDArray[np.int64]:
+        """Return new ids. The unused ids of the last block are used before a new block is drawn."""
         parts = []
         while count:
             if not self._ids_left:
-                block = await self._free_block()
+                block = await self._draw_block()
                 self.blocks.append(np.array([block]))
                 self._next_id, self._ids_left = block << COUNTER_BITS, BLOCK_ROWS
             length = min(count, self._ids_left)
@@ -384,17 +393,17 @@ class Rows:
             count -= length
         return np.concatenate(parts) if parts else np.empty(0, np.int64)
 
-    async def _free_block(self) -> int:
-        """Draw a block that is not taken."""
+    async def _draw_block(self) -> int:
+        """Return a random block that is not taken."""
         taken = await self.blocks.read_all()
         while (block := secrets.randbits(BLOCK_BITS)) in taken:
             pass
         return block
 
-    async def _without_collision(
+    async def _renumber_collisions(
         self, ids: NDArray[np.int64], blocks: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Mark `blocks` as taken; move ids to a new block if another writer drew the same one.
+        """Mark `blocks` as taken; return the ids, in a new block if another writer took theirs.
 
         Two writers that draw the same block do not see each other's rows until they commit. The
         second writer to commit moves its ids to another block.
@@ -402,7 +411,7 @@ class Rows:
         ids = ids.copy()
         taken = await self.blocks.read_all()
         for block in blocks.tolist():
-            free = block if block not in taken else await self._free_block()
+            free = block if block not in taken else await self._draw_block()
             of_block = (ids >> COUNTER_BITS) == block
             ids[of_block] += (free - block) << COUNTER_BITS
             self.blocks.append(np.array([free]))

@@ -1,4 +1,4 @@
-"""Chunks that open transactions write before their commit, and the claims that keep them apart.
+"""Chunks that open transactions write before their commit, and the claims that reserve them.
 
 A `Scratch` collects the chunks that a transaction has written up to one of its edits, in a fork of
 the version that the transaction builds on. Each edit gets its own scratch. If the edit fails, its
@@ -12,15 +12,17 @@ scratch is dropped with all of its chunks, and the previous edit's scratch is un
 through the folder ``.writers/``. Each open transaction has a file there, which records when it
 started, the version that it builds on and its claims. It also holds a file lock, which the
 operating system releases if the process dies. A claim has a start but no end, because it is not yet
-known how much the transaction will write. So the next claim begins some distance after it::
+known how much the transaction will write. So the next claim begins some distance after it, which
+the code calls the room of the claim::
 
      taken             claim of A            claim of B
     ─────────────────►├─────────────────────┼─────────────────────►
                      end            end + room(end)
 
 On an object store, a claim begins at a random chunk within that distance after the last chunk that
-is taken, and the commit checks that nobody else has taken the same chunks. In both cases, some
-chunk numbers are never used. The distance shrinks with the number of chunks that are left.
+is taken, and the commit checks that no other writer has taken the same chunks. Locally and on
+object stores, some chunk numbers are never used. The distance shrinks with the number of chunks
+that are left.
 
 If a process is killed, its lock becomes free. The next writer that looks at its file detects this
 and removes the file, and thereby the claim. The chunks that the dead process has written belong to
@@ -57,7 +59,7 @@ else:
 
 ROOM = 16
 """The room of a claim is the number of chunks that are left, shifted right by this many bits. In a
-new heap the room is 4,096 chunks, or 16 GiB of encoded samples."""
+new heap, the room is 4,096 chunks, or 16 GiB of encoded samples."""
 
 MIN_ROOM = 2**6
 """Smallest room of a claim, in chunks. If a transaction outgrows its room and collides with another
@@ -85,7 +87,7 @@ class Scratch:
         self._has_own_chunks = False
 
     def forked(self) -> Scratch:
-        """Return a scratch for the next edit, which adds to the chunks of this one."""
+        """Return the scratch of the next edit, which starts with the chunks of this scratch."""
         fork = copy.copy(self)
         fork._has_own_chunks = False
         return fork
@@ -107,11 +109,11 @@ class Scratch:
         return cast("_Chunks", self._chunks).session()
 
     async def claim(self, path: str) -> int:
-        """Return the first chunk of a free range in the array at `path`."""
+        """Claim a free range of chunks in the array at `path`; return its first chunk number."""
         return await in_thread(self._ranges.claim, path)
 
     def release(self) -> None:
-        """Give up the claims after a commit or a discard."""
+        """Withdraw the claims, after a commit or a discard."""
         self._ranges.release()
 
 
@@ -142,7 +144,10 @@ class _Chunks:
 
 
 class Ranges:
-    """Ranges of heap chunks that a transaction has claimed. Takes the parameters of `Scratch`."""
+    """The ranges of heap chunks that a transaction has claimed.
+
+    The parameters are those of `Scratch`.
+    """
 
     def __init__(self, repository: Repository, branch: str, version: str, state: State) -> None:
         self._repository, self._branch = repository, branch
@@ -150,46 +155,47 @@ class Ranges:
         local = local_folder(repository.url) is not None
         folder = repository.writers_folder() if local else None
         self._registration = None if folder is None else Registration.enter(folder, version)
-        # `release` is not called for a handle that is just dropped. Then the finalizer calls
-        # `leave`.
+        # Nothing calls `release` if a handle is garbage-collected without a commit or discard. In
+        # this case, the finalizer calls `leave`.
         entry = self._registration
         self._leave = None if entry is None else weakref.finalize(self, entry.leave)
         self._claims: dict[str, int] = {}
 
     def fork(self) -> Session:
-        """Return a session that collects chunks on top of the version."""
+        """Return a session that collects chunks on top of the transaction's version."""
         return self._repository.fork(self._branch, self._version)
 
     def release(self) -> None:
-        """Give up the claims."""
+        """Withdraw the claims."""
         if self._leave is not None:
             self._leave()
 
     def claim(self, path: str) -> int:
-        """Return the first chunk of a free range in the array at `path`."""
+        """Claim a free range of chunks in the array at `path`; return its first chunk number."""
         if self._registration is None:
             end = self._end(path)
             return min(MAX_CHUNKS, end + secrets.randbelow(room(end)))
         with self._repository.lock("claims"):
             # Read the claims of other writers before the end of the heap. A writer that commits
             # moves the end and then withdraws its claim, so at least one of our two reads sees its
-            # chunks. If we read in the opposite order, it could do both between our reads.
+            # chunks. If we read in the opposite order, that writer could commit and withdraw its
+            # claim between our reads.
             others = [claims[path] for claims in self._registration.others() if path in claims]
             self._claims[path] = first_free(self._end(path), others)
             self._registration.write(self._claims)
         return self._claims[path]
 
     def _end(self, path: str) -> int:
-        """Return the chunk after the last taken one, in our version or at the branch's tip."""
+        """Return the first chunk that is unused both in our version and at the branch's tip."""
         tip = State.from_json(run(self._repository.writer(self._branch).attributes()))
         return max(self._state.heaps.get(path, 0), tip.heaps.get(path, 0))
 
 
 def room(end: int) -> int:
-    """Return how many chunks a claim at `end` gets before the next claim may begin.
+    """Return the number of chunks from a claim at `end` to the start of the next claim.
 
-    This leaves space for 350,000 overlapping transactions in a heap, and for twice as many on an
-    object store.
+    With this formula, a heap has space for 350,000 overlapping transactions, and for twice as many
+    on an object store.
 
     >>> room(0), room(2**27), room(2**28)
     (4096, 2048, 64)
@@ -198,7 +204,7 @@ def room(end: int) -> int:
 
 
 def first_free(end: int, claims: Iterable[int]) -> int:
-    """Return the first chunk from `end` on with enough room before the next of the claims.
+    """Return the first chunk, from `end` on, that is at least `room(end)` chunks from all claims.
 
     >>> first_free(0, []), first_free(0, [0]), first_free(0, [0, 4096]), first_free(0, [8192])
     (0, 4096, 8192, 0)
@@ -229,7 +235,7 @@ class Direct:
         return self._session
 
     async def claim(self, path: str) -> int:
-        """Return the chunk after the last taken one."""
+        """Return the first unused chunk number of the array at `path`."""
         return self._ends.get(path, 0)
 
     def release(self) -> None:
@@ -239,9 +245,10 @@ class Direct:
 class Registration:
     """The entry of one writer in the registry ``.writers/`` of a local lake.
 
-    It consists of two files with the same random name: ``<name>.lock``, which the process keeps
-    locked, and ``<name>.json`` with a `Note`. The lock is taken before the note is written, and is
-    released after the note is removed, so a note without a locked file belongs to a dead writer.
+    The entry consists of two files with the same random name: ``<name>.lock``, which the process
+    keeps locked, and ``<name>.json`` with a `Note`. The lock is taken before the note is written,
+    and is released after the note is removed, so a note without a locked file belongs to a dead
+    writer.
 
     Parameters
     ----------
@@ -273,7 +280,7 @@ class Registration:
         return registration
 
     def write(self, claims: dict[str, int]) -> None:
-        """Publish the claims, so that other writers keep clear of them."""
+        """Publish the claims, so that other writers do not write to the claimed chunks."""
         note = Note(started=self._started.isoformat(), version=self._version, claims=claims)
         draft = self._folder / f"{self._name}.draft"
         with translate_file_errors():
@@ -281,14 +288,14 @@ class Registration:
             draft.replace(self._folder / f"{self._name}.json")
 
     def others(self) -> list[dict[str, int]]:
-        """Return the claims of all other live writers."""
+        """Return the claims of all other live writers, one dict per writer."""
         return [note["claims"] for note in open_transactions(self._folder, but=self._name)]
 
     def leave(self) -> None:
         """Remove the entry, unless it has been removed already.
 
-        A forked process has copies of its parent's handles. In the fork this does nothing, as the
-        entry belongs to the parent.
+        A forked process has copies of its parent's handles. There, this method does nothing,
+        because the entry belongs to the parent process.
         """
         if self._left or os.getpid() != self._process:
             return
@@ -315,7 +322,8 @@ class Note(TypedDict):
     version: str
     """Snapshot id of the version that the transaction builds on."""
     claims: dict[str, int]
-    """First chunk that the transaction has claimed, by path of the array ``values``."""
+    """A dict that maps the path of each array ``values`` in which the transaction has claimed a
+    range to the first chunk of this range."""
 
 
 def open_transactions(folder: Path, *, but: str = "") -> list[Note]:
@@ -377,10 +385,10 @@ def _read_note(path: Path) -> Note:
 
 
 def _with_time_of_files(note: Note, path: Path) -> Note:
-    """Return a note whose start is no later than the times of its files.
+    """Return the note, with the time of its files as its start if that is earlier.
 
     A vacuum compares the start with the times of chunk files, which come from the file system's
-    clock. That clock may be behind the writer's clock, or the writer's may have been set back.
+    clock. That clock may be behind the writer's, or the writer's clock may have been set back.
     """
     files = (path, path.with_suffix(".lock"))
     made = datetime.fromtimestamp(min(file.stat().st_mtime for file in files), UTC)

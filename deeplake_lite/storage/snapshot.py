@@ -1,6 +1,6 @@
-"""One version of the lake for reading, by slot.
+"""One version of the lake, for reading. Cells are addressed by column id and slot.
 
-`Snapshot.open` reads the document of a version. A column is opened when it is first read. The
+`Snapshot.open` reads the root document of a version. A column is opened when it is first read. The
 methods of this class are synchronous, and use `run` to call lower-level code, which is
 asynchronous.
 """
@@ -16,7 +16,7 @@ from deeplake_lite.errors import DamagedError
 from deeplake_lite.storage.arrays import MANY_ROWS, Slots
 from deeplake_lite.storage.checksums import Checksums
 from deeplake_lite.storage.chunk_cache import ChunkCache
-from deeplake_lite.storage.column import Column, Damage, Place
+from deeplake_lite.storage.column import Column, Damage, Location
 from deeplake_lite.storage.dense import DenseColumn
 from deeplake_lite.storage.layouts import make_column
 from deeplake_lite.storage.nested import NestedColumn
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class Snapshot:
-    """All columns of one version, by slot.
+    """All columns of one version, addressed by slot.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class Snapshot:
         self._new: set[str] = set()
         self._is_source = False
         self.checksums = Checksums(session, state.generation, state.checksums)
-        self.rows = Rows(self._place("rows"), ordered=state.ordered)
+        self.rows = Rows(self._locate("rows"), ordered=state.ordered)
 
     @classmethod
     def open(cls, repository: Repository, session: Session) -> Self:
@@ -80,17 +80,17 @@ class Snapshot:
     async def _open(cls, repository: Repository, session: Session) -> Self:
         snapshot = cls(repository, session, State.from_json(await session.attributes()))
         await session.check_length(snapshot.rows.ids.path, snapshot.slots)
-        if snapshot.slots > MANY_ROWS:  # a wrong number could take all memory later
+        if snapshot.slots > MANY_ROWS:  # a wrong number could make a later read take all memory
             await snapshot.rows.ids.check()
         await snapshot.rows.load()
         return snapshot
 
     def checked(self) -> Self:
-        """Return this table as the source of a copy, which must only be read.
+        """Return a read-only copy of this table, as a source from which cells are copied.
 
-        Copied cells get new hashes, which would hide damage. So everything that is read from a
-        source, including pending edits, is verified against its checksums and hashes, and reading
-        a damaged cell raises an error.
+        Cells that are copied get new hashes, which would hide damage. So everything that is read
+        from a source, including pending edits, is verified against its checksums and hashes, and
+        reading a damaged cell raises an error.
         """
         source = copy.copy(self)
         source._is_source = True
@@ -101,7 +101,7 @@ class Snapshot:
 
     @property
     def schema(self) -> Schema:
-        """The columns, in order."""
+        """Names and types of the columns."""
         return self.state.schema
 
     @property
@@ -128,7 +128,7 @@ class Snapshot:
         return len(self.rows)
 
     def live(self) -> Slots:
-        """Return the slots of all rows, in order."""
+        """Return the slots of all rows, in row order."""
         if self._is_source:
             run(self.rows.check_order())
         return self.rows.live()
@@ -143,17 +143,18 @@ class Snapshot:
         slots: Slots,
         into: Mapping[str, NDArray[Any]] | None = None,
     ) -> dict[str, Cells]:
-        """Return the cells of `slots`, by column id.
+        """Return the cells of `slots`, in a dict that maps column ids to cells.
 
         Parameters
         ----------
         into : mapping, optional
-            Arrays into which dense cells may be read to save a copy, by column id.
+            A dict that maps ids of dense columns to arrays. To save a copy, cells may be read
+            directly into these arrays.
 
         Raises
         ------
         DamagedError
-            When a cell cannot be read. If the table is the source of a copy, the error names the
+            When a cell cannot be read. If this is a source (see `checked`), the error names the
             column and the row.
         """
         return run(self._read(list(columns), slots, into))
@@ -174,7 +175,7 @@ class Snapshot:
         return dict(zip(columns, cells, strict=True))
 
     async def _name_damage(self, columns: list[str], slots: Slots) -> None:
-        """Raise a DamagedError with the column and the row of the first damaged cell, if any."""
+        """If any cell is damaged, raise a DamagedError with the column and row of the first."""
         for column in columns:
             for damage in await self._column(column).verify(slots):
                 if damage.slot is not None:
@@ -187,8 +188,8 @@ class Snapshot:
             f"column {name!r}, row {row:,} of version {self.snapshot_id} of "
             f"{self.repository.url!r}: only intact cells can be copied, but this one is damaged: "
             f"{reason.rpartition('. ')[0] or reason}. Nothing was changed. List all damage with "
-            "ds.verify(). Then restore the lake from a backup, or write these rows again or delete "
-            f"them: ds.delete([{row}])."
+            "ds.verify(). Then restore the lake from a backup, write the damaged rows again, or "
+            f"delete them, as in ds.delete([{row}])."
         )
 
     async def _read_column(self, name: str, slots: Slots, out: NDArray[Any] | None) -> Cells:
@@ -204,7 +205,7 @@ class Snapshot:
         return run(ragged.read_flat(slots))
 
     def part(self, column: str, slots: Slots, index: Index) -> DenseCells | None:
-        """Return the part at `index` of each cell of a dense column, reading only its bytes.
+        """Return ``cell[index]`` for each cell of a dense column, reading only the required bytes.
 
         Return None if that is not possible or would save nothing.
         """
@@ -216,7 +217,7 @@ class Snapshot:
         return run(self._column(column).digests(slots))
 
     def shapes(self, column: str, slots: Slots) -> NDArray[np.int32]:
-        """Return the shapes of cells, (n, ndim) int32. Missing axes, as in a null, are -1."""
+        """Return the shapes of cells, (n, ndim) int32. Axes that a cell or a null lacks are -1."""
         stored = self._column(column)
         if isinstance(stored, RaggedColumn):
             return run(stored.read_shapes(slots))
@@ -237,12 +238,14 @@ class Snapshot:
     def in_chunks(
         self, column: str, slots: Slots, touched: Mapping[str, set[int]]
     ) -> NDArray[np.bool_]:
-        """Return a mask of slots whose cells may have changed, (n,) bool, given written chunks.
+        """Return a mask of the slots whose cells are in written chunks, (n,) bool.
+
+        Only these cells may have changed.
 
         Parameters
         ----------
         touched : mapping
-            Numbers of the chunks that were written, by array path.
+            A dict that maps array paths to the numbers of the chunks that were written.
         """
         stored, may_differ = self._column(column), np.zeros(len(slots), bool)
         for name in {stored.compared, "valid"} & set(stored.arrays):
@@ -267,15 +270,15 @@ class Snapshot:
         return int(self.sizes(column, slots).sum())
 
     def ids(self, slots: Slots) -> NDArray[np.int64]:
-        """Return the row ids of slots."""
+        """Return the row ids of the rows in `slots`."""
         return run(self.rows.ids_at(slots))
 
     def find(self, ids: NDArray[np.int64]) -> Slots:
-        """Return the slot of the row with each id, or -1 if there is none."""
+        """Return the slot of the row with each id, or -1 if no row has the id."""
         return run(self.rows.find(ids))
 
     def statistics(self, column: str) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
-        """Return committed bounds and counts by chunk for a scalar column, or None for others."""
+        """Return the committed bounds and counts of each chunk, or None if the column has none."""
         dense = self._column(column)
         return run(dense.statistics()) if isinstance(dense, DenseColumn) else None
 
@@ -284,22 +287,22 @@ class Snapshot:
         return self._column(column).arrays["data"].spec.chunk_rows
 
     def verify(self, column: str, slots: Slots) -> list[Damage]:
-        """Read cells and verify them against their checksums and hashes."""
+        """Verify the checksums and hashes of cells, and return the damage."""
         return run(self._column(column).verify(slots))
 
     def verify_rows(self) -> list[Damage]:
-        """Read and check the slots, the order and the ids of all rows."""
+        """Verify the slots, the order and the ids of all rows, and return the damage."""
         return run(self.rows.verify())
 
     def _column(self, column: str) -> Column:
         if column not in self._columns:
-            place = self._place(column, new=column in self._new)
-            self._columns[column] = make_column(_htype(self.schema, column), place)
+            location = self._locate(column, new=column in self._new)
+            self._columns[column] = make_column(_htype(self.schema, column), location)
         return self._columns[column]
 
-    def _place(self, name: str, *, new: bool = False) -> Place:
+    def _locate(self, name: str, *, new: bool = False) -> Location:
         """Return where the arrays of a column, or of the rows, are stored."""
-        return Place(
+        return Location(
             self.session,
             f"{self.state.generation}/{name}",
             self._cache,

@@ -1,8 +1,9 @@
-"""The document of a version: a JSON object in the attributes of the root group.
+"""The root document of a version: a JSON object in the attributes of the root group.
 
-It contains the format number, the schema, the user's metadata, and the sizes of the parts of arrays
-and heaps that are in use. Everything else is in arrays. The document is checked completely before
-any part of it is used, because a write that relies on a wrong number would overwrite data.
+The document contains the format number, the schema, the user's metadata, and the sizes of the parts
+of arrays and heaps that are in use. Everything else is in arrays. The document is checked
+completely before any part of it is used, because a write that relies on a wrong number would
+overwrite data.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ FORMAT = 1
 """Number of the on-disk format, described in FORMAT.md."""
 
 KEY = "deeplake_lite"
-"""Attribute that contains the document."""
+"""Name of the attribute that contains the document."""
 
 DIGEST = "digest"
-"""Key of a document's own digest."""
+"""Key under which a document contains its own digest."""
 
 MAX_SLOTS = 2**47
 MAX_CHUNKS = 2**28
@@ -44,7 +45,7 @@ MAX_GENERATIONS = MAX_REVISIONS = 2**53
 MAX_ROW_BYTES = 2**31
 """The largest numbers that a document may contain."""
 
-DEEPEST = 16
+MAX_LEVELS = 16
 """Maximum depth of nested sequences."""
 
 _COLUMN = r"c[0-9a-f]{8}"
@@ -54,25 +55,26 @@ _LENGTH = re.compile(rf"rows/(block|slot)|{_COLUMN}(/items)*/(items|tail)")
 
 @dataclass(frozen=True)
 class State:
-    """The document of a version."""
+    """The root document of a version."""
 
     schema: Schema
-    """Columns, in order."""
+    """Names and types of the columns."""
     slots: int = 0
     """Number of slots, including the slots of deleted rows."""
     ordered: bool = True
     """Whether row *i* is in slot *i*. If not, the array ``rows/slot`` contains the slots."""
     generation: int = 0
-    """Number of the group that contains the arrays. `optimize` writes a new group."""
+    """Number that names the group of all arrays. `optimize` writes the arrays to a new group."""
     revision: int = 0
-    """Number of commits that led to this version. It makes each commit change something, even a
-    merge that changes no row, because the engine rejects empty commits."""
+    """Number of commits that led to this version. Icechunk rejects commits that change nothing;
+    since this number changes, even a merge that changes no row can be committed."""
     heaps: Mapping[str, int] = field(default_factory=dict)
-    """Number of the chunk after the last taken one, by path of an array ``values``."""
+    """A dict that maps the path of each array ``values`` to its first unused chunk number."""
     lengths: Mapping[str, int] = field(default_factory=dict)
-    """Length of each array that does not have one entry per slot, by path in the generation."""
+    """Length of each array that does not have one entry per slot. The keys are paths within the
+    generation's group."""
     checksums: Mapping[str, int] = field(default_factory=dict)
-    """First row of each column in the table of checksums, by column id."""
+    """First row of each column in the table of checksums. The keys are column ids."""
     metadata: Mapping[str, object] = field(default_factory=dict)
     """The user's metadata for the dataset."""
 
@@ -102,7 +104,7 @@ class State:
         Raises
         ------
         FormatError
-            When the document has a newer format, or there is none.
+            When the document has a newer format, or when there is no document.
         DamagedError
             When the document does not match its digest, or contradicts itself.
         """
@@ -114,8 +116,8 @@ class State:
             )
         if document["format"] > FORMAT:
             raise FormatError(
-                f"This lake has format {document['format']}, but this release reads formats up to "
-                f"{FORMAT}. Upgrade: pip install -U deeplake-lite."
+                f"This lake has format {document['format']}, but this release of deeplake-lite "
+                f"reads formats up to {FORMAT}. Upgrade: pip install -U deeplake-lite."
             )
         check_digest(document, "The lake's metadata document")
         try:
@@ -157,7 +159,7 @@ class State:
         return state
 
     def limited(self, limits: Limits) -> State:
-        """Return the document with a handle's limits applied to its htypes."""
+        """Return the document with `limits` set on the htypes of its columns."""
         schema = self.schema.limited(limits)
         return self if schema is self.schema else replace(self, schema=schema)
 
@@ -223,7 +225,7 @@ def _numbers(
 
 
 def _paths_with_length(path: str, layout: Layout) -> set[str]:
-    """Return the paths of those arrays of a column whose lengths must be in the document."""
+    """Return the paths of the arrays of a column whose lengths the root document must record."""
     if isinstance(layout, Nested):
         items = f"{path}/items"
         return {items} | _paths_with_length(items, layout.item.layout)
@@ -231,9 +233,9 @@ def _paths_with_length(path: str, layout: Layout) -> set[str]:
 
 
 def _check_layout(name: str, layout: Layout) -> None:
-    """Reject a layout with larger cells than any column allows. Raises ValueError."""
-    if levels(layout) > DEEPEST:
-        raise ValueError(f"column {name!r} has more than {DEEPEST} levels of sequences.")
+    """Reject a layout with too large cells or too many levels of sequences. Raises ValueError."""
+    if levels(layout) > MAX_LEVELS:
+        raise ValueError(f"column {name!r} has more than {MAX_LEVELS} levels of sequences.")
     while isinstance(layout, Nested):
         layout = layout.item.layout
     if isinstance(layout, Dense):

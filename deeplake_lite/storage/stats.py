@@ -35,7 +35,7 @@ def empty_bounds(dtype: np.dtype[Any]) -> tuple[object, object]:
 def summarize(
     values: NDArray[Any], valid: NDArray[np.bool_] | None
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the bounds (2,) and the int64 counts of nulls and NaNs (2,) in values (n,).
+    """Return the least and greatest value, (2,), and the numbers of nulls and NaNs, (2,) int64.
 
     >>> bounds, counts = summarize(np.array([2.0, np.nan, 5.0]), None)
     >>> bounds.tolist(), counts.tolist()
@@ -53,6 +53,6 @@ def summarize(
 def widen(
     old: tuple[NDArray[Any], NDArray[np.int64]], new: tuple[NDArray[Any], NDArray[np.int64]]
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Combine the bounds and counts of two summaries."""
+    """Return bounds that cover the values of two summaries, and the sums of their counts."""
     low, high = min(old[0][0], new[0][0]), max(old[0][1], new[0][1])
     return np.array([low, high], old[0].dtype), old[1] + new[1]

@@ -1,11 +1,12 @@
-"""One version of the lake, by slot, with the edits of an open transaction.
+"""One version of the lake, addressed by slot, with the edits of an open transaction.
 
 `edit` returns a table that accepts edits. `commit` applies them to the current tip of the branch,
 and writes everything that is pending.
 
 During a commit, the caller holds the writers' lock, and a new `Table` at the branch's tip adopts
 the pending edits. If the branch has moved since the transaction started, other writers have taken
-the slots of its new rows. The rows get the next free slots, but no cell is written again::
+the slots of its new rows. The new rows get the next free slots, but their bytes, which are already
+in chunks of `values`, are not written again::
 
     version 7           slots 0–99
     this transaction    appends 100–104, and writes to chunks 30 and 31 of `values`
@@ -14,9 +15,9 @@ the slots of its new rows. The rows get the next free slots, but no cell is writ
 
 If that is not possible (`MovedError`), the caller copies the edits onto the tip, cell by cell.
 
-A process may be killed at any step. A version becomes visible when the engine atomically changes
-the branch's file at the end of its commit. Until then the branch is unchanged, and everything that
-was written belongs to no version and is deleted by a vacuum.
+A process may be killed at any step. A version becomes visible when Icechunk atomically changes the
+branch's file at the end of the commit. Until then the branch is unchanged, and everything that was
+written belongs to no version and is deleted by a vacuum.
 """
 
 from __future__ import annotations
@@ -58,11 +59,11 @@ if TYPE_CHECKING:
 
 
 class MovedError(ConflictError):
-    """The pending edits cannot be applied to the branch's tip directly, and must be copied."""
+    """The pending edits cannot be applied to the branch's tip without copying each changed cell."""
 
 
 class Table(Snapshot):
-    """All columns of one version, by slot, with the edits of an open transaction.
+    """All columns of one version, addressed by slot, with the edits of an open transaction.
 
     Parameters
     ----------
@@ -131,7 +132,7 @@ class Table(Snapshot):
         """Return a table that creates its arrays directly in `session`."""
         table = cls(repository, session, state)
         table._new = {f.id for f in state.schema}
-        table.rows = Rows(table._place("rows", new=True), ordered=True)
+        table.rows = Rows(table._locate("rows", new=True), ordered=True)
         table.edits, table._scratch = Edits(), Direct(session, {})
         return table
 
@@ -184,7 +185,7 @@ class Table(Snapshot):
         await gather(self._columns[column].abandon() for column in self._forked)
 
     def _edited(self, column: str) -> Column:
-        """Return a column for writing. It is copied unless this table already has its own copy."""
+        """Return a column for writing, which is copied first if another table shares it."""
         if column not in self._forked:
             self._columns[column] = self._column(column).forked()
             self._forked.add(column)
@@ -198,14 +199,17 @@ class Table(Snapshot):
     def append(
         self, blocks: Iterable[Mapping[str, Cells]], ids: NDArray[np.int64] | None = None
     ) -> Slots:
-        """Append rows, given as blocks of cells by column id, and return their slots.
+        """Append rows, and return their slots. Each block is a dict from column id to cells.
 
         New row ids are drawn unless `ids` is given, with one id for each row of all blocks.
         """
         return self._write_rows([f.id for f in self.schema], blocks, [], ids)
 
     def update(self, slots: Slots, cells: Mapping[str, Cells]) -> None:
-        """Replace cells, given by column id, of the rows in `slots`. No slot may be repeated."""
+        """Replace cells of the rows in `slots`. No slot may be repeated.
+
+        The keys of `cells` are column ids.
+        """
         self._write_rows(list(cells), [], [(slots, cells)])
 
     def write(
@@ -213,7 +217,7 @@ class Table(Snapshot):
         blocks: Iterable[Mapping[str, Cells]],
         updates: Iterable[tuple[Slots, Mapping[str, Cells]]],
     ) -> Slots:
-        """Append rows and update others in one edit, and return the slots of the new rows."""
+        """Append rows and update existing rows in one edit; return the slots of the new rows."""
         return self._write_rows([f.id for f in self.schema], blocks, updates)
 
     def _write_rows(
@@ -224,11 +228,11 @@ class Table(Snapshot):
         ids: NDArray[np.int64] | None = None,
     ) -> Slots:
         """Append rows and update cells of `columns`, and return the slots of the new rows."""
-        edits, scratch = self._more_edits()
+        edits, scratch = self._begin_edit()
         staged = [(slots, run(self._stage(cells, scratch))) for slots, cells in updates]
         count = self._append_all(blocks)
         run(self._drain(columns))
-        count = count if ids is None else len(ids)  # blocks of a lake without columns are empty
+        count = count if ids is None else len(ids)  # without columns, blocks have no length
         added = run(self.rows.append(count, ids)) if count else np.empty(0, np.int64)
         edits.appended += count
         for slots, changed in staged:
@@ -238,7 +242,8 @@ class Table(Snapshot):
     def _append_all(self, blocks: Iterable[Mapping[str, Cells]]) -> int:
         """Append blocks of cells, and return the number of rows.
 
-        Iterating over `blocks` encodes them, so the next block is encoded while one is written.
+        `blocks` encodes cells as it is iterated over, so the next block is encoded while the
+        previous one is being written.
         """
         count, writing = 0, None
         try:
@@ -273,20 +278,20 @@ class Table(Snapshot):
             await self._edited(c).drain()
 
     def delete(self, positions: NDArray[np.int64]) -> None:
-        """Delete rows."""
-        edits, _ = self._more_edits()
+        """Delete the rows at `positions`."""
+        edits, _ = self._begin_edit()
         edits.deleted.append(self.rows.at(positions))
         self.rows.delete(positions)
 
     def arrange(self, slots: Slots) -> None:
-        """Set the order of the rows: the slot of each row, in the new order."""
-        edits, _ = self._more_edits()
+        """Set the order of the rows. `slots` contains the slot of each row, in the new order."""
+        edits, _ = self._begin_edit()
         edits.arranged = True
         self.rows.arrange(slots)
 
     def add_column(self, added: Field, blocks: Iterable[Cells]) -> None:
         """Add a column. `blocks` has cells for all slots, including those of deleted rows."""
-        edits, _ = self._more_edits()
+        edits, _ = self._begin_edit()
         schema = Schema((*self.schema, added))
         self.state = replace(self.state, schema=schema).limited(self.repository.limits)
         self._new.add(added.id)
@@ -299,7 +304,7 @@ class Table(Snapshot):
         self, *, schema: Schema | None = None, metadata: Mapping[str, object] | None = None
     ) -> None:
         """Change fields of the document. A field that is None is left unchanged."""
-        edits, _ = self._more_edits()
+        edits, _ = self._begin_edit()
         edits.document = True
         old = {f.id: f.htype for f in self.schema}
         state = self.state if schema is None else replace(self.state, schema=schema)
@@ -311,19 +316,19 @@ class Table(Snapshot):
 
     def record_restore(self, version: str, older: str) -> None:
         """Record that the edits replace `version` with the rows of `older`."""
-        edits, _ = self._more_edits()
+        edits, _ = self._begin_edit()
         edits.restored = (version, older)
 
     def commit(self, branch: str, tip_id: str, message: str, metadata: Mapping[str, object]) -> str:
         """Write the edits on top of the branch's tip, and return the new snapshot's id.
 
-        The caller holds the writers' lock and has made sure that nobody else changed the same
-        cells up to the version `tip_id`.
+        The caller holds the writers' lock and has made sure that no other writer changed the same
+        cells in versions up to `tip_id`.
 
-        On an object store there is no lock. Another writer may move the branch after the caller has
-        looked at `tip_id`, or while this commit is written. The former is detected here, the latter
-        by the engine, which moves the branch by compare-and-swap. Both raise ConflictError, and
-        leave this table unchanged.
+        On an object store there is no lock, and another writer may move the branch. If this has
+        happened before the call, this method detects it. If it happens while the commit is written,
+        Icechunk detects it, since it moves the branch by compare-and-swap. In both cases,
+        ConflictError is raised, and this table is unchanged.
 
         Raises
         ------
@@ -333,11 +338,15 @@ class Table(Snapshot):
             When the branch has moved in the meantime, on an object store. Nothing is lost; call
             this method again.
         StorageError
-            When the store did not confirm the commit. Call `landed` before calling this again.
+            When the store did not confirm the commit. Before you call this method again, find out
+            with `landed` whether the commit succeeded.
         """
         session = self.repository.writer(branch)
         if session.snapshot_id != tip_id:
-            raise ConflictError(f"Branch {branch!r} has moved on from {tip_id}. Commit again.")
+            raise ConflictError(
+                f"Branch {branch!r} has moved on from version {tip_id}, because another writer has "
+                "committed. Commit again."
+            )
         run(self._write(session))
         edits, _ = self._open_edits()
         # Recorded before the commit: if the reply is lost, `landed` finds the commit by this name.
@@ -357,23 +366,24 @@ class Table(Snapshot):
             names = [repr(f.name) for f in self.schema if f.id in lost] or ["the row ids"]
             raise LostChunksError(
                 f"A vacuum has deleted {pluralize(len(error.keys), 'chunk')} of {', '.join(names)} "
-                "of this transaction, because it was open for longer than the grace period of the "
-                "vacuum, or because a clock was set back. Nothing was committed, and the edits are "
-                "still in this handle: copy the rows that can be read, call ds.discard(), and "
-                "write the rows again. Commit more often, or vacuum with a longer spare=.",
+                "that this transaction had written, because the transaction was open for longer "
+                "than the grace period of the vacuum, or because a clock was set back. Nothing was "
+                "committed, and the edits are still in this handle: copy the rows that can be "
+                "read, call ds.discard(), and write the rows again. To avoid this error, commit "
+                "more often, or vacuum with a longer spare=.",
                 error.keys,
             ) from error
 
     def shares_rows(self, tip: Table) -> bool:
-        """Return whether `tip` has rows with the ids of pending rows, or has taken their blocks."""
+        """Return whether rows of `tip` have, or may get, the ids of this table's pending rows."""
         added = run(self.rows.pending_ids())
         return bool(len(added)) and run(tip.rows.has_any(added))
 
     def landed(self, tip_id: str) -> Commit | None:
-        """Return the commit of an earlier attempt whose reply was lost, or None if there is none.
+        """Return the commit of an earlier attempt whose reply was lost, or None if none succeeded.
 
-        It may be any commit after the version that the edits build on, because other writers may
-        have committed on top of it.
+        All commits between the version that the edits build on and `tip_id` are searched, because
+        other writers may have committed on top of the attempt.
         """
         if self.edits is None or not self.edits.tried:
             return None
@@ -399,7 +409,7 @@ class Table(Snapshot):
             if not moved and f.htype.nullable and f.id in columns and not self._is_nullable(f.id):
                 await session.delete_tree(f"{tip.generation}/{f.id}/valid")
         if (written := scratch.collected()) is not None:
-            # The engine merges the chunks of the fork without checking for conflicts, but
+            # Icechunk merges the chunks of the fork without checking for conflicts, but
             # `_can_follow` has checked that the tip has no chunk with the same number.
             await in_thread(session.merge, written)
         target = Table(self.repository, session, tip)
@@ -430,7 +440,7 @@ class Table(Snapshot):
         keys = [
             f"{path}/c/{chunk}"
             for path, taken in claimed.items()
-            for chunk in range(taken.start, taken.stop + 1)  # `Heap.settle` may fill up one more
+            for chunk in range(taken.start, taken.stop + 1)  # `Heap.settle` may write one more
         ]
         return not any(await gather(map(session.has, keys)))
 
@@ -453,8 +463,9 @@ class Table(Snapshot):
         await self._drain(f.id for f in self.schema if f.id in self._columns)
         columns = [self._columns[f.id] for f in self.schema if f.id in self._columns]
         await gather([*(c.write(session) for c in columns), self.rows.write(session)])
-        # The ends are read after `write`, as settling may have filled another chunk. On an object
-        # store, a claim may begin before the end of a larger one that was committed meanwhile.
+        # The ends are read after `write`, since `Heap.settle` may have written another chunk. On an
+        # object store, a claim may begin before the end of a larger claim that was committed
+        # meanwhile.
         ends = {path: taken.stop for column in columns for path, taken in column.claimed().items()}
         heaps = {path: max(end, self.state.heaps.get(path, 0)) for path, end in ends.items()}
         by_path = {path: n for c in columns for path, n in (await c.lengths()).items()}
@@ -482,7 +493,7 @@ class Table(Snapshot):
         return owner != "rows" and any(f.id == owner for f in self.schema)
 
     def release(self) -> None:
-        """Give up the claims after a commit or a discard."""
+        """Withdraw the transaction's claims of chunks, after a commit or a discard."""
         if self._scratch is not None:
             self._scratch.release()
 
@@ -491,13 +502,13 @@ class Table(Snapshot):
         assert self._scratch is not None, "on_branch() comes first"
         return self.edits, self._scratch
 
-    def _more_edits(self) -> tuple[Edits, Scratch | Direct]:
-        """Return the edits and the scratch for another edit."""
+    def _begin_edit(self) -> tuple[Edits, Scratch | Direct]:
+        """Record that another edit begins. Return the record of edits and the scratch."""
         edits, scratch = self._open_edits()
         edits.grow()
         return edits, scratch
 
 
 def _is_readable_as(theirs: Htype, ours: Htype) -> bool:
-    """Return whether cells that were written as our type have the same meaning in theirs."""
+    """Return whether cells that were written as type `ours` have the same meaning in `theirs`."""
     return theirs.nullable == ours.nullable and theirs.bare.continues(ours.bare)

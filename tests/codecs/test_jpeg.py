@@ -221,7 +221,7 @@ def test_lossless_jpeg_is_read(oracle):
         ),
         (b"<html>", "look like text '<html>'"),
         (b"\xff\xd8", "must be a JPEG file"),
-        (b"\xff\xd8\xff", "truncated before the first scan"),
+        (b"\xff\xd8\xff", "ends before the first scan"),
         (b"\xff\xd8\xff\xe0\0\2\0\0\0\0", "no segment begins at byte 6"),
         (b"\xff\xd8" + segment(0xDA, bytes(6)) + b"\xff\xd9", "the frame header is missing"),
     ],

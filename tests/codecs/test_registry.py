@@ -35,9 +35,11 @@ def test_unknown_names_and_options_are_refused():
         codecs.from_config({})
     with pytest.raises(NotFoundError, match="There is no codec 'base'"):
         codecs.get("base")
-    with pytest.raises(SchemaError, match=r"'jpeg' has no option 'qualty'\. It has: quality, sub"):
+    with pytest.raises(
+        SchemaError, match=r"'jpeg' has no option 'qualty'\. Its options: quality, sub"
+    ):
         codecs.get("jpeg", qualty=3)
-    with pytest.raises(SchemaError, match=r"'raw' has no option 'level'\. It has: none"):
+    with pytest.raises(SchemaError, match=r"'raw' has no option 'level'\. Its options: none"):
         codecs.from_config({"name": "raw", "level": 3})
 
 

@@ -218,7 +218,7 @@ def test_help_shows_every_keyword_with_its_default(method):
 @pytest.mark.parametrize("columns", [5, True, b"x", {"x", "y"}])
 def test_columns_are_names_in_order(columns):
     with pytest.raises(
-        TypeError, match=r"columns must be a list of names, .* but it is .*leave it out"
+        TypeError, match=r"columns must be a list of names, .* but it is .*leave out columns="
     ):
         Options.of(batch_size=1, columns=columns)
 

@@ -97,7 +97,10 @@ def test_newer_format_is_refused_with_both_numbers(make_lake):
     document = run(session.attributes())[KEY]
     run(session.set_attributes({KEY: document | {"format": FORMAT + 1}}))
     session.commit("from the future")
-    match = rf"format {FORMAT + 1}, but this release reads formats up to {FORMAT}.*Upgrade"
+    match = (
+        rf"format {FORMAT + 1}, but this release of deeplake-lite reads formats up to {FORMAT}\."
+        ".*Upgrade"
+    )
     with pytest.raises(FormatError, match=match):
         dl.open(ds.url)
 

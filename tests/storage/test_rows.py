@@ -137,7 +137,7 @@ def test_id_shared_by_two_rows_is_damage_but_a_restored_one_is_not(
         return ids
 
     with monkeypatch.context() as patch:
-        patch.setattr(rows_module.Rows, "_draw", draw)
+        patch.setattr(rows_module.Rows, "_draw_ids", draw)
         ds.append({"x": range(twice)})
         ds.commit("twice")
     report = ds.verify()

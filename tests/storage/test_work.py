@@ -9,7 +9,7 @@ import time
 import pytest
 
 from deeplake_lite.storage.repo import gather, in_thread, run, start, stream
-from deeplake_lite.storage.repo.work import INSISTING
+from deeplake_lite.storage.repo.work import MAX_IGNORED_INTERRUPTS
 from deeplake_lite.testing.interrupts import interrupt_everywhere
 
 
@@ -152,7 +152,7 @@ def test_unstoppable_work_is_abandoned_after_repeated_ctrl_c():
     ended = threading.Event()
 
     async def work():
-        for _ in range(INSISTING + 1):
+        for _ in range(MAX_IGNORED_INTERRUPTS + 1):
             asyncio.get_running_loop().call_later(0.05, interrupt)
             await in_thread(time.sleep, 0.1)
         ended.set()

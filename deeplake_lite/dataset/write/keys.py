@@ -18,7 +18,7 @@ from deeplake_lite.htypes.json_values import canonical_json
 from deeplake_lite.htypes.layouts import Dense, Nested, Ragged
 from deeplake_lite.storage import chunks
 from deeplake_lite.storage.chunk_cache import ChunkCache
-from deeplake_lite.storage.column import Place
+from deeplake_lite.storage.column import Location
 from deeplake_lite.storage.digests import digests_of
 from deeplake_lite.storage.layouts import make_column
 
@@ -47,7 +47,9 @@ class Keys:
 
     def __init__(self, table: Table, key: Field) -> None:
         # `digest` needs its own column object, because a read-ahead thread calls it, too.
-        self._column = make_column(key.htype, Place(table.session, key.id, ChunkCache(), new=True))
+        self._column = make_column(
+            key.htype, Location(table.session, key.id, ChunkCache(), new=True)
+        )
         slots = table.rows.live()
         self._htype = key.htype
         digests = digests_by_value(table, key, slots)

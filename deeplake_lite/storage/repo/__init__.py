@@ -1,9 +1,9 @@
 """Icechunk, the storage engine: the repository behind a URL, its sessions, branches and tags.
 
-To use it, create or open a `Repository`; get a `Session` from it (a reader of one snapshot, a
-writer at the tip of a branch, or a fork of a writer that collects chunks until it is merged); then
-read, write and commit through the session. Only this package imports icechunk, so that the engine
-can be replaced in one place.
+To use this package, create or open a `Repository`; get a `Session` from the repository (a reader of
+one snapshot, a writer at the tip of a branch, or a fork of a writer, which collects chunks until it
+is merged into another writer); then read, write and commit through the session. Only this package
+imports icechunk, so that Icechunk can be replaced in one place.
 """
 
 import atexit
@@ -51,6 +51,6 @@ __all__ = [
     "use_engine",
 ]
 
-# The engine's threads release their last Python objects shortly after a call returns. If the
+# Icechunk's threads release their last Python objects shortly after a call returns. If the
 # interpreter ends before that, it aborts (https://github.com/PyO3/pyo3-async-runtimes/issues/40).
 atexit.register(time.sleep, 0.02)

@@ -1,9 +1,9 @@
-"""Compare branches and tags with the notes in which their writers recorded the versions.
+"""Compare refs (branches and tags) with the notes in which their writers recorded the versions.
 
-The module `witnesses` describes the notes. A note is written after its branch has moved, and the
-two are read without a lock, so a note may be older than its branch, but never newer. Therefore, the
-note is read first. If the branch has advanced in between, its history shows this, whereas a note
-that has advanced would look like damage.
+The module `witnesses` describes the notes. A note is written after its branch has moved, and both
+are read without a lock, so a note may be older than its branch, but never newer. Therefore, the
+note is read first. If the branch advances between the two reads, its history shows this, whereas a
+note that advanced between the reads would look like damage.
 """
 
 from __future__ import annotations
@@ -49,10 +49,11 @@ class CheckedRefs:
         self._witnesses = None if folder is None else Witnesses(folder / ".writers")
 
     def doubtful(self) -> dict[str, str]:
-        """Return the reasons to doubt branches and tags, by kind and name.
+        """Return a dict that maps each doubtful ref, such as ``"tag 'v1'"``, to the reason.
 
-        In a local folder, they are compared with the notes of their writers; a ref without a note
-        is assumed to be correct. On an object store, only unreadable refs and links are doubted.
+        In a local folder, refs are compared with the notes of their writers; a ref without a note
+        is assumed to be correct. On an object store, only refs that cannot be read and links to a
+        wrong version are doubtful.
         """
         notes = self._witnesses.all() if self._witnesses else {}  # before the refs
         doubts, tips = dict[str, str](), self._read_refs()
@@ -65,19 +66,20 @@ class CheckedRefs:
             ):
                 doubts[ref] = reason
         for ref in notes.keys() - tips.keys():
-            if self._witnesses and self._witnesses.of(ref) is not None:  # not just deleted
+            # If the ref has just been deleted, its note no longer exists either.
+            if self._witnesses and self._witnesses.of(ref) is not None:
                 doubts[ref] = _lost(notes[ref])
         return {describe_ref(ref): reason for ref, reason in doubts.items()}
 
     def _read_refs(self) -> dict[str, str | LakeError]:
-        """Return the version of each branch and tag except pins, or the error of reading it."""
+        """Return a dict from each ref except pins to its version, or to the error of reading it."""
         r = self._repository
         tips: dict[str, str | LakeError] = {}
         for ref in [
             *(branch_ref(name) for name in r.branch_names() if not is_pin(name)),
             *map(tag_ref, r.tag_names()),
         ]:
-            with contextlib.suppress(VersionNotFoundError):  # it has just been deleted
+            with contextlib.suppress(VersionNotFoundError):  # the ref has just been deleted
                 try:
                     tips[ref] = r.look_up(ref)
                 except VersionNotFoundError:
@@ -87,7 +89,9 @@ class CheckedRefs:
         return tips
 
     def of_users(self, kind: str) -> dict[str, str]:
-        """Return the versions of the user's branches or tags, by name.
+        """Return a dict from the names of the user's branches, or tags, to their versions.
+
+        `kind` is ``"branch"`` or ``"tag"``.
 
         Raises
         ------
@@ -101,12 +105,12 @@ class CheckedRefs:
             names.update(self._names_with_notes(kind))
         versions = {}
         for name in sorted(name for name in names if not name.startswith("_")):
-            with contextlib.suppress(VersionNotFoundError):  # it has just been deleted
+            with contextlib.suppress(VersionNotFoundError):  # the ref has just been deleted
                 versions[name] = self.resolve(f"{kind}.{name}")
         return versions
 
     def resolve(self, ref: str) -> str:
-        """Return the version of a branch or tag, which is checked if every read is checked.
+        """Return the version of a ref. If every read is checked, compare it with the ref's note.
 
         Raises
         ------
@@ -148,7 +152,7 @@ class CheckedRefs:
         DamagedError
         """
         if self._note_on(ref) is not None:
-            with contextlib.suppress(VersionNotFoundError):  # it has just been deleted
+            with contextlib.suppress(VersionNotFoundError):  # the ref has just been deleted
                 self.checked(ref)
 
     def _names_with_notes(self, kind: str) -> list[str]:
@@ -160,22 +164,22 @@ class CheckedRefs:
     def identity(self, branch: str) -> str:
         """Return the identity of a branch, to be recorded in its next commit.
 
-        A branch without an identity gets a new one. On an object store, which has no notes, the
-        identity is empty.
+        A branch without an identity gets a new identity. On an object store, which has no notes,
+        the identity is empty.
         """
         if self._witnesses is None:
             return ""
-        known = self.known_identity(branch)
-        return new_identity() if known is None else known
+        existing = self.known_identity(branch)
+        return new_identity() if existing is None else existing
 
     def known_identity(self, branch: str) -> str | None:
-        """Return the identity in a branch's note or last commit, or None if it has neither."""
+        """Return the identity in a branch's note or else in its last commit, or None."""
         if (note := self._note_on(branch_ref(branch))) is not None:
             return note.identity
         return self.identity_at(self._repository.look_up(branch_ref(branch)), branch)
 
     def identity_at(self, version: str, branch: str) -> str | None:
-        """Return the branch identity in a commit, or None if it was made on another branch."""
+        """Return the branch identity in a commit, or None if the commit is of another branch."""
         commit = next(self._repository.ancestry(version))
         return commit.branch_id if commit.branch == branch else None
 
@@ -184,14 +188,16 @@ class CheckedRefs:
         return self._witnesses.of(ref) if self._witnesses else None
 
     def _look_up(self, ref: str) -> tuple[str, VersionNotFoundError | None]:
-        """Return the version of a branch or tag, and the error if it does not exist."""
+        """Return the version of a ref, and None or the error that it does not exist."""
         try:
             return self._repository.look_up(ref), None
         except VersionNotFoundError as error:
             return "", error
 
     def renew(self) -> None:
-        """Write notes on refs without a current note. The caller must hold the writers' lock.
+        """Write notes on all refs that have none or an outdated note.
+
+        The caller must hold the writers' lock.
 
         Raises
         ------
@@ -210,10 +216,10 @@ class CheckedRefs:
                 self.note(ref, tip, self.identity(name) if kind == "branch" else "")
 
     def _doubt(self, ref: str, tip: str, note: Note | None) -> str | None:
-        """Return the reason to doubt a ref that refers to `tip`, or None if there is none.
+        """Return the reason to doubt that a ref should refer to `tip`, or None if there is none.
 
-        `note` must have been read before the ref. The name of a link contains its version, and so
-        serves as a note.
+        `note` must have been read before the ref. A link needs no note, because its name contains
+        the version to which it refers.
         """
         kind, _, name = ref.partition(".")
         if ends := link_ends(name):
@@ -221,13 +227,13 @@ class CheckedRefs:
         if note is None or note.version == tip:
             return None
         if kind == "branch" and not ends and self._follows(tip, note, name):
-            return None  # it has just advanced, or a writer was killed before it wrote the note
+            return None  # the branch has just advanced, or its writer died before writing the note
         return f"refers to version {tip}, but its last writer recorded version {note.version}"
 
     def _follows(self, tip: str, note: Note, branch: str) -> bool:
         """Return whether all commits between the version in `note` and `tip` belong to the branch.
 
-        Commits that do not record a branch or an identity are assumed to belong to it.
+        Commits that do not record a branch or an identity are assumed to belong to the branch.
         """
         for commit in self._repository.ancestry(tip):
             if commit.id == note.version:
@@ -241,8 +247,8 @@ class CheckedRefs:
     def note(self, ref: str, version: str, identity: str = "") -> None:
         """Write the note on a ref, with its current version and the identity of a branch.
 
-        Errors are ignored. The note is then missing or outdated, as if the process had been killed
-        here, which every reader can handle.
+        Errors are ignored. The note is then missing or outdated, as after a process has been killed
+        here. All readers of notes allow this.
         """
         if self._witnesses is not None and not is_pin(ref.partition(".")[2]):
             with contextlib.suppress(LakeError, OSError):

@@ -1,4 +1,4 @@
-"""Commits: the versions of a lake, with their metadata."""
+"""Commits, which are the versions of a lake with their messages and metadata."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo.engine import compiled
 
 DIGEST = "digest"
-"""Key in a commit's metadata: the digest of the message and the other metadata."""
+"""Key in a commit's metadata for a digest of the message and all other metadata."""
 
 TRANSACTION = "transaction"
-"""Key in a commit's metadata: a name with which the writer can find the commit again."""
+"""Key in a commit's metadata for a random name. If the reply to a commit is lost, the writer looks
+for the commit by this name."""
 
 BRANCH = "branch"
-"""Key in a commit's metadata: the branch that the commit was written to."""
+"""Key in a commit's metadata for the name of the branch that the commit was written to."""
 
 BRANCH_ID = "branch_id"
-"""Key in a commit's metadata: the identity of that branch."""
+"""Key in a commit's metadata for the identity of that branch (see `witnesses`)."""
 
 CHUNKS = "chunks"
-"""Key in a commit's metadata: a digest of the keys of the chunks that it wrote."""
+"""Key in a commit's metadata for a digest of the keys of the chunks that the commit wrote."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +47,11 @@ class Commit:
     metadata: Mapping[str, Any]
     """Metadata from the writer. A merge commit has the merged snapshot's id under ``"merge"``."""
     transaction: str | None = None
-    """Name of the transaction, for finding the commit if the engine's reply was lost."""
+    """Random name of the transaction, by which its writer finds the commit if a reply was lost."""
     branch: str | None = None
     """The branch that the commit was written to; None if not recorded."""
     branch_id: str | None = None
-    """Identity of that branch, which differs for a recreated branch; None if not recorded."""
+    """Identity of the branch, which changes if the branch is recreated; None if not recorded."""
     chunks: str | None = None
     """Digest of the keys of the chunks that the commit wrote; None if not recorded."""
 
@@ -58,17 +59,17 @@ class Commit:
 def read_commit(snapshot: compiled.SnapshotInfo) -> Commit:
     """Return the commit of a snapshot. Raises DamagedError if it does not match its digest."""
     metadata = without_digest(snapshot.id, snapshot.message, snapshot.metadata)
-    own = {key: metadata.pop(key, None) for key in (TRANSACTION, BRANCH, BRANCH_ID, CHUNKS)}
+    record = {key: metadata.pop(key, None) for key in (TRANSACTION, BRANCH, BRANCH_ID, CHUNKS)}
     return Commit(
         snapshot.id,
         snapshot.parent_id,
         snapshot.message,
         snapshot.written_at,
         metadata,
-        transaction=own[TRANSACTION],
-        branch=own[BRANCH],
-        branch_id=own[BRANCH_ID],
-        chunks=own[CHUNKS],
+        transaction=record[TRANSACTION],
+        branch=record[BRANCH],
+        branch_id=record[BRANCH_ID],
+        chunks=record[CHUNKS],
     )
 
 
@@ -82,12 +83,12 @@ def chunk_key(path: str, chunk: Iterable[int]) -> str:
 
 
 def chunks_digest(chunks: Mapping[str, Iterable[Iterable[int]]]) -> str:
-    """Return a digest of chunk keys, given as in the engine's log (indices by array).
+    """Return a digest of the keys of chunks, given as a dict from array path to chunk indices.
 
     >>> chunks_digest({"/b": [[1], [0]]}) == chunks_digest({"/a": [], "/b": [[0], [1]]})
     True
     """
-    keys = sorted(chunk_key(path, chunk) for path, those in chunks.items() for chunk in those)
+    keys = sorted(chunk_key(path, chunk) for path, indices in chunks.items() for chunk in indices)
     return xxhash.xxh3_64_hexdigest("\n".join(keys).encode())
 
 

@@ -1,4 +1,4 @@
-"""Import the engine in two parts: its compiled module, and the Python package around it.
+"""Import Icechunk in two parts: its compiled module, and the Python package around it.
 
 The compiled module is enough to open repositories and read from them. The package is only needed
 for writing. It imports Zarr, which alone takes longer than everything else that opening a lake
@@ -25,7 +25,7 @@ NAME = "icechunk._icechunk_python"
 def _load() -> ModuleType:
     """Import the compiled module without its package.
 
-    If the package is imported later, it uses the same module object.
+    If the package is imported later, the package uses the same module object.
     """
     if NAME in sys.modules:
         return sys.modules[NAME]
@@ -44,7 +44,7 @@ if not TYPE_CHECKING:
 
 
 def silence_warnings() -> None:
-    """Make the engine log only errors, since it prints a warning for every local repository."""
+    """Make Icechunk log only errors, since it prints a warning for every local repository."""
     compiled.set_logs_filter("error")
 
 
@@ -52,7 +52,7 @@ silence_warnings()
 
 
 def package() -> ModuleType:
-    """Return the engine's Python package. This imports Zarr."""
+    """Return Icechunk's Python package. This imports Zarr."""
     is_new = "icechunk" not in sys.modules
     import icechunk
 

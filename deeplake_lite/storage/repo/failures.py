@@ -1,4 +1,4 @@
-"""Translate errors of the engine and the operating system into errors of this library."""
+"""Translate errors of Icechunk and the operating system into errors of this library."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 PANICS = ("PanicException", "RustPanic")
-"""Class names of the exceptions that a panic of the engine raises in a call or a coroutine. No
-module exports these classes."""
+"""Class names of the exceptions that a panic in Icechunk raises in a call or a coroutine. No module
+exports these classes."""
 
 NOT_WRITABLE = (
     "The lake can be read here, but not changed. Copy it to a folder that you can write to, or "
@@ -43,11 +43,11 @@ WAYS_OUT = {
     errno.EMFILE: "Close some files, or raise the limit of open files (ulimit -n).",
     errno.ENFILE: "Close some files, or raise the limit of open files (ulimit -n).",
 }
-"""Advice for errors of the operating system, by error number."""
+"""A dict that maps error numbers of the operating system to advice."""
 
 
 class MissingError(DamagedError):
-    """A stored object is missing. This is damage, unless it was deleted on purpose."""
+    """A stored object is missing. This is damage, unless the object was deleted on purpose."""
 
 
 class LostChunksError(StorageError):
@@ -61,7 +61,7 @@ class LostChunksError(StorageError):
 
 @contextlib.contextmanager
 def translate_errors() -> Iterator[None]:
-    """Raise errors of the engine as errors of this library.
+    """Raise errors of Icechunk as errors of this library.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def translate_errors() -> Iterator[None]:
     StorageError
         If a request to the store fails: disk full, no permission, no network.
     ForkedError
-        If this process was forked from a process that had used the engine.
+        If this process was forked from a process that had used Icechunk.
     """
     use_engine()
     try:
@@ -99,8 +99,8 @@ def translate_file_errors(*, creates: bool = False) -> Iterator[None]:
     Parameters
     ----------
     creates : bool
-        Whether a lake is being created. The advice after a denied permission then does not mention
-        reading the lake.
+        Whether a lake is being created. If so, the advice after a denied permission does not say
+        that the lake can be read.
 
     Raises
     ------
@@ -118,19 +118,20 @@ def translate_file_errors(*, creates: bool = False) -> Iterator[None]:
 
 
 def _explain(error: OSError, *, creates: bool = False) -> str:
-    """Return a message with the reason from the operating system and with advice.
+    """Return an error message with the operating system's reason and with advice.
 
     >>> print(_explain(OSError(errno.ENOSPC, "No space left on device", "a.lake/.writers/x")))
     No space left on device: 'a.lake/.writers/x'. Free some space, then try again.
     """
     reason = error.strerror or str(error) or type(error).__name__
-    place = "" if error.filename is None else f": {str(error.filename)!r}"
+    location = "" if error.filename is None else f": {str(error.filename)!r}"
     way_out = WAYS_OUT.get(error.errno or 0, DEFAULT_WAY_OUT)
-    return f"{reason}{place}. {NOT_CREATABLE if creates and way_out is NOT_WRITABLE else way_out}"
+    way_out = NOT_CREATABLE if creates and way_out is NOT_WRITABLE else way_out
+    return f"{reason}{location}. {way_out}"
 
 
 def _first_line(error: BaseException) -> str:
-    """Return the reason for a panic: the first line, without the dump of the engine's state.
+    """Return the first line of the message of a panic, without the dump of Icechunk's state.
 
     >>> _first_line(Exception('no client: ICError { kind: Other("Read-only file system"), x'))
     'no client: Read-only file system'
@@ -151,7 +152,7 @@ def reason_of(error: BaseException) -> str:
 
 
 def _reason_with_reply(error: BaseException) -> str:
-    """Return the reason for an engine error, with the reply of an object store, if any.
+    """Return the reason for an Icechunk error, followed by the object store's reply, if any.
 
     >>> reply = '-> { code: "Slow", message: "no" }'
     >>> _reason_with_reply(Exception(f"x service error | context: {reply}"))
@@ -163,7 +164,7 @@ def _reason_with_reply(error: BaseException) -> str:
 
 
 def _missing_key(text: str) -> str | None:
-    """Return the reason with the object's key if an object store reported a missing object.
+    """Return a reason with the object's key if an object store has no such object, otherwise None.
 
     >>> _missing_key('error getting object | | context: key="a/chunks/X" | |-> NoSuchKey: no key')
     'object not found: a/chunks/X'
@@ -177,9 +178,10 @@ def _missing_key(text: str) -> str | None:
 
 
 def _translate(reason: str) -> LakeError:
-    """Return our error for the engine's reason.
+    """Return an error of this library for the reason of an Icechunk error.
 
-    The reason's text decides on the class, because the engine has only one error class.
+    The class of the error is chosen by the text of the reason, because Icechunk has only one error
+    class.
     """
     if reason.startswith(("ref not found", "invalid snapshot id")):
         return VersionNotFoundError(
@@ -207,7 +209,9 @@ def _translate(reason: str) -> LakeError:
             "vacuum deleted the version or the lake was recreated."
         )
     if re.search("serialize|decompress|flatbuffer|invalid", reason):
-        return DamagedError(f"A stored object cannot be read: {reason}. Restore it from a backup.")
+        return DamagedError(
+            f"A stored object cannot be read: {reason}. Restore the object from a backup."
+        )
     return StorageError(
         f"A request to the store failed: {reason}. Check the free space, the permissions and the "
         "network, then try again."

@@ -1,7 +1,7 @@
-"""Detect forked processes in which the engine cannot work.
+"""Detect forked processes in which Icechunk cannot work.
 
-The engine's threads do not exist in a process that was forked after they had started, so a call to
-the engine would wait for them forever.
+When a process that has used Icechunk is forked, Icechunk's threads are not copied to the new
+process, so a call to Icechunk there would wait for these threads forever.
 """
 
 from __future__ import annotations
@@ -11,25 +11,26 @@ import os
 from deeplake_lite.errors import ForkedError
 
 _used = False
-"""Whether this process, or a process that it was forked from, has called the engine."""
+"""Whether this process, or a process that it was forked from, has called Icechunk."""
 
 _lost = False
-"""Whether the engine's threads exist only in the process that this one was forked from."""
+"""Whether Icechunk's threads exist only in the process that this one was forked from."""
 
 
 def use_engine() -> None:
-    """Record that the engine is about to be called.
+    """Record that Icechunk is about to be called.
 
     Raises
     ------
     ForkedError
-        If this process was forked from a process that had called the engine.
+        If this process was forked from a process that had called Icechunk.
     """
     global _used
     if _lost:
         raise ForkedError(
             f"Process {os.getpid()} cannot use lakes, because it was forked from a process that "
-            "has used one, and the engine's threads are not copied to a fork. Start processes with "
+            "has used a lake, and the threads of the storage engine are not copied to a forked "
+            "process. Start processes with "
             'multiprocessing.get_context("spawn") or "forkserver", for example '
             'DataLoader(…, multiprocessing_context="forkserver").'
         )

@@ -2,11 +2,12 @@
 
 For each version, the snapshot, the commit's metadata and the transaction log are read. In a local
 folder, the manifests are read as well, and the chunk files that they list must exist. The contents
-of chunk files are not read; verifying the cells of a version does that.
+of chunk files are read only when the cells of a version are verified.
 """
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from deeplake_lite.errors import DamagedError, LakeError, VersionNotFoundError
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def damaged_versions(repository: Repository) -> dict[str, str]:
-    """Return descriptions of the damage to versions, by snapshot id."""
+    """Return a dict from the snapshot id of each damaged version to a description of the damage."""
     walk = _Walk(repository)
     for name in repository.branch_names():
         if not is_pin(name):
@@ -44,8 +45,8 @@ class _Walk:
     def follow(self, ref: str) -> None:
         """Check the history of a branch or tag. `CheckedRefs` reports damage to the ref itself.
 
-        Other processes may change the lake meanwhile, so damage is only reported if it is found a
-        second time and the ref has not changed.
+        Other processes may change the lake meanwhile, so damage is only reported if a second check
+        finds it again and the ref has not changed.
         """
         try:
             tip = self._repository.look_up(ref)
@@ -55,8 +56,8 @@ class _Walk:
         if damaged:
             try:
                 if self._repository.look_up(ref) != tip:
-                    return  # it has moved, and no writer can move a damaged branch
-            except VersionNotFoundError:  # it has just been deleted
+                    return  # the ref has moved, and no writer can move a damaged branch
+            except VersionNotFoundError:  # the ref has just been deleted
                 return
             self._repository = self._repository.reopened()  # a vacuum may have changed its history
             damaged, sound = self._history(tip)
@@ -64,10 +65,11 @@ class _Walk:
         self.damaged |= damaged
 
     def _history(self, tip: str) -> tuple[dict[str, str], set[str]]:
-        """Check a version and all earlier versions; return the damaged and the undamaged ones.
+        """Check a version and all earlier versions.
 
-        The walk ends at a version that has been checked before and is undamaged. Each version is
-        checked only after its parent has been read; see `_damage_of`.
+        Return a dict from the ids of damaged versions to descriptions of the damage, and the set of
+        the ids of undamaged versions. The walk ends at a version that an earlier call has found
+        undamaged. Each version is checked only after its parent has been read; see `_damage_of`.
         """
         damaged, sound, version = dict[str, str](), set[str](), tip
         history, later = self._repository.ancestry(tip), None
@@ -75,7 +77,7 @@ class _Walk:
             try:
                 commit = next(history) if version else None
             except LakeError as error:
-                damaged[version] = f"its snapshot cannot be read: {error.finding}"
+                damaged[version] = f"the snapshot cannot be read: {error.finding}"
                 return damaged, sound
             if later is not None and (reason := self._damage_of(later)):
                 damaged[later.id] = reason
@@ -88,8 +90,8 @@ class _Walk:
     def _damage_of(self, commit: Commit) -> str | None:
         """Return a description of the damage to a version, or None if there is none.
 
-        The version's parent must have been read. The engine walks from the version to its parent,
-        and would never stop if the parent is missing and damaged histories form a cycle.
+        The version's parent must have been read. Icechunk walks from the version to its parent, and
+        would never stop if the parent were missing and damaged histories formed a cycle.
         """
         try:
             self._repository.chunks_of(commit)
@@ -113,8 +115,7 @@ class _Files:
         ------
         DamagedError
         """
-        every = (manifest for some in manifests_of(snapshot).values() for manifest in some)
-        for manifest in every:
+        for manifest in chain.from_iterable(manifests_of(snapshot).values()):
             if manifest.name in self._sound:
                 continue
             for chunk in read_manifest(self._folder, manifest):

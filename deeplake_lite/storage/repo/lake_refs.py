@@ -1,8 +1,9 @@
 """Names of branches and tags, including the branches that the lake creates internally.
 
-A *pin* is a temporary branch that protects a version from vacuums. On an object store, a running
-vacuum *announces* itself with a branch. A *link* records that a version descends from an older one
-although a vacuum has deleted the history between them.
+A *ref* is a branch or a tag; its full name is ``branch.NAME`` or ``tag.NAME``. A *pin* is a
+temporary branch that protects a version from vacuums. On an object store, a running vacuum
+*announces* itself with a temporary branch. A *link* is a branch that records that a version
+descends from an older version although a vacuum has deleted the history between the two.
 """
 
 from __future__ import annotations
@@ -21,24 +22,24 @@ LINK = "_base-"
 """Prefix of the names of links."""
 
 ANNOUNCED_AGE = timedelta(hours=24)
-"""On an object store, pins and announced vacuums that are older than this count as dead."""
+"""On an object store, a pin or announcement older than this is ignored: its process has died."""
 
 SKEW = timedelta(minutes=1)
-"""The largest difference between the clocks of writers and of an object store."""
+"""The largest expected difference between the clocks of writers and of an object store."""
 
 
 def branch_ref(name: str) -> str:
-    """Return the name of the ref for a branch."""
+    """Return the full name of a branch, ``branch.NAME``."""
     return f"branch.{name}"
 
 
 def tag_ref(name: str) -> str:
-    """Return the name of the ref for a tag."""
+    """Return the full name of a tag, ``tag.NAME``."""
     return f"tag.{name}"
 
 
 def is_pin(name: str) -> bool:
-    """Return whether a branch is temporary, that is, a pin or an announced vacuum."""
+    """Return whether a branch is temporary: a pin or the announcement of a vacuum."""
     return name.startswith((PIN, VACUUM))
 
 
@@ -53,7 +54,7 @@ def describe_ref(ref: str) -> str:
 
 
 def pin_name(now: datetime) -> str:
-    """Return a new name for a pin. It contains a version 7 UUID, which begins with the time.
+    """Return a new name for a pin, with a UUID of version 7, which begins with the time.
 
     >>> name = pin_name(datetime(2026, 1, 31, tzinfo=UTC))
     >>> name[:18], made_at(name).isoformat()
@@ -72,7 +73,7 @@ def _uuid7(now: datetime) -> str:
 
 
 def made_at(name: str) -> datetime | None:
-    """Return when a pin or an announcement was made, or None for any other name."""
+    """Return the time at which a pin or an announcement was made, or None for any other name."""
     match = re.fullmatch(
         f"(?:{PIN}|{VACUUM})([0-9a-f]{{12}})7[0-9a-f]{{19}}(?:-[0-9a-f]{{12}})?", name
     )
@@ -82,7 +83,7 @@ def made_at(name: str) -> datetime | None:
 def may_delete(name: str, begun: datetime | None) -> bool:
     """Return whether a branch announces a running vacuum that may delete objects since `begun`.
 
-    Without `begun`, the objects may be of any age.
+    If `begun` is None, return whether the vacuum may delete objects of any age.
 
     >>> name = "_vacuum-" + _uuid7(datetime.now(UTC)) + "-019c11597000"
     >>> may_delete(name, None), may_delete(name, datetime(2026, 1, 30, tzinfo=UTC))
@@ -106,7 +107,7 @@ def _at(milliseconds: str) -> datetime:
 
 
 def link_name(older: str, later: str) -> str:
-    """Return the name of the link from a version to an older one."""
+    """Return the name of the link that records that version `later` descends from `older`."""
     return f"{LINK}{older}-{later}"
 
 
@@ -116,7 +117,7 @@ def is_link(name: str) -> bool:
 
 
 def link_ends(name: str) -> tuple[str, str] | None:
-    """Return the older and the later version of a link, or None if this is not a link's name.
+    """Return the older and the later version of a link, or None if `name` is not a link's name.
 
     >>> link_ends("_base-1CECHNKREP0F1RSTCMT0-KCD17E4CZYH6CNFH7ZR0")
     ('1CECHNKREP0F1RSTCMT0', 'KCD17E4CZYH6CNFH7ZR0')

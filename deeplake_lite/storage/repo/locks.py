@@ -27,16 +27,16 @@ _TAKEN = (errno.EACCES, errno.EAGAIN, errno.EWOULDBLOCK, errno.EDEADLK)
 """The operating system's error numbers when another process holds the lock."""
 
 _HELD: dict[int, weakref.ref[FileIO]] = {}
-"""This process's locks by file descriptor. Some of them may have been closed."""
+"""A dict from file descriptor to lock, of all locks of this process, including closed locks."""
 
 
 def take_lock(path: Path, *, timeout: float = -1, create: bool = True) -> FileIO:
-    """Acquire the lock at `path`. It is held until the returned file is closed.
+    """Acquire the lock at `path`. The lock is held until the returned file is closed.
 
     Parameters
     ----------
     timeout : float
-        Maximum number of seconds to wait. If it is negative, wait as long as it takes.
+        Maximum number of seconds to wait. A negative number means to wait without limit.
     create : bool
         Whether to create the file if there is none.
 
@@ -45,7 +45,7 @@ def take_lock(path: Path, *, timeout: float = -1, create: bool = True) -> FileIO
     FileNotFoundError
         When the file does not exist and `create` is false.
     TimeoutError
-        When another process holds the lock.
+        When another process still holds the lock after `timeout` seconds.
     OSError
         When the file cannot be opened, or its file system does not support locks.
     """
@@ -60,8 +60,8 @@ def take_lock(path: Path, *, timeout: float = -1, create: bool = True) -> FileIO
 def _try_lock(path: Path, mode: str) -> FileIO | None:
     file = FileIO(path, mode, opener=_open)
     try:
-        # A file that was removed between opening and locking no longer has a name. No other process
-        # would see this lock, so it does not count.
+        # A file that was removed between opening and locking no longer has a name, so no other
+        # process would see this lock. The caller then tries again.
         if _lock(file.fileno()) and os.fstat(file.fileno()).st_nlink:
             _HELD[file.fileno()] = weakref.ref(file)
             return file
@@ -95,12 +95,12 @@ def _lock(descriptor: int) -> bool:
 
 
 def _close_copies() -> None:
-    """Close the locks that a forked process has inherited. It would hold them until it exits."""
+    """Close the locks that a forked process has inherited, so that it does not hold them, too."""
     for held in list(_HELD.values()):
         if (file := held()) is not None:
             file.close()
     _HELD.clear()
 
 
-if hasattr(os, "register_at_fork"):  # Windows has none
+if hasattr(os, "register_at_fork"):  # not on Windows
     os.register_at_fork(after_in_child=_close_copies)

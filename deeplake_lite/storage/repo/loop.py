@@ -16,7 +16,7 @@ END_SECONDS = 0.2
 
 
 def event_loop() -> asyncio.AbstractEventLoop:
-    """Return the event loop. The first call starts it.
+    """Return the event loop. The first call starts the loop.
 
     Raises
     ------
@@ -36,12 +36,12 @@ def event_loop() -> asyncio.AbstractEventLoop:
                     target=loop.run_forever, name="deeplake_lite", daemon=True
                 )
                 _thread.start()
-                _loop = loop  # last: other threads read it without the lock
+                _loop = loop  # assigned last, since other threads read `_loop` without the lock
     return _loop
 
 
 def _forget() -> None:
-    """Start over in a forked process, which does not inherit its parent's threads."""
+    """Forget the event loop in a forked process, which does not inherit its parent's threads."""
     global _lock, _loop, _thread
     _lock, _loop, _thread = threading.Lock(), None, None
 
@@ -54,5 +54,5 @@ def _end() -> None:
         _thread.join(END_SECONDS)
 
 
-if hasattr(os, "register_at_fork"):  # Windows has none
+if hasattr(os, "register_at_fork"):  # not on Windows
     os.register_at_fork(after_in_child=_forget)

@@ -1,14 +1,14 @@
-"""Names of branches and tags in the engine, which does not allow ``/`` in them.
+"""Names of branches and tags in Icechunk, which does not allow ``/`` in names.
 
-The slash is replaced with ``=``, which does not occur in our names, and which file systems and
-object stores allow in file names.
+The slash is replaced with ``=``, which this library does not allow in names, but which file systems
+and object stores allow in file names.
 """
 
 from __future__ import annotations
 
 
 def to_engine(name: str) -> str:
-    """Return the engine's name for a branch or tag.
+    """Convert a user's name of a branch or tag to the name in Icechunk.
 
     >>> to_engine("feature/x")
     'feature=x'
@@ -17,7 +17,7 @@ def to_engine(name: str) -> str:
 
 
 def from_engine(name: str) -> str:
-    """Return the user's name for a branch or tag.
+    """Convert the name of a branch or tag in Icechunk to the user's name.
 
     >>> from_engine("feature=x")
     'feature/x'

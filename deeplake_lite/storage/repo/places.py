@@ -26,10 +26,11 @@ SCHEMES = ("s3", "gs", "gcs", "az", "azure")
 """URL schemes of object stores."""
 
 _memory: dict[str, tempfile.TemporaryDirectory[str]] = {}
-"""Folders of this process's ``memory://`` lakes. They are deleted when it ends."""
+"""A dict from URL to folder, of this process's ``memory://`` lakes. The folders are deleted when
+the process ends."""
 
 _foreign: dict[str, str] = {}
-"""Folders of ``memory://`` lakes that belong to another process, by URL."""
+"""A dict from URL to folder, of ``memory://`` lakes that belong to another process."""
 
 
 def local_folder(url: str) -> Path | None:
@@ -52,7 +53,7 @@ def local_folder(url: str) -> Path | None:
 
 
 def absolute_url(url: str) -> str:
-    """Return a URL that does not depend on the working directory: local paths become absolute.
+    """Return a URL that does not depend on the working directory, by making local paths absolute.
 
     >>> absolute_url("s3://bucket/flowers")
     's3://bucket/flowers'
@@ -116,7 +117,7 @@ def storage_at(url: str, options: Mapping[str, object] | None) -> compiled.Stora
         )
     match parts.scheme:
         case "s3":
-            # With other credentials, `from_env` must stay at its default, which is None.
+            # If the user passes credentials, `from_env` must stay at its default, which is None.
             has_credentials = arguments.keys() & {"access_key_id", "anonymous"}
             arguments.setdefault("from_env", not has_credentials or None)
             return _store(engine.s3_storage, arguments, bucket=bucket, prefix=prefix)
@@ -124,10 +125,10 @@ def storage_at(url: str, options: Mapping[str, object] | None) -> compiled.Stora
             arguments.setdefault("from_env", True)
             return _store(engine.gcs_storage, arguments, bucket=bucket, prefix=prefix)
         case "az" | "azure":
-            container, _, rest = (prefix or "").partition("/")
+            container, _, path = (prefix or "").partition("/")
             arguments.setdefault("from_env", True)
             return _store(
-                engine.azure_storage, arguments, account=bucket, container=container, prefix=rest
+                engine.azure_storage, arguments, account=bucket, container=container, prefix=path
             )
     raise LakeNotFoundError(
         f"The URL of a lake must be a folder, memory://, s3://, gs:// or az://, but it is {url!r}."
@@ -135,18 +136,18 @@ def storage_at(url: str, options: Mapping[str, object] | None) -> compiled.Stora
 
 
 def _store(
-    open_store: Callable[..., object], options: Mapping[str, object], **place: str | None
+    open_store: Callable[..., object], options: Mapping[str, object], **location: str | None
 ) -> compiled.Storage:
-    """Return a store with the user's options. Raises OptionError if they are not valid."""
-    known = [name for name in inspect.signature(open_store).parameters if name not in place]
+    """Return a store with the user's options. Raises OptionError for invalid options."""
+    allowed = [name for name in inspect.signature(open_store).parameters if name not in location]
     for name in options:
-        if name not in known:
+        if name not in allowed:
             raise OptionError(
                 f"storage_options must be arguments of {open_store.__name__}, but {brief(name)} is "
-                f"not one of them. The arguments are {', '.join(known)}."
+                f"not one of them. The arguments are {', '.join(allowed)}."
             )
     try:
-        return cast("compiled.Storage", open_store(**place, **options))
+        return cast("compiled.Storage", open_store(**location, **options))
     except (TypeError, ValueError) as error:
         raise OptionError(
             f"storage_options must be valid arguments of {open_store.__name__}: {error}. See "

@@ -5,8 +5,9 @@ Writers and vacuums must not interfere with each other. How this is ensured depe
 On a local folder, commits, new branches and tags, and vacuums take the same lock
 (`Repository.lock`).
 
-On an object store there are no locks. Branches are moved by compare-and-swap, which is enough to
-keep writers apart. `vacuums` describes how writers and vacuums avoid each other there.
+On an object store there are no locks. Branches are moved by compare-and-swap, so that no writer
+overwrites another writer's commit. `vacuums` describes how a vacuum avoids deleting objects that a
+writer there needs.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ class Repository:
         A folder, ``file://…``, ``memory://name``, ``s3://bucket/prefix``, ``gs://…`` or
         ``az://account/container/…``.
     repository : PyRepository
-        The engine's handle.
+        Icechunk's object for the repository.
     limits : Limits
         Limits on the memory that a value may need when it is read or written.
     """
@@ -96,8 +97,8 @@ class Repository:
     ) -> Iterator[Repository]:
         """Provide an empty repository for the first version of a lake.
 
-        On a local folder, it is renamed to its final name at the end, so that nobody sees a partial
-        lake (see `staging`). In memory, it is deleted if writing fails.
+        A local folder gets its final name only at the end, so that nobody sees a partial lake (see
+        `staging`). A lake in memory is deleted if writing fails.
 
         Parameters
         ----------
@@ -189,11 +190,11 @@ class Repository:
 
     @property
     def refs(self) -> CheckedRefs:
-        """Branches and tags, which are compared with their writers' notes."""
+        """The branches and tags. Their versions are compared with notes of the last writers."""
         return CheckedRefs(self)
 
     def checking(self) -> Repository:
-        """Return a handle to the same repository that verifies the checksum of every read."""
+        """Return a handle to the same repository whose reads verify checksums and hashes."""
         other = copy(self)
         other.checks_reads = True
         return other
@@ -207,7 +208,10 @@ class Repository:
         return Session(session, self._files_of(snapshot_id))
 
     def _files_of(self, snapshot_id: str) -> ChunkFiles | None:
-        """Return a version's chunk files if the lake is local. The latest result is cached."""
+        """Return the chunk files of a version, or None if the lake is not local.
+
+        The latest result is cached.
+        """
         folder = local_folder(self.url)
         if folder is None:
             return None
@@ -218,9 +222,9 @@ class Repository:
         return files
 
     def _check_files(self, snapshot_id: str = "", *, refs: Iterable[str] = ()) -> None:
-        """Reject pipes and devices in place of files that the engine is about to open.
+        """Reject pipes and devices in place of files that Icechunk is about to open.
 
-        The engine would wait for a pipe forever, and Ctrl-C would not interrupt it.
+        Icechunk would wait for a pipe forever, and Ctrl-C would not interrupt the wait.
 
         Raises
         ------
@@ -233,7 +237,7 @@ class Repository:
                 check_regular(folder / "refs" / ref / "ref.json")
 
     def _check_identity(self, snapshot_id: str) -> None:
-        """Reject a snapshot file that contains another version. The engine does not check this.
+        """Reject a snapshot file that contains another version. Icechunk does not check this.
 
         On an object store the check takes another request, so it is only made if all reads are
         checked.
@@ -253,7 +257,7 @@ class Repository:
             )
 
     def _check_refs(self) -> None:
-        """Reject pipes and devices in place of any branch or tag. The engine lists them all.
+        """Reject pipes and devices in place of any branch or tag, since Icechunk reads all refs.
 
         Raises
         ------
@@ -279,7 +283,7 @@ class Repository:
                     check_all_regular(folder / kind)
 
     def inspect(self, snapshot_id: str) -> dict[str, Any]:
-        """Return the engine's description of a snapshot, including its manifests and nodes."""
+        """Return Icechunk's description of a snapshot, including its manifests and nodes."""
         self._check_files(snapshot_id)
         with translate_errors():
             return dict(json.loads(self._repository.inspect_snapshot(snapshot_id)))
@@ -303,6 +307,17 @@ class Repository:
         The version is pinned before its chunks are looked up, as `vacuums` explains. If the version
         is rejected, no branch ever names it.
 
+        Parameters
+        ----------
+        branch : str
+            Name of the branch.
+        before, done : str
+            Snapshot ids of the branch's present version and of the new version.
+        begun : datetime
+            When the first chunk of the new version was written, or earlier.
+        keys : collection of str
+            Keys of the chunks that the new version needs.
+
         Raises
         ------
         ConflictError
@@ -316,7 +331,7 @@ class Repository:
             try:
                 fresh = held.enter_context(keep_version(self, done, begun))
                 fresh.reader(done).check_chunks(keys)
-                # A vacuum that removes old versions also rewrites the parents of the ones it keeps.
+                # A vacuum that removes old versions also changes the parents of later versions.
                 parent = next(fresh.ancestry(done)).parent
             except (MissingError, VersionNotFoundError) as error:
                 raise LostChunksError(
@@ -326,8 +341,8 @@ class Repository:
                 ) from error
             if parent != before:
                 raise ConflictError(
-                    f"A commit must follow the branch's tip {before}, but a vacuum has truncated "
-                    "the history before this commit. Nothing was committed; commit again."
+                    f"A commit must follow the branch's tip {before}, but during this commit, a "
+                    "vacuum has truncated the history. Nothing was committed; commit again."
                 )
             try:
                 with translate_errors():
@@ -342,14 +357,14 @@ class Repository:
         """Return a session that collects chunks on top of a current or former tip of the branch."""
         writer = self.writer(branch)
         if writer.snapshot_id != snapshot_id:
-            # The branch has moved, but the engine only creates writers at the tip of a branch. So
+            # The branch has moved, but Icechunk only creates writers at the tip of a branch. So
             # a pin, which is a branch, is created at this version for a moment.
             with self.lock("pins"), pin_versions(self, [snapshot_id]) as [pin]:
                 writer = self.writer(pin)
         return writer.fork()
 
     def reopened(self) -> Repository:
-        """Return a handle with empty caches."""
+        """Return a handle to the same repository, with empty caches."""
         other = copy(self)
         other.forget_caches()
         return other
@@ -361,7 +376,9 @@ class Repository:
         self._newest_files = None
 
     def branches(self, known: Iterable[str] | None = None) -> dict[str, str]:
-        """Return each branch's version, unchecked. Excludes pins, announcements and links.
+        """Return a dict from branch name to snapshot id, without comparing versions with notes.
+
+        Pins, announcements and links (see `lake_refs`) are left out.
 
         Parameters
         ----------
@@ -373,7 +390,7 @@ class Repository:
         return self._look_up_all(names, branch_ref)
 
     def links(self) -> dict[str, set[str]]:
-        """Return the older versions that each linked version descends from."""
+        """Return a dict that maps each linked version to the older versions it descends from."""
         links: dict[str, set[str]] = {}
         for name in self.branch_names():
             if ends := link_ends(name):
@@ -381,25 +398,28 @@ class Repository:
         return links
 
     def add_links(self, links: Iterable[tuple[str, str]]) -> None:
-        """Record that versions descend from older ones, given as (older, later).
+        """Record that versions descend from older versions, given as pairs (older, later).
 
         Vacuums keep the older versions as long as the links exist.
         """
-        known = set(self.branch_names())
+        existing = set(self.branch_names())
         for older, later in links:
             name = link_name(older, later)
-            if name not in known:
+            if name not in existing:
                 self.create_branch(name, older)
 
     def drop_links(self, but: Iterable[tuple[str, str]]) -> None:
-        """Delete all links except those in `but`, given as (older, later)."""
+        """Delete all links except those in `but`, given as pairs (older, later)."""
         needed = {link_name(older, later) for older, later in but}
         for name in self.branch_names():
             if is_link(name) and name not in needed:
                 self.delete_branch(name)
 
     def look_up(self, ref: str) -> str:
-        """Return the snapshot id that a branch or tag names, unchecked."""
+        """Return the snapshot id of a ref, without comparing it with the note on the ref.
+
+        `ref` is ``branch.NAME`` or ``tag.NAME``.
+        """
         kind, _, name = ref.partition(".")
         self._check_files(refs=[f"{kind}.{to_engine(name)}"])
         find = self._repository.lookup_tag if kind == "tag" else self._repository.lookup_branch
@@ -429,25 +449,25 @@ class Repository:
             When there is no such branch.
         DamagedError
             When the branch's file cannot be read. If all reads are checked, this is also raised
-            when the file is lost, or when its version differs from its writer's note.
+            when the file is lost, or when its version differs from the last writer's note.
         """
         return self.refs.resolve(branch_ref(branch))
 
     def tags(self) -> dict[str, str]:
-        """Return the version of each tag, unchecked."""
+        """Return a dict from tag name to snapshot id, without comparing versions with notes."""
         return self._look_up_all(self.tag_names(), tag_ref)
 
     def _look_up_all(self, names: Iterable[str], ref: Callable[[str], str]) -> dict[str, str]:
         versions = {}
         for name in names:
-            with contextlib.suppress(VersionNotFoundError):  # it has just been deleted
+            with contextlib.suppress(VersionNotFoundError):  # the ref has just been deleted
                 versions[name] = self.look_up(ref(name))
         return versions
 
     def create_branch(self, name: str, snapshot_id: str) -> None:
         """Create a branch at a version.
 
-        On an object store, the engine repeats a request whose reply was lost, and then reports that
+        On an object store, Icechunk repeats a request whose reply was lost, and then reports that
         the name is taken, although the first request has created the branch. So an existing branch
         at the same version is not an error there.
 
@@ -474,7 +494,7 @@ class Repository:
         with translate_errors():
             self._repository.delete_branch(to_engine(name))
         with contextlib.suppress(VersionNotFoundError):
-            self.tip(name)  # if the store fails to delete it, the engine only logs the failure
+            self.tip(name)  # if the store fails to delete the branch, Icechunk only logs this
             raise StorageError(
                 f"The store did not delete the branch {name!r}. Check that you may delete "
                 "files in the lake's folder refs/, then try again."
@@ -502,13 +522,13 @@ class Repository:
         self.refs.note(tag_ref(name), snapshot_id)
 
     def delete_tag(self, name: str) -> None:
-        """Delete a tag. Its name can never be reused, because the engine leaves a tombstone."""
+        """Delete a tag. Its name can never be reused, because Icechunk leaves a tombstone."""
         self.refs.forget(tag_ref(name))
         with translate_errors():
             self._repository.delete_tag(to_engine(name))
 
     def ancestry(self, snapshot_id: str) -> Iterator[Commit]:
-        """Yield a version and its ancestors, newest first. Each is only read when it is needed.
+        """Yield a version and its ancestors, newest first. A version is read when it is yielded.
 
         Raises
         ------
@@ -528,9 +548,9 @@ class Repository:
     def _retry_ancestry(self, start: str, seen: Container[str]) -> Iterator[Commit]:
         """Yield the history of `start` without the versions in `seen`, bypassing the cache.
 
-        When a vacuum truncates a history, it changes the parent in a snapshot. If the old snapshot
-        is still in the engine's cache, the engine follows it to a deleted version. Since it is not
-        known which of the cached snapshots is outdated, the whole history is read again.
+        When a vacuum truncates a history, it changes the parent in a snapshot. If the snapshot with
+        the old parent is still in Icechunk's cache, Icechunk follows it to a deleted version. Since
+        it is not known which cached snapshot is outdated, the whole history is read again.
         """
         try:
             with translate_errors():
@@ -539,7 +559,7 @@ class Repository:
         except MissingError as error:
             raise VersionNotFoundError(
                 f"Version {start!r} no longer exists in {self.url!r}. A vacuum deleted it, or the "
-                "lake was recreated. Open it again."
+                "lake was recreated. Open the lake again."
             ) from error
 
     def _walk(self, repository: compiled.PyRepository, start: str) -> Iterator[Commit]:
@@ -562,7 +582,7 @@ class Repository:
                 self._check_files(expected)
 
     def changed_chunks(self, older: str, newer: str) -> dict[str, set[int]]:
-        """Return the chunks that were written between two versions, by array path.
+        """Return a dict from array path to the numbers of the chunks written between two versions.
 
         Chunks are numbered along the first axis.
 
@@ -583,9 +603,10 @@ class Repository:
         return changed
 
     def chunks_of(self, commit: Commit) -> Mapping[str, list[list[int]]]:
-        """Return the indices of the chunks that a commit wrote, by array, from the engine's log.
+        """Return a dict from array path to the indices of the chunks that a commit wrote.
 
-        The commit's parent must have been read (see `histories`).
+        The chunks are read from Icechunk's transaction log. The commit's parent must have been read
+        before (see `histories`).
 
         Raises
         ------
@@ -606,7 +627,7 @@ class Repository:
         return diff.updated_chunks
 
     def check_histories(self) -> None:
-        """Reject damaged histories of branches and tags. The engine would follow a cycle forever.
+        """Reject damaged histories of branches and tags, since Icechunk follows cycles forever.
 
         Raises
         ------
@@ -632,8 +653,8 @@ class Repository:
         Writers get the lock in the order in which they ask for it (see `turns`). On an object store
         there is no lock, and commits move the branch by compare-and-swap.
 
-        The lock is returned as a file. In a `contextmanager`, an interrupt could stop the Python
-        code between taking the lock and entering the block (see `locks`).
+        The lock is returned as a file and not as a `contextmanager`, because an interrupt could
+        stop the latter's Python code between taking the lock and entering the block (see `locks`).
 
         Parameters
         ----------
@@ -664,13 +685,13 @@ class Repository:
             is also rejected, because writers would create and delete files in another folder.
         """
         folder = local_folder(self.url)
-        assert folder is not None, "only a local lake has one"
+        assert folder is not None, "only a local lake has this folder"
         writers = folder / ".writers"
         if writers.is_symlink() or (writers.exists() and not writers.is_dir()):
+            obstacle = "symbolic link" if writers.is_symlink() else "file"
             raise StorageError(
                 f"Writers of a lake keep their locks in a folder, but {str(writers)!r} is a "
-                f"{'symbolic link' if writers.is_symlink() else 'file'}. Remove it; the next "
-                "writer creates the folder."
+                f"{obstacle}. Remove the {obstacle}; the next writer creates the folder."
             )
         with translate_file_errors():
             writers.mkdir(exist_ok=True)

@@ -1,12 +1,12 @@
-"""Sessions, which read at a snapshot or write on top of one.
+"""Sessions, which read the arrays of a snapshot or write arrays on top of a snapshot.
 
 A writer belongs to a branch and commits to it. A fork of a writer only collects chunks. An open
-transaction writes to a fork for a long time without any lock, and the commit merges it into a new
-writer::
+transaction writes to a fork for a long time without any lock, and the commit merges the fork into a
+new writer::
 
     writer at version 7 ──► fork ──► chunk 10, chunk 11, …      (minutes, no lock)
                               │
-    writer at version 9 ◄─────┘ merge, index, document, commit   (under the lock)
+    writer at version 9 ◄─────┘ merge, slot arrays, root document, commit   (under the lock)
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo.checked_refs import CheckedRefs
 
 IN_FLIGHT = 16
-"""Maximum number of simultaneous requests to the engine."""
+"""Maximum number of simultaneous requests to Icechunk."""
 
 LISTED_INDICES = 1_000
-"""Number of chunk indices that the engine returns at a time."""
+"""Number of chunk indices that Icechunk returns at a time."""
 
 READERS = 4
 """Number of threads that read chunk files."""
@@ -69,38 +69,39 @@ MAX_BYTES = 2**31 + 2**10
 """Maximum size of a chunk in bytes, which is enough for the largest cell."""
 
 MAX_EXTENT, MAX_CHUNKS = 2**53, 2**28
-"""Maximum number of entries along an axis, and of chunks in an array. When metadata is written, the
-engine iterates over all chunks of the array, and aborts the process if memory runs out."""
+"""Maximum number of entries along an axis, and of chunks in an array. When metadata is written,
+Icechunk iterates over all chunks of the array, and aborts the process if memory runs out."""
 
 CONFIRM_AFTER = 60.0
-"""Age in seconds from which a commit to an object store checks that its chunks still exist. Younger
-chunks are safe, because a vacuum only deletes unneeded chunks after a grace period that is longer
-than this. On a local folder the grace period may be zero, so every commit makes the check."""
+"""If a session on an object store is older than this number of seconds, its commit checks that its
+chunks still exist. Younger chunks are safe, because a vacuum only deletes unneeded chunks after a
+longer grace period. On a local folder the grace period may be zero, so every commit makes the
+check."""
 
 type Range = tuple[int, int, int]
-"""The number of a chunk, and the start and end of a byte range in it."""
+"""The number of a chunk, and the start and end of a byte range in this chunk."""
 
 type Extents = Sequence[tuple[int, int]]
 """The range of chunks in a manifest along each axis of an array, as (start, stop)."""
 
 type Land = Callable[[str, str, str, datetime, Collection[str]], None]
-"""See `Session`."""
+"""Moves a branch to a new version. See the parameter `land` of `Session`."""
 
 
 class Session:
-    """Reads Zarr arrays at a snapshot, or writes them on top of one.
+    """Reads the Zarr arrays of a snapshot, or writes arrays on top of a snapshot.
 
     Parameters
     ----------
     session : PySession
-        The engine's session.
+        Icechunk's session.
     files : ChunkFiles, optional
         The chunk files of a local lake.
     is_fork : bool
         Whether the session only collects chunks for another session.
     refs : CheckedRefs, optional
-        The branches and the notes on them. A commit compares its branch with the note on it, and
-        then updates the note.
+        The branches and the notes on them (see `witnesses`). A commit compares its branch with the
+        branch's note, and then updates the note.
     land : callable, optional
         Moves a branch on an object store to the version that a long-running session has written.
         It is called with the branch, its previous version, the new version, the session's start
@@ -126,7 +127,7 @@ class Session:
         self._begun = time.time(), time.monotonic()
         self._is_fork = is_fork
         self._objects = session.store
-        """The engine's own store, through which everything is read and chunks are written."""
+        """Icechunk's own store, through which everything is read and chunks are written."""
 
     @cached_property
     def store(self) -> IcechunkStore:
@@ -147,26 +148,26 @@ class Session:
             When a chunk file has more than `most` bytes.
         """
         path, is_chunk, indices = key.partition("/c/")
-        files = self._files  # another task may call `delete_tree`, which sets it to None
+        files = self._files  # another task may call `delete_tree`, which sets `_files` to None
         if files is not None and is_chunk and key not in self._written:
             first, *others = map(int, indices.split("/"))
             await _read_manifests(files, path, [first])
-            place = (first, *others) if any(others) else first
-            if (data := files.read_whole(path, place, most)) is not None:
+            index = (first, *others) if any(others) else first
+            if (data := files.read_whole(path, index, most)) is not None:
                 return data
         return await self._get(key, None)
 
     async def get_ranges(
-        self, path: str, ranges: Sequence[Range], rest: str = ""
+        self, path: str, ranges: Sequence[Range], suffix: str = ""
     ) -> list[memoryview | None]:
         """Return byte ranges of chunks of an uncompressed array, given as (chunk, start, stop).
 
-        Chunks are numbered along the first axis; `rest` is the part of their keys after this
+        Chunks are numbered along the first axis; `suffix` is the part of their keys after this
         number, such as ``"/0/0"``. In the result, None stands for a missing chunk.
         """
         files = self._files
         if files is None or self._written:
-            return await self._get_ranges(path, ranges, rest)
+            return await self._get_ranges(path, ranges, suffix)
         await _read_manifests(files, path, {chunk for chunk, _, _ in ranges})
         if sum(stop - start for _, start, stop in ranges) <= ONE_THREAD_BYTES:
             datas = files.read_all(path, ranges)
@@ -176,9 +177,9 @@ class Session:
             read = files.read_all
             done = await gather(in_thread(read, path, part) for part in parts)
             datas = [done[i % len(parts)][i // len(parts)] for i in range(len(ranges))]
-        left = [i for i, data in enumerate(datas) if data is None]
-        others = await self._get_ranges(path, [ranges[i] for i in left], rest)
-        for i, data in zip(left, others, strict=True):
+        unread = [i for i, data in enumerate(datas) if data is None]
+        others = await self._get_ranges(path, [ranges[i] for i in unread], suffix)
+        for i, data in zip(unread, others, strict=True):
             datas[i] = data
         return datas
 
@@ -186,15 +187,15 @@ class Session:
         self,
         path: str,
         numbers: Sequence[int],
-        rest: str,
+        suffix: str,
         take: Callable[[int, memoryview], None],
         most: int = MAX_BYTES,
     ) -> list[int]:
-        """Pass the stored bytes of each chunk to `take`, which is called in several threads.
+        """Call `take` with the number and the stored bytes of each chunk, in several threads.
 
         Parameters
         ----------
-        rest : str
+        suffix : str
             The part of a chunk's key after its number along the first axis, such as ``"/0/0"``.
         most : int
             Maximum size of a chunk, in bytes.
@@ -202,46 +203,46 @@ class Session:
         Returns
         -------
         list of int
-            The chunks that do not exist.
+            The numbers of the chunks that do not exist.
         """
-        left, files = list(numbers), self._files
+        unread, files = list(numbers), self._files
         if files is not None and not self._written:
-            await _read_manifests(files, path, left)
-            parts = [left[i::READERS] for i in range(min(READERS, len(left)))]
+            await _read_manifests(files, path, unread)
+            parts = [unread[i::READERS] for i in range(min(READERS, len(unread)))]
             stop = threading.Event()
             read = partial(files.take_whole, take=take, most=most, stop=stop)
             done = await gather(in_thread(read, path, part, stop=stop) for part in parts)
-            left = [chunk for part in done for chunk in part]
+            unread = [chunk for part in done for chunk in part]
         missing = []
 
         async def get(chunk: int) -> None:
-            data = await self.get(f"{path}/c/{chunk}{rest}", most)
+            data = await self.get(f"{path}/c/{chunk}{suffix}", most)
             if data is None:
                 missing.append(chunk)
             else:
                 take(chunk, data)
 
-        await stream(map(get, left), IN_FLIGHT)
+        await stream(map(get, unread), IN_FLIGHT)
         return missing
 
     async def _get_ranges(
-        self, path: str, ranges: Sequence[Range], rest: str
+        self, path: str, ranges: Sequence[Range], suffix: str
     ) -> list[memoryview | None]:
-        """Read byte ranges of chunks through the engine, a few at a time."""
+        """Read byte ranges of chunks through Icechunk, a few at a time."""
         gate = asyncio.Semaphore(IN_FLIGHT)
 
         async def get(chunk: int, start: int, stop: int) -> memoryview | None:
             async with gate:
-                return await self._get(f"{path}/c/{chunk}{rest}", (start, stop))
+                return await self._get(f"{path}/c/{chunk}{suffix}", (start, stop))
 
         return await gather(get(*r) for r in ranges)
 
     @contextlib.contextmanager
     def _engine(self) -> Iterator[None]:
-        """Translate the engine's errors, and reject a pipe in place of the session's snapshot.
+        """Translate Icechunk's errors, and reject a pipe in place of the session's snapshot.
 
-        The engine reads the snapshot when it first needs it, perhaps long after the session has
-        begun, so the snapshot is checked before every call.
+        Icechunk first reads the snapshot when it needs it, perhaps long after the session has
+        begun, so the snapshot's file is checked before every call.
         """
         if self._guard is not None:
             self._guard()
@@ -253,8 +254,8 @@ class Session:
             try:
                 return memoryview(await self._objects.get(key, part or (None, None)))
             except KeyError:
-                # For metadata, the engine also raises this if it could not fetch the snapshot.
-                # `exists` then raises the real error.
+                # For metadata, Icechunk also raises KeyError if it could not fetch the snapshot.
+                # In this case, `exists` raises the real error.
                 if key.endswith("zarr.json") and await self._objects.exists(key):
                     return memoryview(await self._objects.get(key, (None, None)))
                 return None
@@ -272,7 +273,7 @@ class Session:
             await self._objects.delete(key)
 
     async def has(self, key: str) -> bool:
-        """Return whether there is something under `key`."""
+        """Return whether there is a value under `key`."""
         with self._engine():
             return bool(await self._objects.exists(key))
 
@@ -384,7 +385,7 @@ class Session:
             await self._objects.delete_dir(path)
 
     async def attributes(self) -> dict[str, object]:
-        """Return the attributes of the root group; an empty dict if there is no group."""
+        """Return the attributes of the root group, or an empty dict if there is no root group."""
         stored = await self.get("zarr.json")
         if stored is None:
             return {}
@@ -397,7 +398,7 @@ class Session:
             ) from error
 
     async def set_attributes(self, attributes: Mapping[str, object]) -> None:
-        """Set some attributes of the root group, and keep the others."""
+        """Set the given attributes of the root group. All other attributes stay unchanged."""
         await arrays().set_attributes(self.store, attributes)
 
     def fork(self) -> Session:
@@ -405,12 +406,12 @@ class Session:
         return self.at(self.saved())
 
     def saved(self) -> bytes:
-        """Serialize the session for `at`: a list of the chunks it wrote, without their contents."""
+        """Serialize the session for `at`. The bytes list its chunks, without their contents."""
         with self._engine():
             return bytes(self._session.as_bytes())
 
     def at(self, saved: bytes) -> Session:
-        """Return a fork in a state that was serialized by `saved`."""
+        """Return a fork with the chunks that a session had written when `saved` serialized it."""
         with self._engine():
             copy = compiled.PySession.from_bytes(saved)
         fork = Session(copy, self._files, is_fork=True)
@@ -419,7 +420,7 @@ class Session:
         return fork
 
     def merge(self, fork: Session) -> None:
-        """Take over the chunks of `fork`. The caller ensures that nobody else wrote them."""
+        """Take over the chunks of `fork`. No other writer may have written the same chunks."""
         self._written |= fork._written
         # A fork may have written chunks of a column that was dropped later.
         chunks = fork._chunks_written()
@@ -430,7 +431,7 @@ class Session:
 
     @property
     def _age(self) -> float:
-        """Seconds since this session began, or the oldest session that was merged into it."""
+        """Seconds since the start of this session or of the oldest session merged into it."""
         # The larger age is used, because one clock may be set back, and the other may stop while
         # the machine sleeps.
         begun, monotonic = self._begun
@@ -446,10 +447,10 @@ class Session:
         """
         if lost := run(self._find_lost(keys)):
             raise LostChunksError(
-                f"This commit needs chunks that no longer exist ({len(lost):,}, such as {lost[0]}):"
-                " the transaction was open for longer than the grace period of a vacuum, which "
-                "deleted them, or a clock was set back. Nothing was committed; write the rows "
-                "again.",
+                "A vacuum has deleted chunks that this commit needs "
+                f"({len(lost):,}, such as {lost[0]}), because the transaction was open for longer "
+                "than the vacuum's grace period, or because a clock was set back. Nothing was "
+                "committed; write the rows again.",
                 lost,
             )
 
@@ -462,7 +463,7 @@ class Session:
         ]
 
     def _updated_chunks(self) -> Mapping[str, Iterable[Iterable[int]]]:
-        """Return the indices of the chunks that were written in this session, by array."""
+        """Return a dict from array path to the indices of the chunks this session has written."""
         with self._engine():
             return self._session.status().updated_chunks
 
@@ -472,7 +473,7 @@ class Session:
         Parameters
         ----------
         arrays : mapping
-            The extents of each manifest of an array, by the array's path.
+            A dict that maps the path of each array to the extents of its manifests.
 
         Raises
         ------
@@ -504,13 +505,13 @@ class Session:
         return sorted(lost)
 
     def commit(self, message: str, metadata: Mapping[str, object] | None = None) -> str:
-        """Commit what was written as the branch's next version; return its snapshot id.
+        """Commit everything that was written as the branch's next version; return its snapshot id.
 
         A process may be killed at any step:
 
-        1. The engine writes the snapshot. Before that, nothing has happened. After that, there is
-           a version that no branch names, and a vacuum deletes it.
-        2. The engine moves the branch, if it is still at the previous version (compare-and-swap).
+        1. Icechunk writes the snapshot. Before that, nothing has happened. After that, there is
+           a version that no branch names, which a vacuum deletes.
+        2. Icechunk moves the branch, if it is still at the previous version (compare-and-swap).
            From here on the commit exists, even if its reply is lost (see `Table.landed`).
         3. The note on the branch is updated. If the process is killed before that, the note names
            an older version, which all readers of notes allow (see `witnesses`).
@@ -533,14 +534,14 @@ class Session:
         # The version records its branch and a digest of its chunks, so that `verify` detects a
         # reference that was copied from another branch, and a chunk that replaced another one.
         branch, before = from_engine(str(self._session.branch)), self.snapshot_id
-        own = {BRANCH: branch, CHUNKS: chunks_digest(self._updated_chunks())}
+        record = {BRANCH: branch, CHUNKS: chunks_digest(self._updated_chunks())}
         identity = ""
         if self._refs is not None:
             self._refs.check(branch_ref(branch))
             identity = self._refs.identity(branch)
         if identity:
-            own[BRANCH_ID] = identity
-        properties = with_digest(message, {**(metadata or {}), **own})
+            record[BRANCH_ID] = identity
+        properties = with_digest(message, {**(metadata or {}), **record})
         try:
             version = self._write_version(branch, before, message, properties)
         except compiled.ConflictError as error:
@@ -566,7 +567,7 @@ class Session:
         A vacuum may delete the chunks of an open transaction, because no version names them yet. So
         a commit must check that they exist, at a time when no vacuum can delete them any longer.
 
-        On a local folder, the writers' lock excludes vacuums, but one may have run since the
+        On a local folder, the writers' lock excludes vacuums, but a vacuum may have run since the
         chunks of forks were written. These chunks are always looked up, because their age is not
         reliable: clocks are set back, and the clock of a file system may differ from ours.
 
@@ -588,7 +589,7 @@ class Session:
 
 
 def _shape(metadata: Mapping[str, Any]) -> list[int]:
-    """Return the shape from an array's metadata. Raises ValueError, TypeError, LookupError."""
+    """Return the shape in an array's metadata. Raises ValueError, TypeError or LookupError."""
     shape = list(map(_extent, metadata["shape"]))
     chunk = list(map(_extent, metadata["chunk_grid"]["configuration"]["chunk_shape"]))
     if len(chunk) != len(shape) or not shape or min(chunk) < 1:
@@ -599,13 +600,13 @@ def _shape(metadata: Mapping[str, Any]) -> list[int]:
 
 
 def _extent(value: object) -> int:
-    """Check the length of an axis of an array or chunk. Raises ValueError."""
+    """Return the length of an axis of an array or chunk if it is valid. Raises ValueError."""
     if type(value) is not int or not 0 <= value <= MAX_EXTENT:
         raise ValueError(f"an axis must have 0 to {MAX_EXTENT} entries, but it has {brief(value)}.")
     return value
 
 
 async def _read_manifests(files: ChunkFiles, path: str, numbers: Collection[int]) -> None:
-    """Read the manifests that may list the given chunks, unless that has been done."""
-    if not files.knows(path, numbers):
-        await in_thread(files.learn, path, numbers)
+    """Read the manifests that may list the given chunks, unless they have been read."""
+    if not files.has_read_manifests(path, numbers):
+        await in_thread(files.read_manifests, path, numbers)

@@ -1,15 +1,16 @@
-"""Settings of the engine that are stored in a new repository."""
+"""Settings of Icechunk that are stored in a new repository."""
 
 from __future__ import annotations
 
 from deeplake_lite.storage.repo.engine import compiled, package
 
 INDEX_SPLIT = 64
-"""Chunks per manifest of index arrays. A commit of one row rewrites only the last manifest."""
+"""Number of chunks per manifest of all arrays except heaps. It is small because committing one row
+rewrites the last manifest of each array."""
 
 HEAP_SPLIT = 16_384
-"""Chunks per manifest of heaps. This must not be small, because a heap has 2**28 chunk numbers and
-the engine enumerates all of its manifests."""
+"""Number of chunks per manifest of heaps. It must not be small, because a heap has 2**28 chunk
+numbers and Icechunk enumerates all of the heap's manifests."""
 
 
 def settings() -> compiled.RepositoryConfig:

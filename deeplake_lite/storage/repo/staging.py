@@ -1,6 +1,7 @@
-"""Creation of a local lake in a staging folder, which then takes the place of the target.
+"""Creation of a local lake in a staging folder, which is then renamed to the target.
 
-Nobody sees a partial lake: it is written to a folder next to the target, and renamed at the end.
+Nobody sees a partial lake, because the lake is written to a folder next to the target, and this
+folder is renamed at the end.
 With ``overwrite=True``, the old lake is first renamed out of the way. For the target
 ``flowers.lake``::
 
@@ -15,8 +16,8 @@ A process may be killed at any step. The next process that opens or creates the 
 killed while it             left behind
 ==========================  ===================================================================
 writes the new lake         the old lake in place; `clear_staged` removes the staging folder
-renames                     no lake in place: the next process renames the new one to the target
-removes the old lake        the new lake in place; `clear_staged` removes what is left of the old
+renames                     no lake in place: the next process renames the new lake to the target
+removes the old lake        the new lake in place; `clear_staged` removes the old lake's files
 ==========================  ===================================================================
 """
 
@@ -43,11 +44,11 @@ else:
 LAKE_ENTRIES = frozenset(
     {".writers", "chunks", "config.yaml", "manifests", "refs", "snapshots", "transactions"}
 )
-"""Names of the files and folders that the engine and our writers create in a local lake."""
+"""Names of the files and folders that Icechunk and our writers create in a local lake."""
 
 PAUSES = (0, 0.005, 0.02, 0.1)
-"""Seconds to wait before each attempt to remove a folder. If one of several parallel writes fails,
-the engine's threads may still be busy with the others."""
+"""Seconds to wait before each attempt to remove a folder. When one of several parallel writes has
+failed, threads of Icechunk may still be adding files for the remaining writes."""
 
 
 def check_replaceable(folder: Path, *, overwrite: bool) -> None:
@@ -80,17 +81,18 @@ def check_replaceable(folder: Path, *, overwrite: bool) -> None:
 def staging(folder: Path) -> Iterator[Path]:
     """Provide a staging folder for a new lake, and rename it to `folder` at the end.
 
-    Meanwhile, the lock next to it is held, so that other processes know that the creator is alive.
+    Meanwhile, the lock next to the staging folder is held, so that other processes know that this
+    process is alive.
     """
     staged = folder.with_name(f".{folder.name}-{uuid4().hex[:8]}")
     with translate_file_errors(creates=True):
         folder.parent.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as held:
         with translate_file_errors(creates=True):
-            held.enter_context(_held(staged))
+            held.enter_context(_hold_lock(staged))
         try:
             with translate_file_errors(creates=True):
-                staged.mkdir()  # if the engine has to create it and cannot, it panics
+                staged.mkdir()  # if Icechunk had to create the folder and failed, it would panic
             yield staged
             with translate_file_errors(creates=True):
                 _put_in_place(staged, folder)
@@ -100,18 +102,19 @@ def staging(folder: Path) -> Iterator[Path]:
 
 
 def finish_replacement(folder: Path) -> None:
-    """Finish the replacement of a lake if its process was killed between the two renames.
+    """Finish the replacement of a lake whose process was killed between the two renames.
 
-    If a process is still replacing the lake, wait for it. If `folder` has a lake, do nothing.
+    If a process is still replacing the lake, wait for that process. If there is a lake in `folder`,
+    do nothing.
     """
     with translate_file_errors():
         if (folder / "refs").is_dir() or not folder.parent.is_dir():
             return
         folder = folder.resolve()
-        for staged in _staged(folder):
-            old = _old(staged)
+        for staged in _staging_folders(folder):
+            old = _old_folder(staged)
             if old.exists():
-                with _held(staged):
+                with _hold_lock(staged):
                     _finish(staged, old, folder)
 
 
@@ -119,11 +122,11 @@ def clear_staged(folder: Path) -> None:
     """Remove the staging folders that killed processes left next to `folder`."""
     with translate_file_errors():
         folder = folder.resolve()
-        for staged in _staged(folder):
-            with contextlib.suppress(TimeoutError), _held(staged, timeout=0):
-                for left in (staged, _old(staged)):
-                    if left.is_dir() and {p.name for p in left.iterdir()} <= LAKE_ENTRIES:
-                        shutil.rmtree(left, ignore_errors=True)
+        for staged in _staging_folders(folder):
+            with contextlib.suppress(TimeoutError), _hold_lock(staged, timeout=0):
+                for leftover in (staged, _old_folder(staged)):
+                    if leftover.is_dir() and {p.name for p in leftover.iterdir()} <= LAKE_ENTRIES:
+                        shutil.rmtree(leftover, ignore_errors=True)
 
 
 def remove_unmade(folder: Path) -> None:
@@ -136,10 +139,10 @@ def remove_unmade(folder: Path) -> None:
 def _put_in_place(staged: Path, folder: Path) -> None:
     """Rename a staged lake to `folder`, and remove the lake that was there.
 
-    Not all systems can swap two folders in one step, so there is a moment without a lake. If this
-    process is killed then, `finish_replacement` completes the swap.
+    Not all systems can swap two folders in one step, so for a moment there is no lake at `folder`.
+    If this process is killed at that moment, `finish_replacement` completes the swap.
     """
-    old = _old(staged)
+    old = _old_folder(staged)
     if folder.exists():
         folder.rename(old)
     try:
@@ -152,27 +155,27 @@ def _put_in_place(staged: Path, folder: Path) -> None:
 
 
 def _finish(staged: Path, old: Path, folder: Path) -> None:
-    """Rename the new lake, or else the old one, to `folder` if nothing is there."""
+    """If nothing is at `folder`, rename the new lake, or else the old lake, to it."""
     if not folder.exists() and old.exists():
         (staged if staged.exists() else old).rename(folder)
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _old(staged: Path) -> Path:
-    """Return the folder to which the old lake is moved."""
+def _old_folder(staged: Path) -> Path:
+    """Return the folder to which the old lake is renamed while it is being replaced."""
     return staged.with_name(f"{staged.name}-old")
 
 
-def _staged(folder: Path) -> set[Path]:
-    """Return the staging folders of a target whose folder, lock or old lake still exists."""
+def _staging_folders(folder: Path) -> set[Path]:
+    """Return the staging folders of a target of which the folder, lock or old lake still exists."""
     pattern = re.compile(rf"(\.{re.escape(folder.name)}-[0-9a-f]{{8}})(-old|\.lock)?")
     matches = (pattern.fullmatch(path.name) for path in folder.parent.iterdir())
     return {folder.with_name(match[1]) for match in matches if match}
 
 
 @contextlib.contextmanager
-def _held(staged: Path, timeout: float = -1) -> Iterator[None]:
-    """Hold the lock of a staged lake. Raises TimeoutError if another process holds it."""
+def _hold_lock(staged: Path, timeout: float = -1) -> Iterator[None]:
+    """Hold the lock of a staging folder. Raises TimeoutError if another process holds the lock."""
     lock = staged.with_name(f"{staged.name}.lock")
     with take_lock(lock, timeout=timeout):
         try:

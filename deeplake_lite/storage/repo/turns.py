@@ -1,4 +1,4 @@
-"""Fair locks: writers get them in the order in which they ask.
+"""Fair locks, which writers get in the order in which they asked for them.
 
 A plain file lock goes to the first process that happens to try, so under load some writers would
 wait forever. Therefore each writer first draws a ticket, a file whose name begins with the time,
@@ -9,11 +9,12 @@ and keeps it locked until it has the lock::
     commit-00000000001792….ticket   locked by C, which waits for the ticket of B
     commit-line.lock                held for a moment to draw or list tickets
 
-A writer waits for the ticket just before its own. If that disappears, because its owner has the
-lock or has died, the writer looks again, until no earlier ticket is left. Then it waits for the
-lock itself. The operating system releases the locks of a process that dies, so the next in line
-continues at once and removes its ticket. Tickets are drawn and listed under a lock of their own, so
-that no process sees a ticket that its owner has not locked yet and assumes that the owner is dead.
+A writer waits for the ticket just before its own. If that ticket disappears, because its owner has
+the lock or has died, the writer looks again, until no earlier ticket is left. Then the writer waits
+for the lock itself. The operating system releases the locks of a process that dies, so the next
+writer in line continues at once and removes the dead writer's ticket. Tickets are drawn and listed
+under a lock of their own, so that no process sees a ticket that its owner has not locked yet and
+assumes that the owner is dead.
 
 Tickets only decide the order. If a clock is set back, a writer may be served out of turn, but the
 lock still excludes other writers.
@@ -45,39 +46,41 @@ def lock_in_turn(folder: Path, purpose: str) -> FileIO:
     ...     sorted(path.name for path in Path(folder).iterdir())
     ['commit-line.lock', 'commit.lock']
     """
-    with _draw(folder, purpose) as ticket:
-        mine = folder / str(ticket.name)
+    with _draw_ticket(folder, purpose) as ticket:
+        own_ticket = folder / str(ticket.name)
         try:
-            _await_earlier(mine, purpose)
+            _await_earlier(own_ticket, purpose)
             # Not stored in a variable: a traceback could keep the frame, and with it the lock.
             return take_lock(folder / f"{purpose}.lock")
         finally:
-            _remove(mine)
+            _remove(own_ticket)
 
 
 def tickets(folder: Path, purpose: str) -> list[Path]:
     """Return the tickets of the waiting writers, the first in line first."""
-    with _line(folder, purpose):
+    with _lock_line(folder, purpose):
         # An interrupt within `Path.glob` would leave its directory open.
         names = [name for name in os.listdir(folder) if name.endswith(".ticket")]
         return sorted(folder / name for name in names if name.startswith(f"{purpose}-"))
 
 
-def _draw(folder: Path, purpose: str) -> FileIO:
-    """Create a locked ticket behind all others."""
-    with _line(folder, purpose):
+def _draw_ticket(folder: Path, purpose: str) -> FileIO:
+    """Create and lock a ticket that comes after all existing tickets."""
+    with _lock_line(folder, purpose):
         name = f"{purpose}-{time.time_ns():020d}-{uuid4().hex[:8]}.ticket"
         return take_lock(folder / name)
 
 
-def _line(folder: Path, purpose: str) -> FileIO:
+def _lock_line(folder: Path, purpose: str) -> FileIO:
     """Acquire the lock under which tickets are drawn and listed."""
     return take_lock(folder / f"{purpose}-line.lock")
 
 
-def _await_earlier(mine: Path, purpose: str) -> None:
-    """Wait until there is no ticket before `mine`, and remove the tickets of dead writers."""
-    while earlier := [ticket for ticket in tickets(mine.parent, purpose) if ticket < mine]:
+def _await_earlier(own_ticket: Path, purpose: str) -> None:
+    """Wait until there is no ticket before `own_ticket`, and remove the tickets of dead writers."""
+    while earlier := [
+        ticket for ticket in tickets(own_ticket.parent, purpose) if ticket < own_ticket
+    ]:
         with contextlib.suppress(FileNotFoundError), take_lock(earlier[-1], create=False):
             _remove(earlier[-1])
 

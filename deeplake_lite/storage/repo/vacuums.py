@@ -1,8 +1,8 @@
 """Vacuums, which delete objects that no version needs, without interfering with writers.
 
-On an object store there are no locks. Branches are moved by compare-and-swap, which is enough to
-keep writers apart. A writer and a vacuum each publish what they are about to do before they look
-for the other, so that at least one of them sees the other::
+On an object store there are no locks. Branches are moved by compare-and-swap, so that no writer
+overwrites another writer's commit. A writer and a vacuum each announce themselves before they look
+for each other, so that at least one of them sees the other::
 
     writer that names an old version          vacuum
     1. creates a pin for the version          1. creates its announcement
@@ -10,8 +10,9 @@ for the other, so that at least one of them sees the other::
     3. checks that everything still exists    3. deletes everything else that is old
     4. moves the branch, deletes the pin      4. deletes its announcement
 
-If the pin comes before step 2 of the vacuum, the vacuum keeps the version. If it comes later, the
-announcement exists already, so the writer waits, and then finds out what was deleted. A process
+If the pin is created before step 2 of the vacuum, the vacuum keeps the version. If the pin is
+created later, the announcement exists already, so the writer waits for the vacuum to end, and then
+finds out whether the vacuum has deleted objects that the writer needs. A process
 that dies leaves a pin or an announcement, which counts as dead after a day (`ANNOUNCED_AGE`).
 """
 
@@ -46,15 +47,15 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo.repository import Repository
 
 POLLS, POLL_SECONDS = 600, 1.0
-"""How many times a writer checks whether a vacuum has ended, and the seconds between checks."""
+"""Number of times that a writer checks whether a vacuum has ended, and seconds between checks."""
 
 ROOT = "1CECHNKREP0F1RSTCMT0"
-"""Id of the first snapshot, which the engine creates in every repository and never deletes."""
+"""Id of the first snapshot, which Icechunk creates in every repository and never deletes."""
 
 
 @contextlib.contextmanager
 def pin_versions(repository: Repository, snapshot_ids: Iterable[str]) -> Iterator[list[str]]:
-    """Pin versions so that they do not expire, and provide the names of the pins."""
+    """Pin versions so that vacuums do not delete them, and provide the names of the pins."""
     names = {pin_name(datetime.now(UTC)): i for i in snapshot_ids}
     try:
         for name, snapshot_id in names.items():
@@ -74,11 +75,12 @@ def keep_version(
     On a local folder the caller holds the writers' lock, so no vacuum is running. On an object
     store the version is pinned. A vacuum that starts later sees the pin. A vacuum that is already
     running may not have seen the pin, so this function waits until that vacuum has ended. The
-    provided handle has an empty cache, so that it does not return deleted objects.
+    `Repository` that this function provides has empty caches, so that it does not return deleted
+    objects.
 
-    If no branch or tag leads to the version, earlier vacuums may have deleted parts of it, for
-    example chunks that are older than its snapshot. So this function checks that all of its files
-    and its ancestors exist, unless `begun` is given: then the caller checks them.
+    If no branch or tag leads to the version, earlier vacuums may have deleted some of its files,
+    such as chunks that are older than its snapshot. So this function checks that all files of the
+    version and all its ancestors exist. If `begun` is given, the caller must make this check.
 
     Parameters
     ----------
@@ -87,8 +89,8 @@ def keep_version(
     snapshot_id : str
         The version.
     begun : datetime, optional
-        When the version's first object was written. Vacuums that spare objects of that age are not
-        waited for.
+        When the version's first object was written. The function does not wait for vacuums that
+        spare objects of that age.
 
     Raises
     ------
@@ -110,7 +112,7 @@ def keep_version(
         except MissingError as error:
             raise VersionNotFoundError(
                 f"Version {snapshot_id!r} no longer exists. A vacuum deleted it, or the lake was "
-                "recreated. Open it again."
+                "recreated. Open the lake again."
             ) from error
         is_tip = begun is None and snapshot_id in _tips(repository)
         if not is_tip:
@@ -125,12 +127,14 @@ def keep_version(
 
 
 def _tips(repository: Repository) -> set[str]:
-    """Return the versions that branches and tags name. Vacuums never delete them."""
+    """Return the versions that branches and tags name. Vacuums never delete these versions."""
     return {*repository.branches().values(), *repository.tags().values()}
 
 
 def _check_whole(repository: Repository, snapshot_id: str) -> None:
-    """Reject a version if a vacuum has deleted a part of it. Versions with a name are complete.
+    """Reject a version of which a vacuum has deleted some files.
+
+    Versions to which a branch, tag or link leads are always complete.
 
     Raises
     ------
@@ -171,14 +175,16 @@ def _named(repository: Repository) -> set[str]:
 
 @contextlib.contextmanager
 def announce_vacuum(repository: Repository, limit: datetime) -> Iterator[None]:
-    """Announce a vacuum to writers on an object store. The vacuum must not read names before that.
+    """Announce a vacuum to writers on an object store.
+
+    The vacuum must read the names of branches and tags only after its announcement.
 
     Parameters
     ----------
     repository : Repository
         The lake's repository.
     limit : datetime
-        The vacuum spares younger objects.
+        The vacuum spares all objects that were written at or after this time.
     """
     if local_folder(repository.url) is not None:
         yield
@@ -215,9 +221,9 @@ def _await_vacuums(repository: Repository, begun: datetime | None) -> None:
 def unpin(repository: Repository, older_than: datetime) -> None:
     """Delete the pins of dead processes. The caller holds the writers' lock.
 
-    On a local folder, a process holds the lock for pins as long as it needs a pin. So another
-    process that gets the lock knows that all pins are left from dead processes. On an object store,
-    dead processes cannot be recognized, so pins older than `older_than` are deleted.
+    On a local folder, a process that needs a pin holds the lock for pins. So when this process gets
+    the lock, all existing pins are left from dead processes. On an object store, dead processes
+    cannot be recognized, so pins older than `older_than` are deleted.
     """
     local = local_folder(repository.url) is not None
     with repository.lock("pins"):
@@ -228,7 +234,7 @@ def unpin(repository: Repository, older_than: datetime) -> None:
 
 
 def expire(repository: Repository, older_than: datetime) -> set[str]:
-    """Drop older versions from the history, except those that a branch or tag names."""
+    """Drop versions older than a time from histories, except tips and tags; return their ids."""
     repository._check_objects()
     repository.check_histories()
     with translate_errors():
@@ -236,11 +242,12 @@ def expire(repository: Repository, older_than: datetime) -> set[str]:
 
 
 def collect(repository: Repository, older_than: datetime, *, dry_run: bool) -> dict[str, int]:
-    """Delete old objects that no version needs; return the counts."""
+    """Delete old objects that no version needs; return their total bytes and number per kind."""
     repository._check_objects()
     repository.check_histories()
     with translate_errors():
-        engine = package().Repository(repository._repository)  # its method limits the memory
+        # Unlike the compiled class, the package's class limits the memory that the method takes.
+        engine = package().Repository(repository._repository)
         s = engine.garbage_collect(older_than, dry_run=dry_run)
     return {
         "bytes": s.bytes_deleted,
@@ -256,9 +263,11 @@ def would_free(
     kept: Iterable[str],
     older_than: datetime,
 ) -> dict[str, int]:
-    """Return by how much the counts of `collect` would rise if some versions had expired.
+    """Return by how much the counts of `collect` would rise if the versions `expiring` expired.
 
-    The result is empty on an object store, because the engine gives no access to manifests.
+    Files that the versions `kept` need are not counted.
+
+    The result is empty on an object store, because Icechunk gives no access to manifests.
     """
     folder = local_folder(repository.url)
     if folder is None:

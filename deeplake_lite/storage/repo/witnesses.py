@@ -1,8 +1,9 @@
-"""Notes on branches and tags of a local lake: the version that each last writer recorded.
+"""Notes on the branches and tags of a local lake, in which writers record their versions.
 
-The file of a branch or tag may get lost, or be replaced with another branch's file or with an old
-copy, and the lake would still open. So writers also record the version in a second file, the note.
-A process may be killed between any two steps, but the files that it leaves never look like damage:
+The file of a ref (a branch or tag) may get lost, or be replaced with another branch's file or with
+an old copy, and the lake would still open. So writers also record the version in a second file, the
+note. A process may be killed between any two steps, but the files that it leaves never look like
+damage:
 
 ============================  =======================  =========================================
 operation                     killed after             left behind
@@ -13,9 +14,9 @@ create: ref, then note        the ref is created       a ref without a note, whi
 delete: note, then ref        the note is deleted      a ref without a note
 ============================  =======================  =========================================
 
-Each branch has an identity, which consists of random digits in its note and in its commits. It
-distinguishes the branch from an earlier branch of the same name: an old copy of the earlier
-branch's file leads to commits with a different identity.
+Each branch has an identity, which consists of random digits in its note and in its commits. The
+identity distinguishes the branch from an earlier branch of the same name: an old copy of the
+earlier branch's file refers to commits with a different identity.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class Witnesses:
     Parameters
     ----------
     folder : Path
-        The folder for the files. It need not exist.
+        The folder for the files, which need not exist.
 
     Examples
     --------
@@ -77,11 +78,11 @@ class Witnesses:
         self._folder = folder
 
     def note(self, ref: str, note: Note) -> None:
-        """Write the note on a ref. If the folder is not writable, an existing note is kept."""
-        draft = self._folder / f"{uuid4().hex}.draft"  # vacuums clear drafts of killed processes
+        """Write the note on a ref. If the folder is not writable, an old note stays unchanged."""
+        draft = self._folder / f"{uuid4().hex}.draft"  # vacuums delete drafts of killed processes
         with contextlib.suppress(OSError):
             try:
-                draft.write_text(json.dumps(_sealed(ref, note)))
+                draft.write_text(json.dumps(_to_json(ref, note)))
                 draft.replace(self._path(ref))
             except OSError:
                 draft.unlink(missing_ok=True)
@@ -92,12 +93,12 @@ class Witnesses:
         self._path(ref).unlink(missing_ok=True)
 
     def of(self, ref: str) -> Note | None:
-        """Return the note on a ref, or None if there is none or it cannot be read."""
+        """Return the note on a ref, or None if there is no note or it cannot be read."""
         entry = _read(self._path(ref))
         return entry[1] if entry is not None and entry[0] == ref else None
 
     def all(self) -> dict[str, Note]:
-        """Return all notes that can be read, by ref."""
+        """Return a dict from ref to note, of all notes that can be read."""
         try:
             names = sorted(name for name in os.listdir(self._folder) if name.endswith(SUFFIX))
         except OSError:
@@ -107,12 +108,16 @@ class Witnesses:
         )
 
     def _path(self, ref: str) -> Path:
-        """Return the path of a note. It contains a digest, because a ref's name may be too long."""
+        """Return the path of the note on a ref.
+
+        The file's name is a digest, because the ref's name may be too long for a file name.
+        """
         name = ref.encode(errors="surrogatepass")  # users may pass any string
         return self._folder / f"{xxhash.xxh3_64_hexdigest(name)}{SUFFIX}"
 
 
-def _sealed(ref: str, note: Note) -> dict[str, str]:
+def _to_json(ref: str, note: Note) -> dict[str, str]:
+    """Return the JSON document of a note, which contains a digest to detect damage."""
     digest = xxhash.xxh3_64_hexdigest(f"{ref} {note.version} {note.identity}".encode())
     return {"ref": ref, **note._asdict(), "digest": digest}
 
@@ -122,7 +127,7 @@ def _read(path: Path) -> tuple[str, Note] | None:
     try:
         document = json.loads(read_file(str(path), MAX_BYTES))
         ref, note = document["ref"], Note(document["version"], document["identity"])
-        if all(isinstance(text, str) for text in (ref, *note)) and document == _sealed(ref, note):
+        if all(isinstance(text, str) for text in (ref, *note)) and document == _to_json(ref, note):
             return ref, note
     except (OSError, LakeError, ValueError, LookupError, TypeError, RecursionError):
         pass

@@ -1,10 +1,10 @@
-"""Running coroutines from synchronous code, and running several at the same time.
+"""Run coroutines from synchronous code, and run several coroutines at the same time.
 
-The engine is asynchronous, but users' code is not. Coroutines run in one event loop in a separate
+Icechunk is asynchronous, but users' code is not. Coroutines run in one event loop in a separate
 thread (see `loop`), and the calling thread waits for the result. The difficult part is Ctrl-C, for
-which Python raises an exception at any point in the calling thread. The work must then be cancelled
-and must end before the call returns, or it would keep writing in the background without the user's
-knowledge.
+which Python raises an exception at any point in the calling thread. The coroutine must then be
+cancelled and must end before the call returns, or it would keep writing in the background without
+the user's knowledge.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 type Work[T] = Coroutine[Any, Any, T]
 """A coroutine that this library's event loop can run."""
 
-INSISTING = 3
-"""Number of interrupts during `Running.stop` after which the work is left running."""
+MAX_IGNORED_INTERRUPTS = 3
+"""After this many interrupts during `Running.stop`, the coroutine is left running."""
 
 
 def run[T](work: Work[T]) -> T:
-    """Run a coroutine and wait for its result. Errors of the engine become errors of this library.
+    """Run a coroutine and wait for its result. Errors of Icechunk become errors of this library.
 
-    If the wait is interrupted, for example by Ctrl-C, the work is cancelled, and has ended by the
-    time KeyboardInterrupt is raised.
+    If the wait is interrupted, for example by Ctrl-C, the coroutine is cancelled, and it has ended
+    by the time KeyboardInterrupt is raised.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def run[T](work: Work[T]) -> T:
     StorageError
         When a request to the store fails: disk full, no permission, no network.
     ForkedError
-        When this process was forked from a process that had used the engine.
+        When this process was forked from a process that had used Icechunk.
     """
     running = start(work)
     try:
@@ -56,7 +56,7 @@ def run[T](work: Work[T]) -> T:
 
 
 def start[T](work: Work[T]) -> Running[T]:
-    """Start a coroutine. The caller must ask for its result or stop it."""
+    """Start a coroutine. The caller must call either `result` or `stop` of the returned object."""
     running = Running(work)
     try:
         running.begin()
@@ -97,10 +97,11 @@ class Running[T]:
             del self  # as in `run`
 
     def stop(self) -> None:
-        """Cancel the work unless it has ended, and wait until it has.
+        """Cancel the coroutine unless it has ended, and wait until it has ended.
 
-        Interrupts are ignored here, because usually an earlier one is the reason to stop. After
-        `INSISTING` interrupts, the user gets the prompt back, and the work is left running.
+        Interrupts are ignored here, because usually an earlier interrupt is the reason to stop.
+        After `MAX_IGNORED_INTERRUPTS` interrupts, the user gets the prompt back, and the coroutine
+        is left running.
         """
         if self._loop is None:
             self._work.close()
@@ -112,7 +113,7 @@ class Running[T]:
                 self._outcome.wait()
             except KeyboardInterrupt:
                 ignored += 1
-                if ignored == INSISTING:
+                if ignored == MAX_IGNORED_INTERRUPTS:
                     raise
 
     # ---- in the event loop
@@ -133,8 +134,9 @@ class Running[T]:
             self._outcome.fail(asyncio.CancelledError())
 
     def _end(self, task: asyncio.Task[T]) -> None:
-        # Drop the task in this thread. Its deletion runs callbacks. In the main thread, an
-        # interrupt during these would be lost, as Python only prints errors that they raise.
+        # Drop the task in this thread, since its deletion runs callbacks. If it were deleted in the
+        # main thread, an interrupt during a callback would be lost: Python only prints errors that
+        # callbacks raise.
         self._task = None
         error = asyncio.CancelledError() if task.cancelled() else task.exception()
         if error is None:
@@ -148,13 +150,13 @@ async def in_thread[T](
 ) -> T:
     """Call `work` in a thread. If the task is cancelled, wait until the call has returned.
 
-    A thread cannot be cancelled. If nobody waited for it, it would outlive the call that started
+    A thread cannot be cancelled. Without the wait, the thread would outlive the call that started
     it, and an interrupted edit would go on writing.
 
     Parameters
     ----------
     stop : Event, optional
-        Set when the task is cancelled. `work` can check it and return early.
+        Set when the task is cancelled, so that `work` can check it and return early.
     """
     running = asyncio.ensure_future(asyncio.to_thread(work, *arguments))
     try:
@@ -169,12 +171,12 @@ async def in_thread[T](
 async def gather[T](work: Iterable[Work[T]]) -> list[T]:
     """Run coroutines concurrently, and return their results.
 
-    Tasks start eagerly, so a task that finds its data in a cache ends without a turn of the event
-    loop. If a task fails, the others are still awaited, so that none runs after the error is
-    raised.
+    Tasks start eagerly, so a task that finds its data in a cache ends at once, without going
+    through the event loop. If a task fails, all other tasks are still awaited, so that none of them
+    runs after the error is raised.
     """
     loop = asyncio.get_running_loop()
-    tasks = [asyncio.Task(piece, loop=loop, eager_start=True) for piece in work]
+    tasks = [asyncio.Task(coroutine, loop=loop, eager_start=True) for coroutine in work]
     if not all(task.done() for task in tasks):
         await asyncio.gather(*tasks, return_exceptions=True)
     for task in tasks:
@@ -184,14 +186,15 @@ async def gather[T](work: Iterable[Work[T]]) -> list[T]:
 
 
 async def stream(work: Iterable[Work[None]], most: int) -> None:
-    """Run coroutines, at most `most` at a time. The next one starts as soon as one ends.
+    """Run coroutines, at most `most` at a time. As soon as a coroutine ends, the next one starts.
 
-    Tasks start eagerly, as in `gather`. If a task fails, the others are cancelled and awaited.
+    Tasks start eagerly, as in `gather`. If a task fails, all running tasks are cancelled and
+    awaited.
     """
     loop, running = asyncio.get_running_loop(), set[asyncio.Task[None]]()
     try:
-        for piece in work:
-            task = asyncio.Task(piece, loop=loop, eager_start=True)
+        for coroutine in work:
+            task = asyncio.Task(coroutine, loop=loop, eager_start=True)
             if task.done():
                 task.result()
                 continue

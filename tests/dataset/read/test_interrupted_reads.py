@@ -23,7 +23,7 @@ COLUMNS = {
     "b": (dl.Bytes(), [bytes([i]) * 90 for i in range(ROWS)]),
     "s": (dl.Sequence("int32"), [list(range(i % 5)) for i in range(ROWS)]),
 }
-SEAMS = [(ChunkFiles, "learn"), (ChunkFiles, "read_whole"), (ChunkFiles, "read_all")]
+SEAMS = [(ChunkFiles, "read_manifests"), (ChunkFiles, "read_whole"), (ChunkFiles, "read_all")]
 
 
 @pytest.fixture
