@@ -1,4 +1,4 @@
-"""Several processes append to one lake and change cells of it at the same time; nothing is lost.
+"""Several processes append rows to one lake and change its cells at the same time without losses.
 
 Run it: python examples/concurrent_writers.py
 """
@@ -12,11 +12,11 @@ WRITERS, COMMITS, ROWS = 3, 5, 20
 
 
 def write(url: str, writer: int) -> None:
-    """Append some rows and change one cell, several times."""
+    """Append some rows, change one cell and commit, several times."""
     for turn in range(COMMITS):
         ds = dl.open(url)
         ds.append({"writer": [writer] * ROWS, "turn": [turn] * ROWS})
-        ds["turn"][writer] = turn  # a row of one's own, so nobody is in the way
+        ds["turn"][writer] = turn  # each writer changes another row, so there are no conflicts
         ds.commit(f"writer {writer}, turn {turn}")
 
 
@@ -25,7 +25,7 @@ def main() -> None:
         url = f"{scratch}/shared.lake"
         ds = dl.create(url, {"writer": "int32", "turn": "int32"})
         ds.append({"writer": range(WRITERS), "turn": [0] * WRITERS})
-        ds.commit("a row for each")
+        ds.commit("a row for each writer")
 
         context = multiprocessing.get_context("spawn")
         processes = [context.Process(target=write, args=(url, w)) for w in range(WRITERS)]

@@ -1,4 +1,4 @@
-"""Correct labels on a branch while others work on main; merge, and settle the one conflict.
+"""Correct labels on a branch while others work on main, merge the branch, and resolve a conflict.
 
 Run it: python examples/correct_labels.py
 """
@@ -31,7 +31,7 @@ def main() -> None:
         ds.commit("three labels reviewed")
 
         ds.checkout("main")
-        ds["label"][4] = "cat"  # somebody else had another opinion
+        ds["label"][4] = "cat"  # on the branch, this label became "fox", which will be a conflict
         ds["weight"][0] = 2.5
         ds.append({"name": ["animal 30"], "label": ["dog"], "weight": [7.0]})
         ds.commit("one label, one weight, one more animal")

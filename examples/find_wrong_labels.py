@@ -1,4 +1,4 @@
-"""Write predictions back into the lake by row id, then find the labels that they contradict.
+"""Write predictions back into the lake by row id, then find the labels that contradict them.
 
 Run it: python examples/find_wrong_labels.py
 Needs: pip install "deeplake-lite[demo]"
@@ -44,8 +44,9 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         ds, wrong = make_lake(f"{scratch}/digits.lake")
 
-        # Each row gets its scores from a model that has not seen it. Row ids are drawn anew for
-        # each lake; folds that are grouped by a column are the same wherever its values are.
+        # Each row gets its scores from a model that was not trained on this row. Folds usually
+        # depend on row ids, which differ from lake to lake. Folds that are grouped by a column
+        # depend only on the values of the column.
         for train, test in ds.folds(5, by="label", group="number"):
             model = KNeighborsClassifier(10)
             model.fit(train["image"][:].reshape(-1, 64), train["label"][:])
@@ -56,12 +57,12 @@ def main():
 
         suspects = ds.suspects("label", by="scores", column="scores")
         first = suspects.query("SELECT * WHERE suggested <> label LIMIT 10")
-        found = np.isin(first.row_ids, wrong).sum()
-        print(f"{found} of the {len(first)} most suspicious labels are wrong indeed")
+        correct = np.isin(first.row_ids, wrong).sum()
+        print(f"{correct} of the {len(first)} most suspicious labels are indeed wrong")
         assert len(first) == 10
-        assert found >= 8
+        assert correct >= 8
 
-        ds.update(first, {"label": first["suggested"][:]})  # a person would look at them first
+        ds.update(first, {"label": first["suggested"][:]})  # a person would check the labels first
         ds.commit("labels corrected")
         print(ds.diff(ds.log()[1].id, "main"))
 

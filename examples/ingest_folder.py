@@ -1,4 +1,4 @@
-"""Take a folder of pictures into a lake, past a broken file, and take in only what is new later.
+"""Ingest a folder of images, skip a broken file, and later ingest only the new images.
 
 Run it: python examples/ingest_folder.py
 """
@@ -15,11 +15,11 @@ COLOURS = {"rose": (200, 30, 60), "tulip": (230, 190, 40), "iris": (70, 60, 170)
 
 
 def paint(folder: Path, per_class: int) -> None:
-    """Write some pictures of each flower."""
-    rng = np.random.default_rng(0)
+    """Write images of each flower. An image with the same number always has the same pixels."""
     for name, colour in COLOURS.items():
         (folder / name).mkdir(parents=True, exist_ok=True)
         for i in range(per_class):
+            rng = np.random.default_rng(i)
             size = rng.integers(40, 90, 2)
             noise = rng.integers(-30, 30, (*size, 3))
             pixels = np.clip(np.array(colour) + noise, 0, 255).astype(np.uint8)
@@ -30,14 +30,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         photos, url = Path(scratch) / "flowers", f"{scratch}/flowers.lake"
         paint(photos, per_class=20)
-        (photos / "rose" / "broken.jpg").write_bytes(b"not a picture")
+        (photos / "rose" / "broken.jpg").write_bytes(b"not an image")
 
         ds = dl.from_folder(photos, url, on_error="skip")
         print(ds.ingested)
         for skipped in ds.ingested.skipped:
             print("  left out", skipped)
 
-        paint(photos, per_class=25)  # five more of each; the others are as they were
+        paint(photos, per_class=25)
         ds = dl.from_folder(photos, url, on_error="skip", progress=False)
         print(ds.ingested)
 

@@ -1,4 +1,4 @@
-"""Read a lake with zarr and icechunk alone, as deeplake_lite/storage/FORMAT.md describes it.
+"""Read a lake with only zarr and icechunk, following deeplake_lite/storage/FORMAT.md.
 
 Run it: python examples/read_with_zarr.py
 """
@@ -13,7 +13,7 @@ import deeplake_lite as dl
 
 
 def make(url: str) -> None:
-    """Write a small lake, with the library."""
+    """Write a small lake with deeplake_lite."""
     ds = dl.create(url, {"score": "float32", "vector": dl.Embedding(4), "name": "text"})
     ds.append({
         "score": [0.5, 1.5, 2.5],
@@ -25,7 +25,7 @@ def make(url: str) -> None:
 
 
 def read(url: str) -> dict[str, list]:
-    """Read all rows, without the library."""
+    """Read all rows without deeplake_lite, and return the values of each column by name."""
     icechunk.set_logs_filter("error")
     repository = icechunk.Repository.open(icechunk.local_filesystem_storage(url))
     root = zarr.open_group(repository.readonly_session("main").store, mode="r")
@@ -42,12 +42,12 @@ def read(url: str) -> dict[str, list]:
 
 
 def extents(column: zarr.Group, slots: np.ndarray) -> list[list[int]]:
-    """Return where each row's bytes begin and how many there are."""
+    """Return the start and the length of each row's bytes."""
     return column["extents"][:][slots].tolist()
 
 
 def text(column: zarr.Group, start: int, length: int) -> str:
-    """Return a text: a start below zero is a place in the tail."""
+    """Return a string, given its extent. A negative start says that the bytes are in the tail."""
     array, begin = (column["tail"], ~start) if start < 0 else (column["values"], start)
     return bytes(array[begin : begin + length]).decode()
 

@@ -1,4 +1,4 @@
-"""Train a network on handwritten digits in plain JAX, straight from a lake; stop and go on exactly.
+"""Train a network on a lake of handwritten digits in plain JAX, stop it, and resume exactly.
 
 Run it: python examples/train_jax.py
 Needs: pip install "deeplake-lite[demo,jax]"
@@ -48,7 +48,8 @@ def main():
             "in": jax.random.normal(first, (64, 64)) / 8,
             "out": jax.random.normal(second, (64, 10)) / 8,
         }
-        batches = train.jax(16, shuffle=True, seed=0, drop_last=True)  # one shape: compiles once
+        # All batches have the same shape, so that JAX compiles `step` only once.
+        batches = train.jax(16, shuffle=True, seed=0, drop_last=True)
         for epoch in range(5):
             losses = []
             for batch in batches:
@@ -58,15 +59,15 @@ def main():
 
         batch = next(iter(test.jax(len(test))))
         accuracy = float((logits(weights, batch["image"]).argmax(axis=1) == batch["label"]).mean())
-        print(f"accuracy on digits that it has not seen: {accuracy:.3f}")
+        print(f"accuracy on test digits: {accuracy:.3f}")
         assert accuracy > 0.85
 
         for _, batch in zip(range(20), batches, strict=False):  # stop within the sixth epoch
             step(weights, batch)
         state = batches.state_dict()
-        again = train.jax(16, shuffle=True, seed=0, drop_last=True)
-        again.load_state_dict(state)
-        print(f"went on for {sum(1 for _ in again)} of {len(again)} batches; state: {state}")
+        resumed = train.jax(16, shuffle=True, seed=0, drop_last=True)
+        resumed.load_state_dict(state)
+        print(f"resumed for {sum(1 for _ in resumed)} of {len(resumed)} batches; state: {state}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Train a small network on the digits with PyTorch, stop in the middle of an epoch, and go on.
+"""Train a small network on handwritten digits with PyTorch, stop within an epoch, and resume.
 
 Run it: python examples/train_pytorch.py
 Needs: pip install "deeplake-lite[demo,torch]"
@@ -54,19 +54,19 @@ def main():
             step(batch)
             if number == 20:
                 break
-        state = loader.state_dict()  # a few hundred bytes: keep it with the model's
+        state = loader.state_dict()  # a few hundred bytes, to be saved with the model's state
         loader.close()
 
-        again = train.pytorch(32, shuffle=True, seed=1, device=device)
-        again.load_state_dict(state)
-        rest = [step(batch) for batch in again]
-        print(f"epoch {again.epoch}: {len(rest)} batches were left of {len(again)}")
-        assert len(rest) == len(again) - 20
+        resumed = train.pytorch(32, shuffle=True, seed=1, device=device)
+        resumed.load_state_dict(state)
+        losses = [step(batch) for batch in resumed]
+        print(f"epoch {resumed.epoch}: {len(losses)} of {len(resumed)} batches were left")
+        assert len(losses) == len(resumed) - 20
 
         (batch,) = test.pytorch(len(test), device=device)
-        found = model(batch["image"].float() / 255).argmax(1)
-        accuracy = (found == batch["label"]).float().mean().item()
-        print(f"right on {accuracy:.1%} of {len(test)} digits")
+        predictions = model(batch["image"].float() / 255).argmax(1)
+        accuracy = (predictions == batch["label"]).float().mean().item()
+        print(f"accuracy on {len(test)} test digits: {accuracy:.1%}")
         assert accuracy > 0.9
 
 

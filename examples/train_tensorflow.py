@@ -1,4 +1,4 @@
-"""Train a Keras model on handwritten digits, straight from a lake; stop and go on exactly.
+"""Train a Keras model on a lake of handwritten digits, stop within an epoch, and resume exactly.
 
 Run it: python examples/train_tensorflow.py
 Needs: pip install "deeplake-lite[demo,tensorflow]"
@@ -24,8 +24,8 @@ def make_lake(url):
     return ds
 
 
-def pair(batch):
-    """Give Keras what it wants, inputs and targets, as floats from 0 to 1."""
+def to_inputs_and_targets(batch):
+    """Return the pair that Keras expects: inputs, as floats from 0 to 1, and targets."""
     return batch["image"].reshape(-1, 64).astype(np.float32) / 16, batch["label"]
 
 
@@ -44,21 +44,23 @@ def main():
         loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
         model.compile(tf.keras.optimizers.Adam(0.01), loss, metrics=["accuracy"])
 
-        batches = train.tensorflow(32, shuffle=True, seed=0, batch_transform=pair)
-        history = model.fit(batches, epochs=5, shuffle=False, verbose=2).history  # shuffled already
+        options = {"batch_transform": to_inputs_and_targets}
+        batches = train.tensorflow(32, shuffle=True, seed=0, **options)
+        # The loader has shuffled the rows already, so Keras need not shuffle.
+        history = model.fit(batches, epochs=5, shuffle=False, verbose=2).history
         assert history["loss"][-1] < history["loss"][0] / 2
 
-        _, accuracy = model.evaluate(test.tensorflow(64, batch_transform=pair), verbose=0)
-        print(f"accuracy on digits that it has not seen: {accuracy:.3f}")
+        _, accuracy = model.evaluate(test.tensorflow(64, **options), verbose=0)
+        print(f"accuracy on test digits: {accuracy:.3f}")
         assert accuracy > 0.85
 
-        half = [y.numpy().tolist() for _, y in batches.take(20)]  # stop within the sixth epoch
+        before = [y.numpy().tolist() for _, y in batches.take(20)]  # stop within the sixth epoch
         state = batches.loader.state_dict()
-        again = train.tensorflow(32, shuffle=True, seed=0, batch_transform=pair)
-        again.loader.load_state_dict(state)
-        rest = [y.numpy().tolist() for _, y in again]
-        print(f"stopped after {len(half)} batches, went on for {len(rest)}; state: {state}")
-        assert len(half) + len(rest) == len(batches.loader)
+        resumed = train.tensorflow(32, shuffle=True, seed=0, **options)
+        resumed.loader.load_state_dict(state)
+        after = [y.numpy().tolist() for _, y in resumed]
+        print(f"stopped after {len(before)} batches, resumed for {len(after)}; state: {state}")
+        assert len(before) + len(after) == len(batches.loader)
 
 
 if __name__ == "__main__":

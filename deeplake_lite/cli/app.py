@@ -1,6 +1,6 @@
-"""The app, and the helpers for options, exit codes and output that all commands share.
+"""The command-line app, and the options, exit codes and output helpers that all commands share.
 
-Commands import libraries when they run, so that ``--help`` prints without delay.
+Each command imports other modules only when it runs, so that ``--help`` prints without delay.
 """
 
 from __future__ import annotations
@@ -24,20 +24,23 @@ if TYPE_CHECKING:
 
     from deeplake_lite.dataset.dataset import Dataset
 
-SHOWN = 20
-"""Maximum number of lines to print of a list."""
+MAX_LINES = 20
+"""Maximum number of rows or list items that a command prints by default."""
 
 INTERRUPTED = 130
 """Conventional exit code of a program that was interrupted by Ctrl-C."""
 
 
 def _as_option(match: re.Match[str]) -> str:
-    """Convert a Python keyword argument to a command-line option, with its value if it has one."""
+    """Return the option for a matched Python keyword argument, with the value if one was matched.
+
+    A pattern matches the name of the argument as its first group, and the value as its second.
+    """
     option = f"--{match[1].replace('_', '-')}"
     return f"{option} {match[2]}" if match.re.groups > 1 else option
 
 
-IN_THE_SHELL = (
+SHELL_REPLACEMENTS = (
     (r"""on_error=["'](\w+)["']""", r"--on-error \1"),
     (r"""update=["']force["']""", "--force"),
     (r"\b(older_than|spare|commit_every)=['\"]?(\w[\w.]*)['\"]?", _as_option),
@@ -50,7 +53,7 @@ IN_THE_SHELL = (
     (r"\bds\.log\(\)", "deeplake-lite log"),
     (r"\bds\.verify\(\)", "deeplake-lite verify"),
 )
-"""Replacements of Python code in error messages with options of this program."""
+"""Patterns of Python code in error messages, with the command-line options to print instead."""
 
 HELP = """Datasets for deep learning, versioned like code.
 
@@ -78,7 +81,7 @@ Version = Annotated[
 
 
 def command[**P, R](function: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a command so that errors become one line on stderr and an exit code."""
+    """Decorate a command so that an error prints one line to stderr and sets the exit code."""
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -102,23 +105,23 @@ def command[**P, R](function: Callable[P, R]) -> Callable[P, R]:
 
 
 def for_the_shell(message: str) -> str:
-    """Replace Python code in an error message with options of this program.
+    """Replace Python code in an error message with the command-line options of this program.
 
     >>> for_the_shell('Or leave such rows out: on_error="skip".')
     'Or leave such rows out: --on-error skip.'
     """
-    for python, shell in IN_THE_SHELL:
+    for python, shell in SHELL_REPLACEMENTS:
         message = re.sub(python, cast("str", shell), message)
     return message
 
 
 def notes_of(error: BaseException) -> list[str]:
-    """Return the notes added to an error."""
+    """Return the notes that `BaseException.add_note` has added to an error."""
     return list(getattr(error, "__notes__", ()))
 
 
 def open_lake(url: str, version: str | None = None) -> Dataset:
-    """Open a lake at the tip of ``main``, or at a version and read-only."""
+    """Open a lake at the tip of ``main`` or, read-only, at the given version."""
     import deeplake_lite as dl
 
     return dl.open(url) if version is None else dl.open(url, version=version)
@@ -130,12 +133,12 @@ def print_json(document: object) -> None:
 
 
 def print_some(word: str, lines: Iterable[str]) -> None:
-    """Print the first lines of a list to stderr, with a word before each."""
+    """Print the first `MAX_LINES` lines to stderr, each after `word`, such as "skipped"."""
     items = list(lines)
-    for line in items[:SHOWN]:
+    for line in items[:MAX_LINES]:
         typer.echo(f"{word} {line}", err=True)
-    if len(items) > SHOWN:
-        typer.echo(f"{word} {len(items) - SHOWN} more (--json lists all)", err=True)
+    if len(items) > MAX_LINES:
+        typer.echo(f"{word} {len(items) - MAX_LINES} more (--json lists all)", err=True)
 
 
 def id_strings(ids: NDArray[np.int64]) -> list[str]:

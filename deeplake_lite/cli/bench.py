@@ -63,7 +63,7 @@ def bench(
 
 
 def _load(loader: Loader, epochs: int) -> None:
-    """Iterate over the epochs, with a progress bar if the output is a terminal."""
+    """Load all rows `epochs` times, with a progress bar if the output is a terminal."""
     from deeplake_lite.dataset.repr import bars
 
     rows, size = loader.shares.n, loader.batch_size
@@ -105,7 +105,7 @@ def _note(epoch: Stats) -> str:
 
 
 def _line(name: str, speed: float, best: float, note: str) -> str:
-    """Return a line of the table.
+    """Format one row of the printed table: a name, a speed, its share of the limit, and a note.
 
     >>> _line("epoch 0", 1234.5, 2469.0, "1.46 s")
     '  epoch 0            1,234 samples/s   50 % of the decode limit   1.46 s'

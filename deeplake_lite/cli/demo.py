@@ -1,10 +1,11 @@
 """The demo, which is a typical workflow on real data in timed steps.
 
 The demo writes the 1,797 handwritten digits of scikit-learn and the photographs of scikit-image to
-one lake, and gives some digits wrong labels. On a branch, it corrects these by looking at the most
-similar images. Meanwhile, it also edits main, and then merges the branch. Another branch keeps the
-wrong labels for practice. A query and a training loop read the result, and an HTML page shows the
-remaining mistakes. Each step is a function that returns a line about its result.
+one lake, and gives some digits wrong labels. On a branch, the demo corrects these labels by
+comparing each digit with the most similar images. Before it merges this branch into main, it also
+edits main. Another branch keeps the wrong labels for practice. A query and a training loop read the
+merged lake, and an HTML page shows the remaining mistakes. Each step is a function that returns a
+line of text about its result.
 """
 
 from __future__ import annotations
@@ -64,7 +65,9 @@ SCHEMA = {
 
 
 def run_demo(folder: str | None, write: Callable[[str], object]) -> dict[str, object]:
-    """Run all steps, write two lines about each, and return a summary as JSON.
+    """Run all steps, pass two lines about each step to `write`, and return a summary.
+
+    The summary is a dict that `json.dumps` accepts.
 
     Raises
     ------
@@ -77,7 +80,7 @@ def run_demo(folder: str | None, write: Callable[[str], object]) -> dict[str, ob
     if folder is not None and (exists(folder) or _is_full(folder)):
         raise ExistsError(
             f"{folder!r} already exists. To see its contents, run: deeplake-lite info {folder}. "
-            "To create another, run: deeplake-lite demo another.lake."
+            "To create another lake, run: deeplake-lite demo another.lake."
         )
     steps, width = list[dict[str, Any]](), max(len(step.title) for step in STEPS)
     start = time.perf_counter()
@@ -107,7 +110,9 @@ def run_demo(folder: str | None, write: Callable[[str], object]) -> dict[str, ob
 
 
 def next_commands(url: str, environ: Mapping[str, str] = os.environ) -> list[str]:
-    """Return the commands that the demo suggests, with the prefix with which it was started.
+    """Return the shell commands that the demo suggests.
+
+    If the demo was started by ``uv run``, the commands start with ``uv run`` too.
 
     >>> next_commands("my lake", {})[0]
     "deeplake-lite info 'my lake'"
@@ -116,7 +121,7 @@ def next_commands(url: str, environ: Mapping[str, str] = os.environ) -> list[str
     """
     runner, lake = "uv run --extra demo " if UV in environ else "", shlex.quote(url)
     code = f"import deeplake_lite as dl; print(dl.open({url!r})[0])"
-    quoted = f'"{code}"' if lake == url else shlex.quote(code)  # easier to read, where it is safe
+    quoted = f'"{code}"' if lake == url else shlex.quote(code)  # double quotes are easier to read
     return [
         f"{runner}deeplake-lite info {lake}",
         f"{runner}deeplake-lite diff {lake} v1 main",
@@ -281,20 +286,21 @@ def ink_box(digit: NDArray[np.uint8]) -> list[int]:
 
 
 def neighbours_vote(vectors: NDArray[np.float32], labels: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return the label that all neighbours of a row share, or -1 if they differ, (n,) int64.
+    """Return for each row the label that all of its neighbours share, (n,) int64.
 
-    The search for neighbours is exact, by cosine similarity. A row is not its own neighbour.
+    The label is -1 if the neighbours have different labels. The neighbours of a row are the other
+    rows whose vectors have the highest cosine similarity.
     """  # fmt: skip
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    likeness = unit @ unit.T
-    np.fill_diagonal(likeness, -1)
-    nearest = np.argpartition(-likeness, NEIGHBOURS, axis=1)[:, :NEIGHBOURS]
+    similarities = unit @ unit.T
+    np.fill_diagonal(similarities, -1)  # a row is not its own neighbour
+    nearest = np.argpartition(-similarities, NEIGHBOURS, axis=1)[:, :NEIGHBOURS]
     counts = np.apply_along_axis(np.bincount, 1, labels[nearest], minlength=10)
     return np.where(counts.max(axis=1) == NEIGHBOURS, counts.argmax(axis=1), -1)
 
 
 def _free_name() -> str:
-    """Return the default name of the lake, with a number if the name is taken."""
+    """Return `DEFAULT`, or the same name with a number if a file or folder has this name."""
     stem, suffix = Path(DEFAULT).stem, Path(DEFAULT).suffix
     names = (DEFAULT, *(f"{stem}-{n}{suffix}" for n in range(2, 1_000)))
     return next(name for name in names if not Path(name).exists())

@@ -1,4 +1,4 @@
-"""The state that the steps of the demo share, and the class of a step."""
+"""The class of a step of the demo, and the state that all steps share."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ PRACTICE = "practice"
 
 @dataclass
 class DemoState:
-    """The state that the steps share."""
+    """The lake of the demo, and the data that the steps pass on to later steps."""
 
     url: str
     digits: NDArray[np.uint8] = field(default_factory=lambda: np.empty(0, np.uint8))
-    """Grey values from 0 to 16, (n, 8, 8)."""
+    """Images of the digits, (n, 8, 8) uint8, with grey values from 0 to 16."""
     truth: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-    """The correct labels, (n,)."""
+    """The correct label of each image in `digits`, (n,) int64."""
     photographs: list[Path] = field(default_factory=list)
     page: Path | None = None
-    """The HTML page of the browser, or None until it is written."""
+    """Path of the HTML page with the remaining mistakes, or None until the page is written."""
     lake: Dataset | None = None
 
     @property
     def ds(self) -> Dataset:
-        """The lake, which the first steps create."""
+        """The lake, which the step `write_digits` creates."""
         assert self.lake is not None
         return self.lake
 

@@ -64,13 +64,16 @@ def save_page(state: DemoState) -> str:
 
 
 def _vectors(batch: dict[str, object]) -> NDArray[Any]:
-    """Return the pixels of a batch's images as vectors, (n, 64), from 0 to 1."""
+    """Return the pixels of a batch's images as vectors, (n, 64) float32, scaled to 0 to 1."""
     images = np.asarray(batch["image"], np.float32) / np.float32(255)
     return images.reshape(len(images), -1)
 
 
 def _free_page(url: str) -> Path:
-    """Return an unused path for the page, next to a local lake or else in the current folder."""
+    """Return an unused path for the HTML page.
+
+    The page is next to the lake if the lake is local, and otherwise in the current folder.
+    """
     local = Path(url) if "://" not in url else Path(Path(urlsplit(url).path).name or "lake")
     endings = chain([""], (f"-{number}" for number in count(2)))
     names = (local.with_name(f"{local.stem}{ending}.html") for ending in endings)

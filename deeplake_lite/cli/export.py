@@ -41,15 +41,16 @@ def export(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Write rows to DIR as one folder per class with a table, as a Parquet file, or as a CSV file.
+    """Write rows to DIR as image files in a folder per class, as a Parquet file, or as a CSV file.
 
-    CSV leaves out columns of files, pixels and arrays. The command prints their names.
+    A table next to the image files has the other columns. A CSV file cannot store columns of files,
+    pixels and arrays; the command prints the names of the columns that it leaves out.
     """
     checks.choice("--format", format_, tuple(FORMATS))
     if format_ != "folder" and (image or label):
         raise InvalidValueError(
-            f"--image and --label need --format folder, but the format is {format_}. Omit them, or "
-            "choose --format folder."
+            f"--image and --label need --format folder, but the format is {format_}. Omit these "
+            "options, or choose --format folder."
         )
     ds = open_lake(url, version)
     rows = ds if view is None else ds.views()[view]
@@ -77,7 +78,7 @@ class Exported:
 
 
 def export_folder(view: View, folder: str, **options: Any) -> Exported:
-    """Write images as files in one folder per class, with a table of the other columns."""
+    """Write image files to one folder per class, and the other columns to a table."""
     return Exported(view.to_folder(folder, **options), [])
 
 
@@ -123,11 +124,11 @@ FORMATS: dict[str, Callable[..., Exported]] = {
     "parquet": export_parquet,
     "csv": export_csv,
 }
-"""Export functions by name of the format."""
+"""The export function for each format name."""
 
 
 def _new_file(view: View, folder: str, suffix: str) -> Path:
-    """Return the path of a new file named after the lake. Raises ExistsError."""
+    """Return the path of a new file named after the lake. Raises ExistsError if the file exists."""
     stem = PurePosixPath(view.url.rstrip("/").rpartition("/")[2]).stem or "rows"
     path = Path(folder).expanduser() / f"{stem}{suffix}"
     path.parent.mkdir(parents=True, exist_ok=True)

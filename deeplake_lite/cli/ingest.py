@@ -17,12 +17,12 @@ def ingest_auto(
     url: Url,
     **options: Any,
 ) -> Any:
-    """Recognise the format of files, and ingest them."""
+    """Recognise the format of files, and ingest the files."""
     from deeplake_lite.ingest.detection.api import recognise
 
-    data, known = recognise(source)
-    typer.echo(f"{source} is read as {known.name}", err=True)
-    return known.load()(data, url, **options)
+    data, file_format = recognise(source)
+    typer.echo(f"{source} is read as {file_format.name}", err=True)
+    return file_format.load()(data, url, **options)
 
 
 @group.command("folder")
@@ -66,7 +66,7 @@ def ingest_deeplake(
         bool,
         typer.Option(
             "--history/--no-history",
-            help="Whether to ingest all versions as commits, or only the last.",
+            help="Whether to ingest all versions as commits, or only the last version.",
         ),
     ] = True,
     on: On = None,
@@ -101,7 +101,10 @@ def ingest_lance(
 @ingests
 def ingest_huggingface(
     source: Annotated[
-        str, typer.Argument(metavar="SRC", help="Folder from save_to_disk, or of Parquet files.")
+        str,
+        typer.Argument(
+            metavar="SRC", help="Folder written by save_to_disk, or folder of Parquet files."
+        ),
     ],
     url: Url,
     on: On = None,
@@ -303,7 +306,7 @@ def ingest_torch(
 @ingests
 def ingest_tfds(
     source: Annotated[
-        str, typer.Argument(metavar="SRC", help="Folder or name of a prepared dataset.")
+        str, typer.Argument(metavar="SRC", help="Folder or name of a dataset that TFDS prepared.")
     ],
     url: Url,
     on: On = None,
@@ -321,7 +324,9 @@ def ingest_tfds(
 @group.command("yolo")
 @ingests
 def ingest_yolo(
-    source: Annotated[str, typer.Argument(metavar="SRC", help="Folder, or its data.yaml.")],
+    source: Annotated[
+        str, typer.Argument(metavar="SRC", help="Folder of the dataset, or its data.yaml.")
+    ],
     url: Url,
     task: Annotated[
         str | None,
@@ -394,7 +399,7 @@ def ingest_fiftyone(
     ],
     url: Url,
     label_field: Annotated[
-        str | None, typer.Option(help="Field of the objects. By default, ground_truth.")
+        str | None, typer.Option(help="Field with the objects. By default, ground_truth.")
     ] = None,
     images: Images = None,
     no_images: NoImages = False,

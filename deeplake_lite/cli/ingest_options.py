@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class _Group(typer.core.TyperGroup):
-    """Commands by format. If the format is omitted, it is recognised from the source."""
+    """The ingest commands, one for each format. If the user names no format, ``auto`` runs."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         first = args[0] if args else ""
@@ -49,7 +49,7 @@ On = Annotated[
 
 Images = Annotated[
     str | None,
-    typer.Option(help="Folder of the images. By default, it is searched for near the file."),
+    typer.Option(help="Folder of the images. By default, search near the annotation file."),
 ]
 NoImages = Annotated[bool, typer.Option("--no-images", help="Ingest only the annotations.")]
 
@@ -94,20 +94,20 @@ def _options(
     if force and not update:
         raise InvalidValueError("--force and --no-update cannot be combined. Omit one of them.")
     return {
-        "on_error": _one_of("--on-error", on_error, "raise", "skip"),
-        "check": _one_of("--check", check, "header", "full"),
+        "on_error": _check_choice("--on-error", on_error, "raise", "skip"),
+        "check": _check_choice("--check", check, "header", "full"),
         "update": "force" if force else update,
         "commit_every": commit_every,
         "branch": branch,
         "message": message,
-        "schema": _types(types or []),
+        "schema": _parse_types(types or []),
     }
 
 
 def ingests(function: Callable[..., IngestedDataset]) -> Callable[..., None]:
-    """Add the shared options to a command, and print its function's result."""
+    """Turn a function into an ingest command that has the shared options and prints the result."""
     shared = inspect.signature(_options, eval_str=True)
-    own = inspect.signature(function, eval_str=True)
+    signature = inspect.signature(function, eval_str=True)
 
     @command
     @functools.wraps(function)
@@ -116,24 +116,24 @@ def ingests(function: Callable[..., IngestedDataset]) -> Callable[..., None]:
         options = _options(**{name: arguments.pop(name) for name in shared.parameters})
         _report(function(**arguments, progress=sys.stderr.isatty(), **options), as_json)
 
-    own_parameters = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    last = inspect.Parameter("as_json", own_parameters[0].kind, default=False, annotation=Json)
-    parameters = [*own_parameters, *shared.parameters.values(), last]
+    named = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    last = inspect.Parameter("as_json", named[0].kind, default=False, annotation=Json)
+    parameters = [*named, *shared.parameters.values(), last]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}
     return run
 
 
-def _one_of(option: str, value: str, *known: str) -> str:
-    if value not in known:
-        raise InvalidValueError(f"{option} must be {' or '.join(known)}, but it is {value!r}.")
+def _check_choice(option: str, value: str, *choices: str) -> str:
+    if value not in choices:
+        raise InvalidValueError(f"{option} must be {' or '.join(choices)}, but it is {value!r}.")
     return value
 
 
-def _types(options: list[str]) -> dict[str, str] | None:
-    """Return the types of columns by name.
+def _parse_types(options: list[str]) -> dict[str, str] | None:
+    """Parse the values of ``--type`` to a dict from column name to type, or None if there are none.
 
-    >>> _types(["species=class_label"])
+    >>> _parse_types(["species=class_label"])
     {'species': 'class_label'}
     """
     pairs = [option.partition("=") for option in options]

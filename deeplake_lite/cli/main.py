@@ -47,8 +47,8 @@ def demo(
 ) -> None:
     """Create a lake of handwritten digits and photographs, and demonstrate its use.
 
-    Without DIR, the lake is ./digits.lake, or ./digits-2.lake and so on if that exists. This
-    command needs the extra "demo".
+    Without DIR, the lake is ./digits.lake, or ./digits-2.lake and so on if ./digits.lake exists.
+    This command needs the extra "demo".
     """  # fmt: skip
     from deeplake_lite.cli.demo import run_demo
 

@@ -22,7 +22,7 @@ from deeplake_lite.cli.app import (
 @app.command()
 @command
 def verify(url: Url, version: Version = None, as_json: Json = False) -> None:
-    """Read all data and compare it with hashes and checksums. Exits with 1 if there is damage."""
+    """Read all data and compare it with hashes and checksums. Exit with 1 if there is damage."""
     report = open_lake(url, version).verify()
     if as_json:
         damaged = [
@@ -46,12 +46,13 @@ def vacuum(
     older_than: Annotated[
         str | None,
         typer.Option(
-            help="Expire unnamed versions older than this, such as 30d or 12h. By default, none."
+            help="Expire versions without a name that are older than this, such as 30d or 12h. By "
+            "default, expire none."
         ),
     ] = None,
     spare: Annotated[
         str,
-        typer.Option(help="Spare objects younger than this, such as 24h or 90m. See ds.vacuum."),
+        typer.Option(help="Keep objects younger than this, such as 24h or 90m. See ds.vacuum."),
     ] = "24h",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count the objects.")] = False,
     as_json: Json = False,
@@ -109,7 +110,7 @@ def branch(
 
 
 def _report_name(kind: str, name: str, version: str | None, *, as_json: bool) -> None:
-    """Print that a tag or branch was created at a version, or deleted if there is no version."""
+    """Print that a tag or branch was created at `version`, or deleted if `version` is None."""
     if as_json:
         print_json({kind: name, "version": version, "deleted": version is None})
     elif version is None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from deeplake_lite.cli.app import SHOWN, Url, Version, app, command, open_lake
+from deeplake_lite.cli.app import MAX_LINES, Url, Version, app, command, open_lake
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.words import pluralize
 
@@ -21,11 +21,14 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes import Htype
     from deeplake_lite.schema import Field
 
-WIDTH = 40
+MAX_CELL_WIDTH = 40
 """Maximum length of a table cell, in characters."""
 
-FEW = 8
-"""Maximum size of arrays shown in full in tables. Larger arrays are shown as shape and dtype."""
+MAX_CELL_VALUES = 8
+"""Maximum number of values of an array that a table shows in full.
+
+Larger arrays are shown as shape and dtype.
+"""
 
 
 @app.command()
@@ -38,7 +41,9 @@ def query(
     version: Version = None,
     param: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="Value of $NAME, as JSON or else a string."),
+        typer.Option(
+            metavar="NAME=VALUE", help="Value of $NAME in the query: JSON, or else a string."
+        ),
     ] = None,
     limit: Annotated[
         int | None, typer.Option("-n", "--limit", min=0, help="Maximum number of rows.")
@@ -64,18 +69,22 @@ def query(
     elif as_csv:
         print_csv(result[:limit])
     else:
-        print_table(result, SHOWN if limit is None else limit)
+        print_table(result, MAX_LINES if limit is None else limit)
 
 
 def _parameter(option: str) -> tuple[str, object]:
-    """Parse the name and value of a parameter. Raises InvalidValueError.
+    """Return the name and value in an option ``--param NAME=VALUE``.
+
+    Raises InvalidValueError if the option has another form.
 
     >>> _parameter("least=3"), _parameter("name=rose")
     (('least', 3), ('name', 'rose'))
     """
     name, sign, value = option.partition("=")
     if not (name.isidentifier() and sign):
-        raise InvalidValueError(f"A parameter must be NAME=VALUE, but it is {option!r}.")
+        raise InvalidValueError(
+            f"--param must be NAME=VALUE, such as --param least=3, but it is {option!r}."
+        )
     try:
         return name, json.loads(value)
     except json.JSONDecodeError:
@@ -86,7 +95,7 @@ def print_json(view: View) -> None:
     """Print a JSON list with one object per row, each on its own line."""
     names, before = view.columns, "["
     for row in rows_of(view):
-        document = dict(zip(names, map(_plain, row), strict=True))
+        document = dict(zip(names, map(_to_json, row), strict=True))
         typer.echo(f"{before}\n{json.dumps(document, ensure_ascii=False)}", nl=False)
         before = ","
     typer.echo("[]" if before == "[" else "\n]")
@@ -105,31 +114,34 @@ def print_csv(view: View) -> None:
 
 def print_table(view: View, rows: int) -> None:
     """Print the first rows as a table with as many columns as fit in the terminal."""
-    part = view[:rows]
-    lines = [list(view.columns), *([_cell(v) for v in row] for row in rows_of(part))]
+    first_rows = view[:rows]
+    lines = [list(view.columns), *([_format_cell(v) for v in row] for row in rows_of(first_rows))]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     fit = _count_fitting(widths)
-    rights = [_is_number(f) for f in view.schema]
+    are_numbers = [_is_number(f) for f in view.schema]
     for line in (lines[0], ["─" * width for width in widths], *lines[1:]):
-        cells = list(zip(line, widths, rights, strict=True))[:fit]
+        cells = list(zip(line, widths, are_numbers, strict=True))[:fit]
         padded_cells = (cell.rjust(w) if right else cell.ljust(w) for cell, w, right in cells)
         typer.echo("  ".join(padded_cells).rstrip())
-    words = [pluralize(len(view), "row")]
-    if len(part) < len(view):
-        words.append(f"{pluralize(len(view) - len(part), 'more row')}: --limit")
+    footer = [pluralize(len(view), "row")]
+    if len(first_rows) < len(view):
+        footer.append(f"{pluralize(len(view) - len(first_rows), 'more row')}: --limit")
     if fit < len(widths):
-        words.append(f"not shown: {', '.join(view.columns[fit:])}")
-    typer.echo(", ".join(words))
+        footer.append(f"not shown: {', '.join(view.columns[fit:])}")
+    typer.echo(", ".join(footer))
 
 
 def _count_fitting(widths: Sequence[int]) -> int:
-    """Return the number of columns that fit in the terminal, or all if it is not a terminal."""
+    """Return how many columns of the given widths fit in the terminal.
+
+    All columns fit if the output is not a terminal. At least one column is printed in any case.
+    """
     if not sys.stdout.isatty():
         return len(widths)
-    room, used = shutil.get_terminal_size().columns, 0
+    available, used = shutil.get_terminal_size().columns, 0
     for number, width in enumerate(widths):
         used += width + 2 * (number > 0)
-        if used > room:
+        if used > available:
             return max(number, 1)
     return len(widths)
 
@@ -138,7 +150,11 @@ def _count_fitting(widths: Sequence[int]) -> int:
 
 
 def rows_of(view: View) -> Iterator[tuple[object, ...]]:
-    """Yield rows with class names, file sizes, pixel shapes, and None for null."""
+    """Yield each row as a tuple of values to print.
+
+    Class labels become names, files become their sizes, pixels become their shapes, and null
+    becomes None.
+    """
     from deeplake_lite.dataset.export.portable import read_blocks
 
     fields = tuple(view.schema)
@@ -151,9 +167,9 @@ def _values(view: View, f: Field, cells: Any) -> list[object]:
     from deeplake_lite.dataset.read.values import decode_block, with_none
 
     if not _is_pixels(f.htype):
-        return [_size(v) if isinstance(v, bytes) else v for v in values_of(f.htype, cells)]
+        return [_format_size(v) if isinstance(v, bytes) else v for v in values_of(f.htype, cells)]
     values = with_none(decode_block(f.htype, cells, view.rows.lake.allow))
-    return [_shape(value) for value in values]
+    return [_format_shape(value) for value in values]
 
 
 def _is_pixels(htype: Htype) -> bool:
@@ -165,21 +181,21 @@ def _is_number(f: Field) -> bool:
     return f.htype.scalar is not None
 
 
-def _shape(value: Any) -> object:
+def _format_shape(value: Any) -> object:
     """Format the shape and dtype of pixels, such as ``"250×250×3 uint8"``."""
     if isinstance(value, list):
-        return [_shape(item) for item in value]
+        return [_format_shape(item) for item in value]
     if value is None or isinstance(value, str):
         return value
     return f"{'×'.join(map(str, value.shape))} {value.dtype}"
 
 
-def _size(data: bytes) -> str:
+def _format_size(data: bytes) -> str:
     return pluralize(len(data), "byte")
 
 
-def _plain(value: object) -> object:
-    """Convert a value to JSON, with null for NaN and infinity, which JSON cannot represent."""
+def _to_json(value: object) -> object:
+    """Convert a value to JSON. NaN and infinity, which JSON cannot represent, become null."""
     from deeplake_lite.dataset.export.strings import to_json_value
 
     def finite(item: object) -> object:
@@ -192,12 +208,12 @@ def _plain(value: object) -> object:
     return finite(to_json_value(value))
 
 
-def _cell(value: object) -> str:
-    r"""Format a value as a short string.
+def _format_cell(value: object) -> str:
+    r"""Format a value as one line of at most `MAX_CELL_WIDTH` characters.
 
     >>> import numpy as np
-    >>> _cell(None), _cell(np.float32(0.1)), _cell(np.zeros((3, 4))), _cell("a\nb")
-    ('', '0.1', '3×4 float64', 'a b')
+    >>> [_format_cell(v) for v in (None, np.float32(0.1), np.zeros((3, 4)), "a\nb")]
+    ['', '0.1', '3×4 float64', 'a b']
     """
     import numpy as np
 
@@ -205,7 +221,7 @@ def _cell(value: object) -> str:
 
     if value is None:
         return ""
-    if isinstance(value, np.ndarray) and value.size > FEW:
-        return str(_shape(value))
+    if isinstance(value, np.ndarray) and value.size > MAX_CELL_VALUES:
+        return str(_format_shape(value))
     line = " ".join(str(table_cell(value)).split())
-    return line if len(line) <= WIDTH else line[: WIDTH - 1] + "…"
+    return line if len(line) <= MAX_CELL_WIDTH else line[: MAX_CELL_WIDTH - 1] + "…"

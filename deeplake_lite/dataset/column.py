@@ -1,6 +1,6 @@
 """The public class `Column`: one column of a view, with its values, shapes and encoded bytes.
 
-A column of a Dataset can also be assigned to.
+If the view is a writable Dataset, the column's values can also be set.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Column:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the classes or keypoints; for sequences, those of their items.
+        """Names of the classes or keypoints of the column's type, or of the items of a sequence.
 
         Raises ColumnAttributeError for a type without names.
         """
@@ -78,12 +78,12 @@ class Column:
 
     @property
     def metadata(self) -> MutableMapping[str, Any]:
-        """Metadata of the column, as JSON values by key. On a writable dataset it can be set."""
+        """The column's metadata, a dict of JSON values. On a writable dataset it can be changed."""
         return Metadata(lambda: self.field.metadata, self._change_metadata)
 
     @property
     def shapes(self) -> NDArray[np.int32]:
-        """Shapes of the values, (n, ndim) int32, -1 for missing axes. No value is decoded."""
+        """Shapes of the values, (n, ndim) int32, -1 for missing axes, read without decoding."""
         view, f = self._pinned
         table, slots = view.rows.locate()
         return copy_if_shared(table.shapes(f.id, slots))
@@ -156,15 +156,15 @@ class Column:
         return comparisons.compare(self, operator.lt, other)
 
     def __le__(self, other: object) -> NDArray[np.bool_]:
-        """Compare in the same way as ``<``."""
+        """Compare each value with `other`, which may take the same forms as for ``<``."""
         return comparisons.compare(self, operator.le, other)
 
     def __gt__(self, other: object) -> NDArray[np.bool_]:
-        """Compare in the same way as ``<``."""
+        """Compare each value with `other`, which may take the same forms as for ``<``."""
         return comparisons.compare(self, operator.gt, other)
 
     def __ge__(self, other: object) -> NDArray[np.bool_]:
-        """Compare in the same way as ``<``."""
+        """Compare each value with `other`, which may take the same forms as for ``<``."""
         return comparisons.compare(self, operator.ge, other)
 
     def __contains__(self, value: object) -> bool:
@@ -249,7 +249,7 @@ class Column:
 
     @property
     def _pinned(self) -> tuple[View, Field]:
-        """The current rows and field, which other threads cannot change during a read."""
+        """The view and the column's field, which no other thread can change during a read."""
         view = self.view.pin()
         return view, view.rows.table.schema[self.name]
 

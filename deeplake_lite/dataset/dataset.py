@@ -1,7 +1,7 @@
 """The public class `Dataset`: one version of a lake, which can be read, edited and committed.
 
-A Dataset is a view of all rows of its version. Its methods are thin: each calls the module that
-implements it.
+A Dataset is a view of all rows of its version. Each of its methods only calls the module that
+implements the operation.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Dataset(View):
     def __init__(self, handle: Handle) -> None:
         super().__init__(handle.rows(), (), "")
         self.handle = handle
-        """The state behind the methods, for code that edits tables directly."""
+        """The branch, table and open transaction, for code that edits tables directly."""
 
     # ---- properties
 
@@ -89,17 +89,17 @@ class Dataset(View):
 
     @property
     def metadata(self) -> MutableMapping[str, Any]:
-        """Metadata of the dataset, as JSON values by key: ``ds.metadata["licence"] = "CC-BY"``."""
+        """The dataset's metadata, a dict of JSON values: ``ds.metadata["licence"] = "CC-BY"``."""
         return Metadata(lambda: self.handle.table.state.metadata, self._change_metadata)
 
     @property
     def branches(self) -> dict[str, str]:
-        """Commit id of the tip of each branch, by name."""
+        """A dict that maps the name of each branch to the commit id of its tip."""
         return history.branches(self.handle.repository)
 
     @property
     def tags(self) -> dict[str, str]:
-        """Commit id of each tag, by name."""
+        """A dict that maps the name of each tag to the commit id that it refers to."""
         return history.tags(self.handle.repository)
 
     # ---- rows
@@ -110,9 +110,9 @@ class Dataset(View):
         Parameters
         ----------
         data : mapping, iterable of mappings, DataFrame, Arrow table, or View
-            Columns by name with n values each, or one dict per row. Columns that are left out get
-            their default, or null. From a view, stored values are copied as they are wherever the
-            column types agree.
+            Column names with n values each, or one dict per row. Columns that are left out get
+            their default, or null. The stored values of a view are copied without decoding in all
+            columns whose types agree.
         check : {"header", "full"}
             How encoded files are checked: only their header and end, or by decoding them.
 
@@ -155,8 +155,8 @@ class Dataset(View):
             Positions of the rows, (n,) int without repeats; a mask, (len(ds),) bool; or a view of
             any version or branch of this lake, whose rows are matched by their ids.
         data : mapping
-            New values by column name: n values, or a single value for all n rows. Other columns
-            are unchanged.
+            Maps column names to new values: n values, or a single value for all n rows. Other
+            columns are unchanged.
         ids : sequence of int, optional
             Ids of the rows, (n,) int64 in any order, instead of `rows`. For example,
             ``view.row_ids``, or ``batch["_row_id"]`` from a loader with ``row_ids=True`` (an array
@@ -290,7 +290,7 @@ class Dataset(View):
             Function from a row, as a dict, to the value of the new column. Pass it instead of
             `values`.
         metadata : mapping, optional
-            Metadata of the column, as JSON values by key.
+            Metadata of the column, a dict of JSON values.
 
         Raises
         ------
@@ -315,7 +315,7 @@ class Dataset(View):
         edits.add_column(self.handle, name, htype, values, compute, metadata)
 
     def rename_column(self, old: str, new: str) -> None:
-        """Rename a column. No data is rewritten, and merges still match the column on both sides.
+        """Rename a column. No data is rewritten, and merges match the column under either name.
 
         Parameters
         ----------
@@ -360,7 +360,7 @@ class Dataset(View):
         name : str
             Name of a column of type `Image`.
         mode : {"RGB", "L", "RGBA"}, optional
-            As for `Image`; None to read images in the mode of their files.
+            The mode, as for `Image`, or None to read images in the mode of their files.
 
         Raises
         ------
@@ -442,8 +442,8 @@ class Dataset(View):
     def commit(self, message: str = "") -> str:
         """Commit the edits as the branch's next version.
 
-        If other writers have committed in the meantime, both sides' appends and their edits of
-        different cells are kept.
+        If other writers have committed in the meantime, the new version has the rows that all
+        writers have appended, and all their edits of different cells.
 
         Parameters
         ----------
@@ -518,7 +518,7 @@ class Dataset(View):
         """Discard all uncommitted edits.
 
         A commit that was interrupted, or not confirmed by the store, may still have succeeded. In
-        that case, its edits stay, and only the edits made after it are discarded.
+        that case, the committed edits stay, and only edits made after that commit are discarded.
 
         Raises
         ------
@@ -598,9 +598,9 @@ class Dataset(View):
         """
         repository = self.handle.repository
         with repository.lock():
-            known = history.check_new_name(repository, "branch", name)
+            branches = history.check_new_name(repository, "branch", name)
             with history.keep_version(repository, self.version):
-                history.check_related(repository, self.version, known)
+                history.check_related(repository, self.version, branches)
                 repository.create_branch(name, self.version)
 
     def checkout(self, branch: str) -> Self:
@@ -678,9 +678,9 @@ class Dataset(View):
         self.handle.check_clean("tagging a version")
         repository = self.handle.repository
         with repository.lock():
-            known = history.check_new_name(repository, "tag", name)
+            branches = history.check_new_name(repository, "tag", name)
             with history.keep_version(repository, self.version):
-                history.check_related(repository, self.version, known)
+                history.check_related(repository, self.version, branches)
                 repository.create_tag(name, self.version)
 
     def delete_tag(self, name: str) -> None:
@@ -766,15 +766,15 @@ class Dataset(View):
     def merge(
         self, branch: Version, *, on_conflict: Resolution = "raise", message: str = ""
     ) -> str:
-        """Merge another branch, tag or commit into this branch, by row, cell and column.
+        """Merge another branch, tag or commit into this branch, with rows matched by id.
 
         Parameters
         ----------
         branch : str, datetime, date or Commit
             Version to merge.
         on_conflict : {"raise", "ours", "theirs"}
-            Which value to keep if both sides changed the same cell since their common ancestor.
-            "ours" is this branch.
+            Which value to keep if both sides changed the same cell since their common ancestor:
+            "ours" keeps the value of this branch, "theirs" keeps the value of `branch`.
         message : str, optional
             Message of the merge commit.
 
@@ -827,8 +827,8 @@ class Dataset(View):
         Parameters
         ----------
         on_conflict : {"raise", "ours", "theirs"}
-            Which value to keep if the edits and the branch changed the same cell. "ours" are the
-            edits.
+            Which value to keep if the edits and the branch changed the same cell: "ours" keeps
+            the uncommitted value, "theirs" keeps the value on the branch.
 
         Returns
         -------
@@ -988,9 +988,9 @@ class Dataset(View):
         Parameters
         ----------
         older_than : str, timedelta or datetime, optional
-            Age, such as ``"30d"`` (s, m, h, d or w), or time. Older versions expire before files
-            are deleted, unless a branch, tag, saved view or merge needs them. By default, no
-            version expires.
+            An age, such as ``"30d"`` (s, m, h, d or w), or a time. Versions older than this expire
+            before files are deleted, unless a branch, tag, saved view or merge needs them. By
+            default, no version expires.
         spare : str or timedelta
             Files younger than this stay even if no version needs them, because another process may
             be about to commit them, or may still be reading them. In a local folder, the files of

@@ -24,7 +24,7 @@ else:
 
 
 class Handle:
-    """The branch or version that a Dataset is at, and its uncommitted edits.
+    """The branch or version at which a Dataset is, and the Dataset's uncommitted edits.
 
     Every edit replaces `table` as a whole after it has succeeded. A thread that reads `table` once
     therefore has a consistent set of rows, even while other threads edit.
@@ -41,7 +41,7 @@ class Handle:
         self.lake, self.table = lake, table
         self._guard = threading.RLock()
         self._editor: int | None = None
-        """Identifier of the thread that is running an edit, if any."""
+        """Identifier of the thread that is running an edit, or None."""
 
     @property
     def repository(self) -> Repository:
@@ -76,8 +76,8 @@ class Handle:
     def locked(self) -> AbstractContextManager[object]:
         """Return a context manager that keeps other threads from changing the handle.
 
-        The context manager is a built-in lock, because one written in Python could be interrupted
-        by Ctrl-C while it holds its lock.
+        The context manager is a built-in lock, because a context manager written in Python could be
+        interrupted by Ctrl-C while it holds the lock.
 
         Raises
         ------
@@ -144,10 +144,10 @@ class Handle:
     def discard(self) -> None:
         """Drop the edits of the open transaction; see `Dataset.discard`."""
         with self.locked():
-            self.go_to(self._find_landed() or self.version)
+            self.go_to(self._find_unconfirmed_commit() or self.version)
 
-    def _find_landed(self) -> str | None:
-        """Return the version of a commit that succeeded although its caller got an error."""
+    def _find_unconfirmed_commit(self) -> str | None:
+        """Return the id of a commit that succeeded although its caller got an error, or None."""
         if self.table.edits is None or not self.table.edits.tried:
             return None
         try:

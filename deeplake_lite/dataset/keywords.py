@@ -1,4 +1,4 @@
-"""The keywords of the loader methods, defined once for all of them.
+"""The keywords of the loader methods, defined once for all these methods.
 
 `LoaderOptions` has the types for type checkers, and `Keywords` has the default values.
 """
@@ -107,7 +107,7 @@ def with_signature[F: Callable[..., Any]](method: F) -> F:
     """
     # `drop_last` is not in `Keywords`, because it is only another spelling of ``last="drop"``.
     keyword = inspect.Parameter.KEYWORD_ONLY
-    own = [p for p in inspect.signature(method).parameters.values() if p.name != "options"]
+    named = [p for p in inspect.signature(method).parameters.values() if p.name != "options"]
     keywords = [
         inspect.Parameter(f.name, keyword, default=f.default, annotation=f.type)
         for f in fields(Keywords)
@@ -115,5 +115,6 @@ def with_signature[F: Callable[..., Any]](method: F) -> F:
     ]
     keywords.append(inspect.Parameter("drop_last", keyword, default=False, annotation="bool"))
     returns = inspect.signature(method).return_annotation
-    vars(method)["__signature__"] = inspect.Signature([*own, *keywords], return_annotation=returns)
+    parameters = [*named, *keywords]
+    vars(method)["__signature__"] = inspect.Signature(parameters, return_annotation=returns)
     return method

@@ -46,14 +46,14 @@ async def query_async(
     params: Sequence[object] | Mapping[str, object] | None = (),
     sources: Mapping[str, View] | None = None,
 ) -> View:
-    """Run a query in a thread, which stops when the task is cancelled."""
+    """Run a query in a thread. The query stops when the asyncio task is cancelled."""
     from deeplake_lite.query import in_thread
 
     return await in_thread(lambda: query(view, text, params, sources))
 
 
 def repeat(question: Question, most_rows: int | None = None) -> View:
-    """Repeat a query or a ranking by suspicion. A query may stop soon after `most_rows` rows."""
+    """Run a query or a ranking again. A query may stop once it has found `most_rows` rows."""
     if question.kind == "suspects":
         from deeplake_lite.review import ask as rank
 
@@ -80,7 +80,7 @@ def suspects(view: View, label: str, by: Any, column: str | None, neighbours: in
 def evaluate(
     view: View, predictions: str, truth: str, kind: Any, options: Mapping[str, Any]
 ) -> Evaluation:
-    """Compare predictions with the truth."""
+    """Compare a column of predictions with a column of true values."""
     from deeplake_lite.evaluate import evaluate
 
     return evaluate(view, predictions, truth, kind, **options)

@@ -32,8 +32,8 @@ class Loadable:
 
         Each epoch contains every row once, in an order that depends only on the version, the view,
         the seed and the epoch. The number of workers, the number of ranks and the memory do not
-        affect it. Each iteration over the loader starts the next epoch. To resume in the middle of
-        an epoch, save `Loader.state_dict`, which is exact to the sample.
+        affect the order. Each iteration over the loader starts the next epoch. To resume in the
+        middle of an epoch, save `Loader.state_dict`, which is exact to the sample.
 
         Parameters
         ----------
@@ -45,9 +45,9 @@ class Loadable:
         shuffle : bool or {"exact", "block"}
             ``"exact"`` draws a pseudorandom permutation of all rows, which our tests cannot tell
             from a uniform shuffle. ``"block"`` shuffles blocks of rows, and then the rows within
-            a few blocks at a time. It is meant for lakes in remote stores, or far larger than
-            memory. True chooses ``"exact"`` for up to 8 GiB of stored data. The loader's repr shows
-            the choice and the reason.
+            a few blocks at a time, for lakes in remote stores, or far larger than memory. True
+            chooses ``"exact"`` for up to 8 GiB of stored data, and ``"block"`` for more. The
+            loader's repr shows the choice and the reason.
         seed : int
             Seed of the order and of random transforms.
         drop_last : bool
@@ -96,7 +96,8 @@ class Loadable:
             prepared and one waiting. The budget does not include chunks that are being decompressed
             and memory that transforms allocate.
         cache : {"encoded", "decoded", "disk", None}
-            Form in which rows are cached for the next epoch, as far as the budget allows.
+            Form in which rows are cached for the next epoch, as far as the budget allows, or None
+            to cache nothing.
         workers : {"threads", "processes"}
             How batches are prepared. Processes pay off for transforms in pure Python that take at
             least a few tenths of a millisecond per sample. They start with the first iteration and
@@ -122,7 +123,7 @@ class Loadable:
         -------
         Loader
             In a batch, numbers are arrays ``(batch, *shape)``, and strings, JSON and values of
-            different shapes are lists. For a nullable column, an array is accompanied by
+            different shapes are lists. For a nullable column ``name``, an array is accompanied by
             ``batch["name_valid"]``, which is False for nulls, and a list has None for nulls.
             Columns that a transform does not change are collated as without a transform.
 
@@ -165,7 +166,7 @@ class Loadable:
         batch_size : int
             Number of rows in a batch, per rank.
         device : torch.device or str, optional
-            Device for the tensors. Copies to a GPU run while it computes the previous step.
+            Device for the tensors. Copies to a GPU run while the GPU computes the previous step.
         **options
             As for `batches`.
 
@@ -199,7 +200,7 @@ class Loadable:
 
     @with_signature
     def tensorflow(self, batch_size: int, **options: Unpack[LoaderOptions]) -> Any:
-        """Return the batches of `batches` as a `tf.data.Dataset`.
+        """Return the batches that `batches` yields as a `tf.data.Dataset`.
 
         Parameters
         ----------
@@ -211,11 +212,11 @@ class Loadable:
         Returns
         -------
         tf.data.Dataset
-            Dataset of dicts by column, with a static element spec. Its attribute ``loader`` is the
-            underlying `Loader`, with `state_dict` and `set_epoch`. Each iteration is the next
-            epoch. Values of different shapes are ``tf.RaggedTensor``, strings and JSON are
-            ``tf.string``, and times are int64 counts of their unit. Every nullable column is
-            accompanied by ``"name_valid"``.
+            Each element is a dict from column names to tensors, with a static element spec. The
+            dataset's attribute ``loader`` is the underlying `Loader`, with `state_dict` and
+            `set_epoch`. Each iteration is the next epoch. Values of different shapes are
+            ``tf.RaggedTensor``, strings and JSON are ``tf.string``, and times are int64 counts of
+            their unit. Every nullable column ``name`` is accompanied by ``"name_valid"``.
 
         Raises
         ------
@@ -304,8 +305,8 @@ class LoadableRows(Loadable):
         Parameters
         ----------
         style : {"map", "iterable"}
-            ``"map"`` looks up samples by index, for samplers. ``"iterable"`` yields them in order,
-            divided among workers and ranks.
+            ``"map"`` looks up samples by index, for samplers. ``"iterable"`` yields samples in the
+            order of the epoch, divided among workers and ranks.
         columns : sequence of str, optional
             Columns of a sample, all by default. Other columns are not read.
         transform : callable, optional
@@ -338,7 +339,7 @@ class LoadableRows(Loadable):
         MissingPackageError
             When PyTorch is not installed.
         OptionError
-            When the style is unknown, or has no such option.
+            When the style is unknown, or an option does not apply to the style.
 
         Notes
         -----

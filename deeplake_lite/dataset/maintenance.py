@@ -1,7 +1,7 @@
 """Maintenance of a lake: rewriting it contiguously, deleting unneeded files, and verifying it.
 
 A vacuum runs under the writers' lock. It first lets old versions expire, and then deletes objects
-that no remaining version needs and that are older than the spared age.
+that no remaining version needs and that are older than the age `spare`.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.scratch import Note
 
 MIN_AGE = timedelta(minutes=10)
-"""Minimum age of the objects that a vacuum deletes from an object store. The margin above
-`CONFIRM_AFTER` covers differences between clocks, and the duration of a commit."""
+"""Minimum age of the objects that a vacuum deletes from an object store. It exceeds `CONFIRM_AFTER`
+by a margin for differences between clocks, and for the duration of a commit."""
 
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
@@ -59,7 +59,7 @@ class Vacuumed:
     snapshots: int
     """Number of deleted snapshot files."""
     why: str = ""
-    """Reason why no bytes were freed; empty if some were."""
+    """Reason why no bytes were freed, or an empty string if some were freed."""
 
 
 def optimize(handle: Handle, *, shuffle: bool, seed: int) -> str:
@@ -79,7 +79,8 @@ def optimize(handle: Handle, *, shuffle: bool, seed: int) -> str:
             handle.refresh()
             return version
     raise ConflictError(
-        f"Other writers committed to the branch during {TRIES} attempts to optimize it. Try again."
+        f"Other writers committed to the branch during {TRIES} attempts to optimize the lake. Try "
+        "again."
     )
 
 
@@ -91,7 +92,7 @@ def verify(handle: Handle) -> Report:
     table = Table.open(repository, repository.reader(handle.version))  # with empty caches
     live = table.rows.live()
     row_of = dict(zip(live.tolist(), range(len(live)), strict=True))
-    every = np.arange(table.slots)  # including deleted rows, which older versions may need
+    all_slots = np.arange(table.slots)  # including deleted rows, which older versions may need
     row_damage = table.verify_rows()
     without_id = {damage.slot for damage in row_damage}
     damages = [
@@ -99,7 +100,7 @@ def verify(handle: Handle) -> Report:
     ]
     damages += [Damaged(None, row_of.get(d.slot), None, without_hint(d.reason)) for d in row_damage]
     for f in table.schema:
-        for slot, reason in ((d.slot, d.reason) for d in table.verify(f.id, every)):
+        for slot, reason in ((d.slot, d.reason) for d in table.verify(f.id, all_slots)):
             has_id = slot is not None and slot not in without_id
             row_id = int(table.ids(np.array([slot]))[0]) if has_id else None
             is_deleted = has_id and slot not in row_of
@@ -134,19 +135,19 @@ def vacuum(handle: Handle, older_than: object, spare: object, *, dry_run: bool) 
         _check_main_exists(repository)
         if not dry_run:
             repository.refs.renew()
-        _clear_dead(repository)
+        _remove_leftovers(repository)
         vacuums.unpin(repository, now - ANNOUNCED_AGE)
         transactions = _open_transactions(repository)
-        held = {
+        needed = {
             *named_views.versions_needed(repository),
             *(note["version"] for note in transactions),
         }
         # Objects that are older than every open transaction belong to none of them.
         starts = (datetime.fromisoformat(note["started"]) for note in transactions)
         limit = min([_time_before(now, spared_age), *starts])
-        with vacuums.pin_versions(repository, held):
+        with vacuums.pin_versions(repository, needed):
             if cutoff is not None:
-                plan = plan_expiry(repository, cutoff, _named_versions(repository), held)
+                plan = plan_expiry(repository, cutoff, _named_versions(repository), needed)
                 if not dry_run:
                     _expire(repository, cutoff, plan)
             counts = _collect(repository, plan, limit, dry_run=dry_run)
@@ -196,7 +197,8 @@ def _explain(
     if young and limit < _time_before(now, spared_age):
         reasons.append(
             f"{young:,} bytes that no version needs are spared, because a transaction that has "
-            f"been open since {limit:%Y-%m-%d %H:%M:%S} UTC may need them. Commit or discard it."
+            f"been open since {limit:%Y-%m-%d %H:%M:%S} UTC may need them. Commit or discard that "
+            "transaction."
         )
     elif young:
         reasons.append(
@@ -220,7 +222,7 @@ def _format_age(age: timedelta) -> str:
     return f"{age.total_seconds():g}s"
 
 
-def _clear_dead(repository: Repository) -> None:
+def _remove_leftovers(repository: Repository) -> None:
     """Remove the files that killed processes left in and next to a local lake."""
     if local_folder(repository.url) is not None:
         clear_dead(repository.writers_folder())
@@ -244,18 +246,18 @@ def _check_main_exists(repository: Repository) -> None:
         raise DamagedError(
             "A vacuum keeps the versions to which branches and tags point, but "
             f"{repository.url!r} lists no branch 'main', which every lake has. Check that you may "
-            "list the objects under refs/, or restore them from a backup."
+            "list the objects under refs/, or restore these objects from a backup."
         )
 
 
 def _open_transactions(repository: Repository) -> list[Note]:
-    """Return the records of a local lake's open transactions; an object store has none."""
+    """Return the records of a local lake's open transactions; object stores have no records."""
     local = local_folder(repository.url) is not None
     return open_transactions(repository.writers_folder()) if local else []
 
 
 def _spared_age(spare: object) -> timedelta:
-    """Return the age below which objects are spared. Raises OptionError.
+    """Return the age that an object must reach before a vacuum deletes it. Raises OptionError.
 
     >>> _spared_age("90m")
     datetime.timedelta(seconds=5400)
@@ -263,7 +265,7 @@ def _spared_age(spare: object) -> timedelta:
     age = spare if isinstance(spare, timedelta) else _parse_age("spare", spare, "24h")
     if age < timedelta(0):
         raise OptionError(
-            f"spare must not be a negative age, but it is {spare}. For example: spare='24h'."
+            f"spare must not be a negative age, but it is {spare}. Pass an age such as spare='24h'."
         )
     return age
 
@@ -271,8 +273,8 @@ def _spared_age(spare: object) -> timedelta:
 def _check_spared_age_on_store(age: timedelta, spare: object) -> None:
     """Reject a short spared age on an object store, where open transactions are not visible.
 
-    A writer whose transaction is younger than `CONFIRM_AFTER` commits it without checking that its
-    chunks still exist.
+    A writer whose transaction is younger than `CONFIRM_AFTER` commits the transaction without
+    checking that its chunks still exist.
 
     Raises
     ------
@@ -287,7 +289,7 @@ def _check_spared_age_on_store(age: timedelta, spare: object) -> None:
 
 
 def _cutoff(older_than: object, now: datetime) -> datetime:
-    """Return the time before which versions expire.
+    """Return the time before which a version must be committed to expire. Raises OptionError.
 
     >>> now = datetime(2026, 1, 31, tzinfo=UTC)
     >>> _cutoff("30d", now).date().isoformat()
@@ -298,8 +300,8 @@ def _cutoff(older_than: object, now: datetime) -> datetime:
     if isinstance(older_than, timedelta):
         if older_than < timedelta(0):
             raise OptionError(
-                f"older_than must not be a negative age, but it is {older_than}. For example: "
-                "older_than='30d'."
+                f"older_than must not be a negative age, but it is {older_than}. Pass an age such "
+                "as older_than='30d'."
             )
         return _time_before(now, older_than)
     return _time_before(now, _parse_age("older_than", older_than, "30d"))
@@ -314,7 +316,7 @@ def _time_before(now: datetime, age: timedelta) -> datetime:
 
 
 def _in_utc(moment: datetime) -> datetime:
-    """Return a time in UTC, or the first or last UTC time if it is outside that range.
+    """Return a time in UTC, or the first or last time that Python can represent in UTC.
 
     >>> from datetime import timezone
     >>> _in_utc(datetime.min.replace(tzinfo=timezone(timedelta(hours=1)))).year

@@ -63,7 +63,7 @@ class Metadata(MutableMapping[str, Any]):
             return f"<no metadata: {error}>"
 
     def __reduce__(self) -> tuple[type, tuple[dict[str, object]]]:
-        """Copy and pickle as a plain dict, which can be changed without changing the lake."""
+        """Copy or pickle the metadata as a plain dict, whose changes do not affect the lake."""
         return dict, (deepcopy(dict(self._read())),)
 
 

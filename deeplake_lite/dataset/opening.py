@@ -1,4 +1,4 @@
-"""The functions that create a lake, and open one at a branch or a version."""
+"""The functions that create a lake, and open a lake at a branch or a version."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def create(
     url : str
         A new or empty folder, ``memory://name``, ``s3://bucket/prefix``, ``gs://…`` or ``az://…``.
     schema : mapping
-        Type of each column, by name: an htype such as ``dl.Image("jpeg")``, or a dtype name.
+        Maps column names to types, each an htype such as ``dl.Image("jpeg")`` or a dtype name.
     metadata : mapping, optional
-        Metadata of the dataset, as JSON values by key.
+        Metadata of the dataset, a dict of JSON values.
     overwrite : bool
         Whether to replace an existing lake in the folder, with all its versions. The old lake stays
-        until the new one is complete. If the folder holds anything other than a lake, it is not
-        touched, and an error is raised. A lake on an object store cannot be replaced, because
-        object stores have no atomic operation for it.
+        until the new one is complete. A folder that holds anything other than a lake is not
+        touched; an error is raised instead. A lake on an object store cannot be replaced, because
+        object stores cannot do this atomically.
     allow, limits
         As for `open`.
     storage_options : mapping, optional
@@ -115,8 +115,8 @@ def open(
         Options of the object store, as for `create`.
     verify : {"read"}, optional
         With ``"read"``, all data read is compared with the checksum or hash recorded for its
-        position in the lake, so that a swapped, copied or outdated file raises a DamagedError. By
-        default, only the checksums within chunks are checked. To check everything at once, call
+        position in the lake, so that a swapped, copied or outdated file raises DamagedError. By
+        default, only the checksums within chunks are checked. To check all data at once, call
         ``ds.verify()``.
 
     Returns

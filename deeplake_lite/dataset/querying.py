@@ -31,9 +31,10 @@ class Queryable:
             A SELECT statement. Without FROM, it reads this view, which is also available under the
             names ``dataset`` and ``ds``. FROM may also name lakes by their URLs.
         params : sequence or mapping
-            Values for ``?`` in order, or for ``$name`` by name: numbers, strings, dates or arrays.
+            Values for each ``?``, in the order of the query, or a dict from names to the values
+            for ``$name``: numbers, strings, dates or arrays.
         sources : mapping, optional
-            Additional views, by the names that FROM uses for them.
+            Maps names, which FROM may use, to additional views.
 
         Returns
         -------
@@ -98,9 +99,9 @@ class Queryable:
         label : str
             Column with one label per row: a class, string or number.
         by : {"embedding", "scores"}
-            Evidence against a label: ``"embedding"`` compares it with the labels of the nearest
-            vectors, by cosine similarity; ``"scores"`` compares it with the class probabilities of
-            a model that was not trained on the row.
+            Evidence against a label: ``"embedding"`` compares the label with the labels of the
+            nearest vectors, by cosine similarity; ``"scores"`` compares the label with the class
+            probabilities of a model that was not trained on the row.
         column : str, optional
             Column of the vectors, or of the probabilities (one per class). By default, the column
             named ``embedding`` or ``scores`` (the value of `by`), or the only column of a suitable
@@ -177,21 +178,21 @@ class Queryable:
             Kind of evaluation; by default, the one that suits the types of the columns.
         labels, scores, truth_labels : str, optional
             Columns with the class and the score of each prediction, and the class of each true
-            object. By default, they are found by name, such as ``predicted_labels`` and
-            ``predicted_scores`` for ``predicted_boxes``, or are the only ones of their type.
-            Without labels, all objects count as one class. For predicted classes, `scores` is the
-            column of their confidences, for the calibration.
+            object. By default, the columns with matching names, such as ``predicted_labels`` and
+            ``predicted_scores`` for ``predicted_boxes``, or else the only columns of a suitable
+            type. Without labels, all objects count as one class. For predicted classes, `scores`
+            is the column of the confidences, which the calibration needs.
         crowd, areas : str, optional
             Columns that flag true objects as crowds, and that hold the areas of true objects. By
             default, ``crowd`` and ``areas``, as `from_coco` names them. Without a column of areas,
-            they are computed.
+            the areas are computed.
         iou : float
             Minimum overlap of a match for counts, rows, curves and the confusion matrix; 0.5 by
             default. It does not affect the average precision.
         score : float
             Minimum score of a prediction for counts, rows and the confusion matrix; 0.5 by default.
         sigmas : sequence of float, optional
-            Spread of each keypoint relative to the size of the object; those of COCO by default.
+            Spread of each keypoint relative to the size of the object; COCO's values by default.
         classes : sequence of str, optional
             Class of each entry in a vector of scores; by default, the classes of the truth.
         bins : int
@@ -211,11 +212,11 @@ class Queryable:
         ColumnNotFoundError
             When a named column does not exist in the view.
         SchemaError
-            When a column has an unsuitable type, or it is not clear which one to use.
+            When a column has an unsuitable type, or several columns are suitable.
         InvalidValueError
             When the lists of a row's objects differ in length, or its masks differ in size.
         OptionError
-            When an option is not valid, or belongs to another kind.
+            When an option is not valid, or belongs to another kind of evaluation.
 
         Notes
         -----

@@ -29,7 +29,7 @@ else:
 
 
 class ReadTable(Protocol):
-    """A table that views read. Columns are identified by id, and rows by slot.
+    """A table from which views read. Columns are identified by id, and rows by slot.
 
     A slot is the index at which this table stores a row; it has no meaning in another table.
     """
@@ -41,7 +41,7 @@ class ReadTable(Protocol):
 
     @property
     def schema(self) -> Schema:
-        """The columns, in order."""
+        """The columns and their types, in the order in which they are shown."""
         ...
 
     @property
@@ -56,7 +56,7 @@ class ReadTable(Protocol):
 
     @property
     def uncommitted(self) -> bool:
-        """Whether the table has uncommitted edits, or was derived from one that has.
+        """Whether the table has uncommitted edits, or was derived from a table that has some.
 
         The edits may cancel each other out; see `RowSelection.uncommitted`.
         """
@@ -70,7 +70,7 @@ class ReadTable(Protocol):
     def __len__(self) -> int: ...
 
     def live(self) -> NDArray[np.int64]:
-        """Return the slots of all rows, in order."""
+        """Return the slots of all rows, in the order of the rows."""
         ...
 
     def at(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -78,11 +78,11 @@ class ReadTable(Protocol):
         ...
 
     def ids(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the row ids of slots."""
+        """Return the ids of the rows in `slots`."""
         ...
 
     def read(self, columns: Iterable[str], slots: NDArray[np.int64]) -> dict[str, Cells]:
-        """Return the cells of `slots` by column id."""
+        """Return a dict from column ids to the cells in `slots`."""
         ...
 
     def flat(self, column: str, slots: NDArray[np.int64]) -> FlatCells:
@@ -90,15 +90,15 @@ class ReadTable(Protocol):
         ...
 
     def part(self, column: str, slots: NDArray[np.int64], index: Index) -> DenseCells | None:
-        """Return each cell indexed with `index`, or None if that is no faster than `read`."""
+        """Return the part of each cell that `index` selects, or None if `read` is as fast."""
         ...
 
     def shapes(self, column: str, slots: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Return the shapes of cells, (n, ndim) int32, -1 for missing axes."""
+        """Return the shapes of cells, (n, ndim) int32, with -1 for missing axes."""
         ...
 
     def sizes(self, column: str, slots: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the stored size of each cell, (n,) in bytes."""
+        """Return the stored size of each cell in bytes, (n,) int64."""
         ...
 
     def nbytes(self, column: str, slots: NDArray[np.int64]) -> int:
@@ -106,7 +106,7 @@ class ReadTable(Protocol):
         ...
 
     def valid(self, column: str, slots: NDArray[np.int64]) -> NDArray[np.bool_] | None:
-        """Return which cells are not null, (n,) bool, or None if no cell is null."""
+        """Return a mask of the cells that are not null, (n,) bool, or None if no cell is null."""
         ...
 
     def digests(self, column: str, slots: NDArray[np.int64]) -> NDArray[np.uint64]:
@@ -114,11 +114,11 @@ class ReadTable(Protocol):
         ...
 
     def statistics(self, column: str) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
-        """Return a scalar column's bounds and counts by chunk, or None if they are unknown."""
+        """Return bounds and counts of each chunk of a scalar column, or None if unknown."""
         ...
 
     def checked(self) -> ReadTable:
-        """Return a table for copying, which verifies each read and may raise a DamagedError."""
+        """Return this table for copying: each read is verified, and may raise DamagedError."""
         ...
 
 
@@ -133,7 +133,7 @@ class Lake:
     allow: tuple[str, ...] = ()
     """Roots under which linked files may be read."""
     branch: str | None = None
-    """The branch that the handle is on; None for a fixed version."""
+    """The branch that the handle is on, or None for a fixed version."""
     name: str = ""
     """The branch, tag, commit or time at which the handle was opened, if any."""
 
@@ -149,9 +149,9 @@ class RowSelection:
     lake: Lake
     """The lake of the table."""
     table: ReadTable
-    """The table that the rows are read from."""
+    """The table from which the rows are read."""
     slots: NDArray[np.int64] | None = None
-    """Slots of the rows, (n,) int64; None for all rows of the table."""
+    """Slots of the rows, (n,) int64, or None for all rows of the table."""
 
     @property
     def uncommitted(self) -> bool:
@@ -176,7 +176,7 @@ class RowSelection:
         return self.table, self.live() if positions is None else self.at(positions)
 
     def checked(self) -> Self:
-        """Return the rows for copying, which verify each read and may raise a DamagedError."""
+        """Return these rows for copying: each read is verified, and may raise DamagedError."""
         return replace(self, table=self.table.checked())
 
     def take(self, positions: NDArray[np.int64]) -> Self:
@@ -184,7 +184,7 @@ class RowSelection:
         return replace(self, slots=self.at(positions))
 
     def with_slots(self, slots: NDArray[np.int64]) -> Self:
-        """Return other rows of the same table."""
+        """Return a selection of the rows of the same table that are in `slots`."""
         return replace(self, slots=slots)
 
     def check_committed(self, purpose: str) -> None:

@@ -1,8 +1,8 @@
 """The text and HTML reprs of datasets, views, columns and diffs.
 
 The functions here collect the data, and `repr.html` renders it. A text repr reads only the schema;
-an HTML page also reads a few cells, within the limits of `repr.preview`. Neither raises: if a page
-fails, the text is shown instead, or if that fails, the name of the class.
+an HTML page also reads a few cells, within the limits of `repr.preview`. Neither repr raises: if a
+page fails, the text is shown instead, or if the text fails, the name of the class.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 def view_text(view: View) -> str:
-    """Return the text repr of a view or dataset: a header and a line per column. Reads no cell.
+    """Return the text repr of a view or dataset: a header and a line per column. No cell is read.
 
     >>> import deeplake_lite as dl
     >>> dl.create("memory://text-doc", {"x": "int32", "name": dl.Text(nullable=True)})
@@ -67,7 +67,7 @@ def view_html(view: View) -> str:
 
 
 def column_text(column: Column) -> str:
-    """Return the text repr of a column. Reads no cell.
+    """Return the text repr of a column. No cell is read.
 
     >>> import deeplake_lite as dl
     >>> dl.create("memory://column-text-doc", {"label": dl.ClassLabel(["a", "b"])})["label"]
@@ -141,7 +141,7 @@ def _describe_columns(view: View) -> list[ColumnSummary]:
 
 
 def _page(view: View) -> DatasetSummary:
-    """Collect the contents of a view's page, without parts that cannot be read."""
+    """Collect the contents of a view's page, leaving out contents that cannot be read."""
     slots, fields = _first_slots(view), view.schema.fields
     columns = _in_parallel(lambda f: _describe_values(view, f, slots), fields[:MAX_COLUMNS])
     columns += [describe(f) for f in fields[MAX_COLUMNS:]]
@@ -182,16 +182,16 @@ def _try[T](read: Callable[[], T], default: T) -> T:
 
 
 def _describe_values(view: View, f: Field, slots: Slots) -> ColumnSummary:
-    """Describe a column by the shapes in the first index chunk, and its size if that is cheap."""
+    """Describe a column by shapes in the first index chunk, and by its size if that is cheap."""
     near = preview.nearby(slots)
-    whole = len(near) == len(view)
+    is_complete = len(near) == len(view)
     table = view.rows.table
     nbytes = None
-    if whole or isinstance(f.htype.layout, Dense):  # dense cells all have the same size
+    if is_complete or isinstance(f.htype.layout, Dense):  # dense cells all have the same size
         nbytes = _try(lambda: table.nbytes(f.id, slots) * len(view) // max(len(slots), 1), None)
     shapes = _try(lambda: table.shapes(f.id, slots[near]), None)
     summary = describe(f, shapes, nbytes)
-    if whole or summary.shape == describe(f).shape:
+    if is_complete or summary.shape == describe(f).shape:
         return summary
     return describe(f, shapes, nbytes, more=f"shape seen in {pluralize(len(near), 'row')}")
 
@@ -262,7 +262,7 @@ def _column_page(column: Column) -> ColumnPage:
 
 
 def diff_text(diff: Diff) -> str:
-    """Return the text repr of a diff. Reads no cell.
+    """Return the text repr of a diff. No cell is read.
 
     >>> import deeplake_lite as dl
     >>> ds = dl.create("memory://diff-text-doc", {"x": "int32"})

@@ -1,8 +1,8 @@
 """The public class `View`: a read-only selection of rows and columns of one version of a lake.
 
 A view reads one snapshot, or the open transaction of a dataset as it was when the view was created.
-Indexing a view with a name returns a column, with an integer a row, and with anything else another
-view. A Dataset is also a view.
+Indexing a view with a name returns a column, and indexing with an integer returns a row. Any other
+index returns another view. A Dataset is also a view.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class View(LoadableRows, Exports, Queryable):
         self.origin = origin
         """How the rows were selected, such as ``"[3:9]"`` or a query."""
         self.record = record
-        """Plan and timings of the query behind the view, for `explain`; None without a query."""
+        """Plan and timings of the query behind the view, which `explain` shows, or None."""
 
     # ---- properties
 
@@ -86,7 +86,7 @@ class View(LoadableRows, Exports, Queryable):
 
     @property
     def schema(self) -> Schema:
-        """The view's columns, in order."""
+        """Names and types of the view's columns, in the order of the columns."""
         return Schema(self._fields())
 
     @property
@@ -127,7 +127,7 @@ class View(LoadableRows, Exports, Queryable):
     @overload
     def __getitem__(self, index: Any) -> View: ...
     def __getitem__(self, index: Any) -> Any:
-        """Return a column by name, a row by position, or a view by slice, list, mask or names."""
+        """Return a column for a name, a row for an integer, or a view for any other index."""
         if isinstance(index, str):
             self._check_columns([index])
             return Column(self, index)
@@ -180,21 +180,22 @@ class View(LoadableRows, Exports, Queryable):
         Parameters
         ----------
         fractions : sequence or mapping of float
-            Fraction of the rows for each part, by name if the parts have names. The fractions must
-            add up to 1.
+            Fraction of the rows for each part: a list, or a dict from the names of the parts to
+            fractions. The fractions must add up to 1.
         by : str, optional
-            Column to stratify by: each part gets its values in the same proportions. A row may have
-            several values, as in a column of type ``ClassLabel(multiple=True)`` or of lists.
+            Column to stratify by: each part gets the column's values in the same proportions. A row
+            may have several values, as in a column of type ``ClassLabel(multiple=True)`` or of
+            lists.
         group : str, optional
             Column to group by, such as a patient's id: rows with equal values stay in the same
-            part. It can be combined with `by`.
+            part. `group` can be combined with `by`.
         seed : int
             Seed of the split.
 
         Returns
         -------
         tuple or dict of View
-            One view per fraction, by name if the parts have names. Rows are in the order of this
+            One view per fraction, in a dict if the parts have names. Rows are in the order of this
             view.
 
         Raises
@@ -390,7 +391,7 @@ class View(LoadableRows, Exports, Queryable):
         Notes
         -----
         The widget needs no server and no network: all data comes from the notebook's kernel. It
-        shows the rows as they are at this moment; call `Browser.refresh` to see newer ones.
+        shows the rows as they are at this moment; call `Browser.refresh` to see newer rows.
 
         Examples
         --------
@@ -420,7 +421,7 @@ class View(LoadableRows, Exports, Queryable):
         return self
 
     def checked(self) -> View:
-        """Return a view for copying, which verifies each read and may raise a DamagedError."""
+        """Return this view for copying: each read is verified, and may raise DamagedError."""
         view = self.pin()
         return View(view.rows.checked(), view.columns, view.origin, record=view.record)
 

@@ -1,7 +1,7 @@
 """Ingesting existing data into lakes, with a module for each kind of source and a common writer.
 
 A source (`source.Source`) has columns and yields blocks of rows. `writer.ingest` checks the rows in
-threads, appends those with new keys, updates those that differ, and can resume after a crash.
+threads, appends rows with new keys, updates rows that differ, and can resume after a crash.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reading a column although some of its values cannot be read."""
+"""Reading a column even if some of its values cannot be read."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.source import Names
 
     type Read = Callable[[int, int], Any]
-    """Returns the values of the rows from the first number up to the second."""
+    """Takes the numbers of the first row and of the row after the last, and returns the values."""
 
     type Part = tuple[int, int, Any]
-    """Rows from the first number up to the second: their values, or an InvalidValueError."""
+    """A tuple of the first row, the row after the last, and values or an InvalidValueError."""
 
 
 class RestUnreadableError(InvalidValueError):
-    """Damage in a stream: neither these rows nor any later ones can be read."""
+    """Raised if a stream is damaged, so that neither these rows nor any later ones can be read."""
 
 
 def read_column(
     name: str, row_names: Names, read: Read, blank: Any
 ) -> tuple[Any, dict[int, BadValue]]:
-    """Return the values of a block of rows, with a blank for each value that cannot be read.
+    """Return the values of a block of rows, with `blank` in place of values that cannot be read.
 
-    A block that cannot be read is halved repeatedly to find the bad rows.
+    A block that cannot be read is halved repeatedly until the bad rows are found.
 
     Parameters
     ----------
@@ -40,13 +40,13 @@ def read_column(
     row_names : Names
         Name of each row in messages.
     read : callable
-        Reads the values of some rows of the block.
+        Reads the values of a range of rows in the block.
     blank : object
         The placeholder for bad values.
 
     Returns
     -------
-    (values, bad values by row)
+    (values, dict that maps positions in the block to bad values)
 
     Raises
     ------
@@ -67,7 +67,10 @@ def read_column(
 
 
 def readable_parts(read: Read, start: int, stop: int) -> Iterator[Part]:
-    """Yield the values of rows, in parts that can be read, and an error for each bad row."""
+    """Yield the values of rows start to stop, in as few parts as can be read.
+
+    For a row that cannot be read, the part has an error in place of values.
+    """
     try:
         values = read(start, stop)
     except RestUnreadableError:

@@ -1,4 +1,4 @@
-"""Numbers in a column of classes, which may be class numbers or class names."""
+"""Integers in a column of classes, which may be class numbers or names of classes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ _WHOLE = re.compile(r"\s*[+-]?\d+\s*")
 
 
 def takes_class_numbers(htype: Htype) -> bool:
-    """Return whether integers in a text file are class numbers, since no class name is an integer.
+    """Return whether integers in a text file are class numbers.
+
+    They are class numbers if no name of a class is an integer.
 
     >>> from deeplake_lite.htypes import ClassLabel
     >>> [takes_class_numbers(ClassLabel(names)) for names in ([], ["cat", "dog"], ["7", "8"])]
@@ -32,12 +34,12 @@ def takes_class_numbers(htype: Htype) -> bool:
 
 
 def check_class_numbers(values: object, htype: Htype) -> None:
-    """Reject numbers that are ambiguous, because they name one class and number another.
+    """Reject a number that is the name of one class and the class number of another.
 
     Raises
     ------
     InvalidValueError
-        If a number is ambiguous. The error does not name the row.
+        If there is such a number. The error does not name the row.
 
     Examples
     --------
@@ -59,7 +61,7 @@ def check_class_numbers(values: object, htype: Htype) -> None:
 
 
 def _numbers_among(values: object, wanted: set[int]) -> set[int]:
-    """Return the numbers in `wanted` that occur in nested values at any depth.
+    """Return the numbers of `wanted` that occur in values, which may be nested lists or arrays.
 
     >>> sorted(_numbers_among([[np.array(1)], [[2.0], "3"], None], {1, 2, 3}))
     [1, 2]
@@ -72,7 +74,7 @@ def _numbers_among(values: object, wanted: set[int]) -> set[int]:
 
 
 def _numbers_in(values: object) -> Iterator[object]:
-    """Yield the numbers in nested values, but only the unique numbers of arrays."""
+    """Yield the numbers in nested values. Repeated numbers of an array are yielded once."""
     if isinstance(values, int | float | np.number | np.bool_ | Decimal):
         yield values
     elif isinstance(values, np.ndarray) and values.dtype != object:
@@ -86,7 +88,7 @@ def _numbers_in(values: object) -> Iterator[object]:
 
 
 def _numbers_in_names(htype: Htype) -> dict[int, int]:
-    """Return the class number of each class name that is an integer, keyed by that integer.
+    """Return a dict that maps integers that are names of classes to class numbers.
 
     >>> from deeplake_lite.htypes import ClassLabel
     >>> _numbers_in_names(ClassLabel(["7", "cat", "03", "-1"]))

@@ -1,7 +1,8 @@
 """Detecting missing files in sharded datasets.
 
-Many tools number their files and include the total, as in ``train-00000-of-00003.parquet`` and
-``mnist-train.tfrecord-00000-of-00010``. This makes it possible to detect an interrupted download.
+Many tools put the number of a file and the total into its name, as in
+``train-00000-of-00003.parquet`` and ``mnist-train.tfrecord-00000-of-00010``. This makes it possible
+to detect an interrupted download.
 """
 
 from __future__ import annotations
@@ -23,15 +24,15 @@ NAMED = 3
 _SHARD = re.compile(
     r"(?<!\d)(?P<number>\d{4,18})-of-(?P<count>\d{4,18})(?P<hash>-[0-9a-f]+)?(?!\d)"
 )
-"""Matches the number of a file, the number of files and, optionally, a digest in a file name."""
+"""Matches the number of a file, the number of files and, optionally, a digest in a file's name."""
 
 
 def check_complete(names: Sequence[str]) -> None:
     """Raise an error if some files of a numbered set are missing.
 
-    Call this for the files in a folder or matching a pattern, but not for a list that the user
-    passed. Numbers start at 0 or 1. Files in different folders, or with different names, belong to
-    different sets.
+    Call this for the files in a folder, or for those that match a pattern, but not for a list that
+    the user passed. Numbers start at 0 or 1. Files in different folders, or with different names,
+    belong to different sets.
 
     Raises
     ------
@@ -64,5 +65,5 @@ def check_complete(names: Sequence[str]) -> None:
                 f"A numbered set of files must be complete, but {missing} of {count} files "
                 f"{'is' if missing == 1 else 'are'} missing in {folder or '.'!r}: "
                 f"{', '.join(examples)}{', …' if missing > NAMED else ''}. Download the missing "
-                "files, or pass a list of the files to read."
+                "files, or pass a list of the files to ingest."
             )

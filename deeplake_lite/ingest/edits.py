@@ -40,7 +40,7 @@ class Edits:
     """Cells and rows that people have edited."""
 
     cells: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
-    """Ids of the rows with an edited cell, by column id."""
+    """Maps the ids of columns to the ids of the rows whose cell has been edited."""
 
     deleted: NDArray[np.uint64] = field(default_factory=lambda: NO_KEYS)
     """Digests of the keys of deleted rows."""
@@ -49,7 +49,7 @@ class Edits:
     """Digests of the former keys of rows whose key was changed."""
 
     has_ingest: bool = False
-    """Whether there was an ingest. Data written before the first ingest does not count as edits."""
+    """Whether there was an ingest. Data that was written before it does not count as edits."""
 
     def has(self, column: str, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return a bool array that is True for rows whose cell in a column was edited."""
@@ -68,12 +68,15 @@ class Edits:
         )
 
     def without_cells(self, written: Mapping[str, NDArray[np.int64]]) -> Edits:
-        """Return the edits without overwritten cells."""
+        """Return the edits without the edited cells that an ingest has overwritten.
+
+        `written` has the row ids of all overwritten cells by column id.
+        """
         cells = {c: _difference(ids, written.get(c)) for c, ids in self.cells.items()}
         return replace(self, cells=cells)
 
     def without_keys(self, undone: Edits) -> Edits:
-        """Return the edits without keys whose deletion or change was undone."""
+        """Return the edits without the keys whose deletion or change has been undone."""
         deleted = _difference(self.deleted, undone.deleted)
         return replace(self, deleted=deleted, rekeyed=_difference(self.rekeyed, undone.rekeyed))
 
@@ -83,7 +86,7 @@ def _difference(values: NDArray[Any], others: NDArray[Any] | None) -> NDArray[An
 
 
 def _new_cells(table: Table, changes: Changes) -> dict[str, NDArray[np.int64]]:
-    """Return the ids of rows with a value in a new column, or with a new value, by column id.
+    """Return, by column id, the ids of rows whose cell is new and not the default value.
 
     Default values do not count, because a column may be added so that the source can fill it.
     """
@@ -131,7 +134,7 @@ class History:
         return edited.union(self._edits_between(since, version)) if since else edited
 
     def _events(self, version: str) -> list[Step]:
-        """Return the ingests and merges up to a version, starting at one whose edits are known."""
+        """Return the ingests and merges up to a version, from one whose edits are known."""
         events = []
         for step in self._lineage.line(version):
             if METADATA_KEY in step.commit.metadata or step.merged is not None:
@@ -151,8 +154,9 @@ class History:
     def _merge(self, step: Step, ours: Edits, joined: str) -> Edits:
         """Return the edits after a step that merges a version.
 
-        A cell counts as edited if it was edited on the side from which its merged value comes. An
-        edited key no longer counts if one side has undone the edit since the merge base.
+        A cell counts as edited if it was edited in the version from which its merged value comes.
+        An edited key no longer counts if one of the two versions has undone the edit since the
+        merge base.
         """
         theirs = self.edits(joined)
         undone = self._undone(step, ours, theirs)
@@ -168,7 +172,7 @@ class History:
         return edited.without_cells(self._changes(version, merged).cells)
 
     def _undone(self, step: Step, ours: Edits, theirs: Edits) -> Edits:
-        """Return edits of keys that are in the merge base, but not on both sides."""
+        """Return the edits of keys that the merge base has, but only one of the merged versions."""
         undone = Edits()
         if len(ours.deleted) or len(theirs.deleted) or len(ours.rekeyed) or len(theirs.rekeyed):
             for version in self._lineage.bases(step):
@@ -179,7 +183,7 @@ class History:
     def _edits_in_restore(self, step: Step) -> Edits:
         """Return the edits that were made in the same transaction as a restore.
 
-        Such cells differ from both the restored version and the merged one.
+        The cells of these edits differ from both the restored version and the merged version.
         """
         restored, joined = (
             self._edits_between(str(v), step.commit.id) for v in (step.before, step.merged)
@@ -193,7 +197,7 @@ class History:
         return difference(self._open(older), self._open(newer), by_meaning=True)
 
     def _edits_between(self, older: str, newer: str) -> Edits:
-        """Return the differences between two versions, with no ingest in between, as edits."""
+        """Return the differences between two versions as edits. No ingest may lie between them."""
         if older == newer:
             return Edits()
         a, b = self._open(older), self._open(newer)
@@ -202,7 +206,7 @@ class History:
         return Edits(changes.cells, deleted, rekeyed).union(Edits(_new_cells(b, changes)))
 
     def _keys(self, table: Table, ids: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """Return the digests of the keys of rows in a version."""
+        """Return the digests of the keys that rows have in a version."""
         key = self._key_in(table)
         return NO_KEYS if key is None else digests_by_value(table, key, slots_of(table, ids))
 
@@ -218,7 +222,7 @@ class History:
         return np.asarray(before[before != after])
 
     def _key_in(self, table: Table) -> Field | None:
-        """Return the key column in another version, matched by id or else by name."""
+        """Return the key column of another version, which has the same id or else the same name."""
         by_id = next((f for f in table.schema if f.id == self._key.id), None)
         return by_id or next((f for f in table.schema if f.name == self._key.name), None)
 

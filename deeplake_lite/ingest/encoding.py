@@ -1,6 +1,6 @@
 """Checking and encoding blocks of rows, optionally skipping bad rows.
 
-A block is encoded column by column. If a column rejects a value and bad rows are skipped, the
+A block is encoded column by column. If bad rows are to be skipped and a column rejects a value, the
 column is encoded again, row by row in threads, to find all bad rows.
 """
 
@@ -39,7 +39,7 @@ type OnError = Literal["raise", "skip"]
 _SKIP = 'To skip such rows, pass on_error="skip".'
 
 THREADS = 8
-"""Number of threads that encode single rows. They mostly wait for files."""
+"""Number of threads that encode single rows. They mostly wait for files to be read."""
 
 
 @dataclass(frozen=True)
@@ -47,38 +47,38 @@ class Encoded:
     """An encoded block without its bad rows."""
 
     cells: Mapping[str, Cells]
-    """Cells by column id."""
+    """Maps the ids of columns to their encoded cells."""
 
     row_names: Names
-    """Name of each row."""
+    """Name of each row in messages."""
 
     taken: int
-    """Number of rows of the source that the block covers, including bad and unread ones."""
+    """Number of rows of the source that the block covers, including bad rows and unread rows."""
 
     skipped: tuple[Skipped, ...] = ()
-    """The bad rows, with reasons."""
+    """The bad rows, with the reasons why they are bad."""
 
     bad: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     """Positions of the bad rows in the block."""
 
     keys: Cells | None = None
-    """Cells of the first column of all rows, including bad ones."""
+    """Cells of the first column for all rows, including bad rows."""
 
     unread: int = 0
-    """Number of rows of which only the keys were read, because they are already in the lake."""
+    """Number of rows that are already in the lake, so that only their keys were read."""
 
     linked: Collection[str] = ()
     """Ids of columns whose cells belong together, because they describe the objects of a row."""
 
     reencoded: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Notices about values that lost detail when they were re-encoded, by column id."""
+    """Maps the ids of columns to notices about values that lost detail when re-encoded."""
 
     def __len__(self) -> int:
         return len(self.row_names)
 
 
 def encode(block: Block, fields: Sequence[Field], check: Check, on_error: OnError) -> Encoded:
-    """Check and encode a block.
+    """Check and encode a block of rows.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def encode(block: Block, fields: Sequence[Field], check: Check, on_error: OnErro
 
 
 def _encode(htype: Htype, values: Any, check: Check) -> Cells:
-    """Encode values; if they come from a column of another type, errors name both types."""
+    """Encode values. If they come from a lake's column of another type, errors name both types."""
     if not isinstance(values, Transfer):
         return htype.encode(values, check=check)
     with naming_types(values.of, htype):
@@ -122,12 +122,12 @@ def _encode(htype: Htype, values: Any, check: Check) -> Cells:
 
 
 def _part(values: Any, row: int) -> object:
-    """Return the value of one row of a column, as a block of length 1."""
+    """Return the value of one row of a column, in a sequence of length 1."""
     return values.at([row]) if isinstance(values, Transfer) else values[row : row + 1]
 
 
 def _values(block: Block, f: Field) -> Any:
-    """Return the values of a column, with relative file paths resolved against the base folder."""
+    """Return the values of a column, in which relative paths start from the block's folder."""
     column = block.columns[f.name]
     values = wrap_source(column, f.htype)
     if values is column:  # class numbers in a column of a lake are unambiguous
@@ -138,7 +138,7 @@ def _values(block: Block, f: Field) -> Any:
 
 
 def select(encoded: Encoded, rows: NDArray[np.bool_]) -> Encoded:
-    """Return some rows of a block, with the same `taken`."""
+    """Return a block with only some of its rows. `taken` still counts all of them."""
     if rows.all():
         return encoded
     indices = np.flatnonzero(rows)
@@ -150,7 +150,8 @@ def select(encoded: Encoded, rows: NDArray[np.bool_]) -> Encoded:
 def pause_collector() -> Iterator[None]:
     """Pause the garbage collector, which would repeatedly visit the many new objects of a block.
 
-    For JSON annotations, this would take a quarter of the time. It runs between blocks instead.
+    For JSON annotations, this would take a quarter of the time. Garbage is collected between
+    blocks.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -162,7 +163,7 @@ def pause_collector() -> Iterator[None]:
 
 
 def read_ahead[T](blocks: Iterable[T]) -> Iterator[T]:
-    """Yield the items of an iterator, computing the next one in a separate thread.
+    """Yield the items of an iterator, and meanwhile compute the next item in another thread.
 
     >>> list(read_ahead(iter([1, 2, 3])))
     [1, 2, 3]
@@ -189,7 +190,10 @@ def _pool() -> Pool:
 
 
 def _encode_rows(htype: Htype, values: Any, check: Check) -> tuple[Cells, dict[int, str]]:
-    """Encode rows one by one; return cells, blank for bad rows, and the reasons by row."""
+    """Encode rows one by one; return the cells, and the reasons for bad rows by position.
+
+    The cells of bad rows are placeholders.
+    """
 
     def encode_row(i: int) -> tuple[Cells | str, list[str]]:
         with collect_notices() as notices:
@@ -215,7 +219,7 @@ def _error(place: str, reason: str | BadValue) -> InvalidValueError:
 
 
 def _with_place(error: InvalidValueError, column: str, block: Block) -> InvalidValueError:
-    """Add the column, the name of the row in the source, and a hint to an error."""
+    """Return an error that also names the column and the row in the source, with a hint."""
     if error.row is None:
         return error.at(column=column)
     place, message = block.row_names[error.row], str(error.args[0])

@@ -1,4 +1,4 @@
-"""Finding the files of a source, and fingerprinting their state."""
+"""Finding the files of a source, and computing fingerprints of their state."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 type Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
-"""A file, a folder or a pattern, or a list of these."""
+"""A file, a folder, a pattern, or a list of files, folders and patterns."""
 
 SAMPLED_FILES = 64
-"""Maximum number of files that identify a folder in its fingerprint. The folder is recognised by
-them even if other files have been added or removed."""
+"""Maximum number of files that identify a folder in its fingerprint. They identify the folder even
+if other files have been added or removed."""
 
 
 def find_files(path: Paths, suffix: str, *suffixes: str) -> list[str]:
-    """Return the sorted files of a path, folder or pattern, or of each item of a list.
+    """Return the sorted files at a path, in a folder or for a pattern.
+
+    If `path` is a list, the files of each of its items are returned.
 
     In folders, suffixes may be in upper or lower case. Files and subfolders whose name begins with
     "." or "_" are ignored, because tools use such names for their own data: ``_SUCCESS``,
@@ -37,10 +39,10 @@ def find_files(path: Paths, suffix: str, *suffixes: str) -> list[str]:
     NotFoundError
         If there are no files.
     InvalidValueError
-        For a pipe or device, since reading it might never end.
+        If a path is a pipe or device, because reading it might never end.
     """
     if isinstance(path, list | tuple) and path:
-        return [file for one in path for file in find_files(one, suffix, *suffixes)]
+        return [file for item in path for file in find_files(item, suffix, *suffixes)]
     here = Path(checks.location("path", path)).expanduser()
     if here.is_dir():
         patterns = [f"*{end.lower()}" for end in (suffix, *suffixes)]
@@ -77,12 +79,13 @@ def _either(suffixes: Sequence[str]) -> str:
 
 
 def find_all_files(path: Paths, suffix: str, *suffixes: str) -> list[str]:
-    """Return the files that `find_files` finds, after checking that numbered sets are complete.
+    """Return the files that `find_files` finds, unless files of a numbered set are missing.
 
     Raises
     ------
     NotFoundError, InvalidValueError
-        As for `find_files`, and if a numbered set in a folder or pattern is incomplete.
+        As for `find_files`. InvalidValueError is also raised if a folder or pattern has only some
+        files of a numbered set.
     """
     files = find_files(path, suffix, *suffixes)
     if isinstance(path, str | os.PathLike) and not Path(path).expanduser().is_file():
@@ -91,7 +94,7 @@ def find_all_files(path: Paths, suffix: str, *suffixes: str) -> list[str]:
 
 
 def name_of(path: Paths, files: Sequence[str]) -> str:
-    """Return a string that identifies a path or list of paths.
+    """Return a string that identifies a path, or that identifies the files of a list of paths.
 
     >>> name_of("a", ["a/1.parquet"]), name_of(["a/1.parquet"], ["a/1.parquet"])
     ('a', 'a/1.parquet')
@@ -100,7 +103,7 @@ def name_of(path: Paths, files: Sequence[str]) -> str:
 
 
 def title_of(path: Paths, files: Sequence[str]) -> str:
-    """Return the name of a source that users see.
+    """Return the name of a source for messages: the name of its file or folder.
 
     >>> title_of("data/a", ["data/a/1.csv"]), title_of(["b/1.csv", "b/2.csv"], ["b/1.csv", "b/2"])
     ('a', 'b')
@@ -134,7 +137,7 @@ def fingerprint(path: str | os.PathLike[str], files: Sequence[str]) -> str:
 
 
 def fingerprint_of(names: Sequence[str], state: object) -> str:
-    """Return a fingerprint like that of files, for a source with names and a state.
+    """Return a fingerprint for a source that has names and a state instead of files.
 
     >>> a, b = fingerprint_of(["s3://a"], 1), fingerprint_of(["s3://a"], 2)
     >>> are_same_files(a, b), are_same_state(a, b)
@@ -148,7 +151,7 @@ def _digest(text: str) -> str:
 
 
 def are_same_files(a: str, b: str) -> bool:
-    """Return whether two fingerprints have the same path, or have a file in common.
+    """Return whether two fingerprints are of the same path, or have a file in common.
 
     >>> are_same_files("f1.a1-00", "f1.a2.a3-11"), are_same_files("f1.a1-00", "f2.a2-00")
     (True, False)
@@ -158,7 +161,7 @@ def are_same_files(a: str, b: str) -> bool:
 
 
 def are_same_state(a: str | None, b: str | None) -> bool:
-    """Return whether two fingerprints have the same files in the same state, or both are None.
+    """Return whether two fingerprints are of the same state of files, or are both None.
 
     >>> are_same_state("f1.a1-00", "f2.a1-00"), are_same_state("f1.a1-00", "f1.a1-11")
     (True, False)

@@ -1,8 +1,8 @@
 """Reconciling the columns of a source with those of an existing lake.
 
-The lake's types take precedence, because its rows are stored with them. There are three exceptions:
-new classes are added to the class names, an image column that gets files in another format then
-accepts both formats, and a lake without rows adopts the columns of the source.
+The lake's types take precedence, because its rows are stored with these types. There are three
+exceptions: new classes are added to the class names; an image column that receives files in another
+format accepts both formats from then on; and a lake without rows adopts the columns of the source.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def types_of_source(source: Source, declared: Mapping[str, object]) -> dict[str,
 
 
 def _with_names(declared: Htype, inferred: Htype) -> Htype:
-    """Return the declared type, with the inferred class names if it has none.
+    """Return the declared type or, if it has no class names, the inferred type with its names.
 
     >>> from deeplake_lite.htypes import ClassLabel
     >>> _with_names(ClassLabel(nullable=True), ClassLabel(["cat"]))
@@ -70,7 +70,7 @@ def _with_names(declared: Htype, inferred: Htype) -> Htype:
 
 
 def fit(ds: Dataset, columns: Mapping[str, Htype], declared: Mapping[str, object]) -> None:
-    """Stage the changes to a lake's schema that the rows of a source need.
+    """Stage the changes to a lake's schema that are needed to append the rows of a source.
 
     Parameters
     ----------
@@ -84,7 +84,8 @@ def fit(ds: Dataset, columns: Mapping[str, Htype], declared: Mapping[str, object
     Raises
     ------
     SchemaError
-        If the lake does not have a column, or if its type is not the declared one.
+        If the lake has no column with the name of a source's column, or if a column's type in the
+        lake differs from the declared type.
     """
     fresh = len(ds) == 0
     for name, htype in columns.items():
@@ -104,15 +105,15 @@ def fit(ds: Dataset, columns: Mapping[str, Htype], declared: Mapping[str, object
             elif not is_compatible(resolve(declared[name]), existing.htype):
                 raise SchemaError(
                     f"Column {name!r} of {ds.url!r} has the type {existing.htype}, not {htype}. "
-                    "Leave it out of schema=, or ingest into a new lake."
+                    f"Leave {name!r} out of schema=, or ingest into a new lake."
                 )
     _check_defaults(ds, columns)
 
 
 def is_compatible(declared: Htype, existing: Htype) -> bool:
-    """Return whether the declared type of a column agrees with its existing type.
+    """Return whether the declared type of a column agrees with its type in a lake.
 
-    Nullability and defaults do not matter. The existing type may have more classes, or a mode for
+    Nullability and defaults do not matter. The lake's type may have more classes, or a mode for
     images. ``"class_label"`` agrees with any classes.
 
     >>> from deeplake_lite.htypes import ClassLabel
@@ -132,20 +133,21 @@ def _widen(ds: Dataset, existing: Field, htype: Htype) -> None:
 
 
 def _check_defaults(ds: Dataset, columns: Mapping[str, Htype]) -> None:
-    """Raise SchemaError if the source lacks a column that has no default in the lake."""
+    """Raise SchemaError if the lake has a column without a default that the source lacks."""
     for f in ds.schema:
         if f.name not in columns:
             try:
                 f.htype.encode_default(1)
             except InvalidValueError as error:
                 raise SchemaError(
-                    f"The source has no column {f.name!r}, and the lake's column has no default. "
-                    f"Set one with ds.set_default({f.name!r}, …), commit, and ingest again."
+                    f"The source has no column {f.name!r}, and this column of the lake has no "
+                    f"default. Set one with ds.set_default({f.name!r}, …), commit, and ingest "
+                    "again."
                 ) from error
 
 
 def _missing_column(ds: Dataset, name: str, htype: Htype) -> SchemaError:
-    """Build the error for a column that is not in the lake."""
+    """Return the error for a column of the source that the lake does not have."""
     added = htype if htype.default is not None else replace(htype, nullable=True)
     return SchemaError(
         f"The lake {ds.url!r} has no column {name!r}. First add it with ds.add_column({name!r}, "

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Step:
-    """A commit in the lineage of a version."""
+    """A commit that led to a version."""
 
     commit: Commit
     before: str | None
@@ -35,7 +35,7 @@ class Step:
 class Lineage:
     """The versions from which a lake descends, including versions restored from other branches.
 
-    After a restore, the lineage continues from the older version, not from the one that was
+    After a restore, the lineage continues from the older version, not from the version that was
     replaced. Commits that others made while the restore was staged are kept, as if they were
     merged. If a vacuum has deleted the older version, the restore counts as an ordinary commit.
     """
@@ -44,7 +44,7 @@ class Lineage:
 
     @classmethod
     def of(cls, ds: Dataset) -> Lineage:
-        """Read the history of a lake's version."""
+        """Read the commits that led to the version of a dataset."""
         starts = [ds.version]
         while True:
             graph = Graph.read(ds.rows.lake.repository, starts)
@@ -62,7 +62,7 @@ class Lineage:
             version = str(step.before)
 
     def commits(self, version: str) -> list[Commit]:
-        """Return the commits that led to a version, including those of merged branches."""
+        """Return the commits that led to a version, including commits of merged branches."""
         versions, todo = set[str](), [version]
         while todo:
             version = todo.pop()
@@ -100,13 +100,19 @@ class Lineage:
         return version if version in self.graph.commits else None
 
     def _restore(self, commit: Commit) -> tuple[str, str] | None:
-        """Return the version that a restore replaced, and the restored one if it still exists."""
+        """Return the version that a restore replaced, and the version that it restored.
+
+        None is returned for other commits, or if a vacuum has deleted the restored version.
+        """
         restore = _restore_of(commit)
         return restore if restore is not None and restore[1] in self.graph.commits else None
 
 
 def _restore_of(commit: Commit) -> tuple[str, str] | None:
-    """Return the version that a restore replaced, and the restored one; None for other commits."""
+    """Return the version that a restore replaced, and the version that it restored.
+
+    None is returned for other commits.
+    """
     match commit.metadata.get(RESTORED):
         case [str(replaced), str(older)]:
             return replaced, older

@@ -1,4 +1,4 @@
-"""Reading the files whose paths are in a source, if the source may contain such paths.
+"""Reading the files whose paths are values of a source, if the source may contain such paths.
 
 A dataset from someone else may contain any path, such as ``/etc/passwd`` or a URL in the local
 network. So files are only read if they are in the folder of the dataset.
@@ -33,7 +33,7 @@ files."""
 
 
 def with_named_files(block: Block, fields: Sequence[Field]) -> Block:
-    """Return a block in which rows with a path that is not allowed are marked as bad.
+    """Return a block in which rows with paths that are not allowed are marked as bad.
 
     In columns of bytes, paths are replaced with the content of the files. Columns of images read
     their files later, when they are encoded.
@@ -61,7 +61,10 @@ class _Column:
         self._field, self._base, self._allowed_paths = f, base, allowed_paths
 
     def check(self, values: Any, of: Htype) -> tuple[Any, dict[int, BadValue]]:
-        """Return the values, with the content of files in columns of bytes, and bad rows."""
+        """Return the values, and a dict that maps the positions of bad rows to the reasons.
+
+        If the values are bytes, paths are replaced with the content of the files.
+        """
         takes_files = self._field.htype.takes_files or of.takes_files
         if not (takes_files or _is_of_bytes(of)) or _has_no_names(values):
             return values, {}

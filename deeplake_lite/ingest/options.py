@@ -38,12 +38,13 @@ class Options(TypedDict, total=False):
     """How to handle bad rows: ``"raise"`` raises an error, and ``"skip"`` skips the row and lists
     it in `Ingested.skipped`."""
     check: Check
-    """How to check files: ``"header"`` checks their beginning and end, ``"full"`` decodes them."""
+    """How to check files: ``"header"`` checks only their beginning and end, and ``"full"`` decodes
+    them."""
     update: Update
     """How to handle rows that are already in the lake. With True, they are updated from the source,
     except for cells and rows that people have changed or deleted in the lake, which are listed in
-    `Ingested.kept`. With False, they are not read. With ``"force"``, the source overwrites every
-    cell, and rows without a key are appended again."""
+    `Ingested.kept`. With False, such rows are not read. With ``"force"``, the source overwrites
+    every cell, and rows without a key are appended again."""
     commit_every: int | None
     """Number of rows after which to commit. If an interrupted ingest is run again, it resumes from
     the last commit."""
@@ -77,7 +78,7 @@ def _update(value: object) -> Update:
 
 
 def _types(name: str, value: object) -> object:
-    """Check types of columns or the schema of a lake. Raises OptionError."""
+    """Check a mapping of types or the schema of a lake. Raises OptionError."""
     return value if isinstance(value, Schema) else checks.mapping(name, value)
 
 
@@ -97,12 +98,12 @@ _CHECKS: dict[str, Callable[[str, object], object]] = {
     "message": checks.text,
     "progress": checks.flag,
 }
-"""Functions that check the value of each option and return it in canonical form."""
+"""Maps options to functions that check a value and return it in its canonical form."""
 
 TABLE_PLACE = """    on, columns
         See `TABLE_LINES`.
 """
-"""The part of a docstring that `TABLE_LINES` replaces."""
+"""The lines of a docstring that `TABLE_LINES` replaces."""
 
 TABLE_LINES = """    on : str, optional
         The column that identifies rows. Rows that are already in the lake are updated if they
@@ -110,12 +111,12 @@ TABLE_LINES = """    on : str, optional
     columns : sequence of str, optional
         The columns to ingest. By default, all columns.
 """
-"""A description of the parameters of sources that are tables, for ``help``."""
+"""A description of the parameters that all sources of tables have, for ``help``."""
 
 PLACE = """    **options
         See `Options`.
 """
-"""The part of a docstring that `LINES` replaces."""
+"""The lines of a docstring that `LINES` replaces."""
 
 LINES = """    schema : mapping or Schema, optional
         Types of columns, in place of the inferred ones, such as ``{"image": dl.Image("jpeg")}`` or
@@ -123,7 +124,8 @@ LINES = """    schema : mapping or Schema, optional
     branch : str
         The branch to write to, ``"main"`` by default.
     on_error : {"raise", "skip"}
-        Whether to raise an error for a bad row, or to skip it and list it in ``ingested.skipped``.
+        Whether to raise an error for a bad row, or to skip the row and list it in
+        ``ingested.skipped``.
     check : {"header", "full"}
         Whether to check only the beginning and end of files, or to decode them.
     update : bool or "force"
@@ -144,7 +146,7 @@ LINES = """    schema : mapping or Schema, optional
 
 
 def types_of(schema: Types) -> Mapping[str, object]:
-    """Return declared types by column name; None becomes an empty mapping.
+    """Return a dict that maps the names of columns to declared types; None becomes an empty dict.
 
     >>> types_of(Schema.build({"x": "int32"}))
     {'x': Scalar('int32')}
@@ -155,9 +157,9 @@ def types_of(schema: Types) -> Mapping[str, object]:
 
 
 def takes_options[**P, R](function: Callable[P, R]) -> Callable[P, R]:
-    """Add the options to a docstring, and check the options of each call of the function."""
-    own = [n for n in inspect.signature(function).parameters if n != "options"]
-    known = [*own, *Options.__annotations__]
+    """Add the options to a function's docstring, and check their values in each call."""
+    parameters = [n for n in inspect.signature(function).parameters if n != "options"]
+    known = [*parameters, *Options.__annotations__]
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:

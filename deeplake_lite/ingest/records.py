@@ -1,4 +1,4 @@
-"""Records of ingests in the metadata of commits: which rows were read, and whether all were."""
+"""Records of ingests in the metadata of commits: which rows were read, and whether any are left."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ class Record:
     """Fingerprint of the source; None for data in memory."""
 
     rows: int
-    """Number of rows that were read from the source so far."""
+    """Number of rows that have been read from the source so far."""
 
     done: bool
-    """Whether all rows of the source were read."""
+    """Whether all rows of the source have been read."""
 
     columns: Sequence[str]
-    """Names of the ingested columns, sorted."""
+    """Names of the columns that were ingested, sorted."""
 
     content: str | None = None
-    """Digest of the rows that were appended without a key, if the ingest is complete."""
+    """Digest of the rows that were appended without a key; None if the ingest is incomplete."""
 
     skipped: Sequence[tuple[int, int]] = ()
-    """Rows of the source that were skipped so far, as ranges (first row, end)."""
+    """Ranges (first row, row after the last) of the source's rows that have been skipped so far."""
 
     def to_json(self) -> dict[str, object]:
         """Return the record in its stored form.
@@ -56,7 +56,7 @@ class Record:
         return asdict(self)
 
     def has_columns(self, columns: Sequence[str]) -> bool:
-        """Return whether exactly these columns were ingested."""
+        """Return whether the ingest had exactly these columns."""
         return list(self.columns) == list(columns)
 
     @property
@@ -70,7 +70,7 @@ class Record:
 
 
 class Content:
-    """A digest of rows that does not depend on how they are divided into blocks.
+    """Computes a digest of rows that does not depend on how they are divided into blocks.
 
     >>> whole, parts = Content(), Content()
     >>> whole.add({"a": np.array([1, 2], "u8")})
@@ -95,7 +95,7 @@ class Content:
 
 
 def runs_of(rows: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Return the ranges of consecutive row numbers as (first row, end).
+    """Return the ranges of consecutive row numbers as (first row, row after the last).
 
     >>> runs_of(np.array([2, 3, 7]))
     [(2, 4), (7, 8)]
@@ -105,15 +105,15 @@ def runs_of(rows: NDArray[np.int64]) -> list[tuple[int, int]]:
 
 
 class Records:
-    """The records of all ingests into a version and the branches merged into it.
+    """The records of all ingests that led to a version, also on merged branches.
 
-    A record counts as long as any row of its ingest exists. If people have deleted all of these
-    rows, they may be ingested again. Commits that were undone by a restore do not count.
+    A record counts as long as any row that its ingest added exists. If people have deleted all of
+    these rows, the source may be ingested again. Commits that a restore has undone do not count.
 
     Parameters
     ----------
     ds : Dataset
-        The lake at that version.
+        The lake at this version.
     """
 
     def __init__(self, ds: Dataset) -> None:
@@ -126,17 +126,17 @@ class Records:
         ]
 
     def last(self, matches: Callable[[Record], object]) -> tuple[str, Record] | None:
-        """Return the newest version with a matching record that counts, and the record."""
+        """Return the newest version whose record matches and counts, and the record, or None."""
         for at, (commit, record) in enumerate(self._commits):
             if matches(record) and self._counts(at):
                 return commit.id, record
         return None
 
     def _counts(self, at: int) -> bool:
-        """Return whether a record counts, because a row that its ingest added still exists.
+        """Return whether a record counts: a row that was added by its ingest still exists.
 
-        A record also counts if its ingest did not add any rows, or if this is unknown because a
-        vacuum has deleted the versions.
+        A record also counts if its ingest did not add any rows, or if it is unknown whether it did,
+        because a vacuum has deleted the versions.
         """
         has_added = False
         for commit in self._parts(at):

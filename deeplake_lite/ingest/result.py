@@ -1,4 +1,4 @@
-"""The result of an ingest: the dataset and a summary."""
+"""The result of an ingest: the dataset and a summary of the import."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Kept:
     """The changed columns; empty for a deleted row."""
 
     linked: tuple[str, ...] = ()
-    """Unchanged columns that were kept because their items belong to those in the changed columns,
-    such as boxes whose labels were changed."""
+    """Unchanged columns that were kept as well, because their items belong to the same objects as
+    the items of the changed columns. For example, boxes are kept if their labels were changed."""
 
     def __str__(self) -> str:
         names = " and ".join(map(repr, self.columns))
@@ -60,26 +60,27 @@ class Ingested:
     """Number of rows that were already in the lake."""
 
     skipped: tuple[Skipped, ...]
-    """Skipped rows and files, with reasons."""
+    """Skipped rows and files, with the reasons."""
 
     kept: tuple[Kept, ...]
     """Rows that differ from the source because people have changed or deleted them in the lake.
     ``update="force"`` overwrites them."""
 
     repeated: str
-    """The version that already has all rows of a source without a key, so that none were added;
-    otherwise empty."""
+    """The version that already has all rows of a source without a key, in which case no rows were
+    added; otherwise an empty string."""
 
     seconds: float
     """Duration in seconds."""
 
     absent: View | None = None
     """Rows of the lake whose key is not in the source, such as rows of files that were removed or
-    renamed; None without a key. To delete them, call ``ds.delete(ds.ingested.absent)``."""
+    renamed; None if the source has no key. To delete the rows, call
+    ``ds.delete(ds.ingested.absent)``."""
 
     @property
     def is_whole(self) -> bool:
-        """Whether most rows of the lake are in the source, as when a folder is ingested again.
+        """Whether the source has most rows of the lake, as when a folder is ingested again.
 
         A source that has only new rows contains hardly any of the lake's other rows.
         """
@@ -99,7 +100,7 @@ class Ingested:
 
 
 class IngestedDataset(Dataset):
-    """The dataset after an ingest: a `Dataset` with a summary in `ingested`."""
+    """The dataset after an ingest: a `Dataset` whose attribute `ingested` is a summary."""
 
     def __init__(self, dataset: Dataset, ingested: Ingested) -> None:
         super().__init__(dataset.handle)

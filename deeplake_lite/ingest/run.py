@@ -1,4 +1,4 @@
-"""A running ingest, which reads, compares, writes, commits and counts rows."""
+"""A running ingest, which reads, compares and writes rows, and commits."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Run:
-    """A running ingest."""
+    """A running ingest. It has the state that changes from block to block."""
 
     ds: Dataset
     source: Source
@@ -53,27 +53,28 @@ class Run:
     start: int = 0
     """Number of rows of the source that an interrupted run has already committed."""
     only: NDArray[np.int64] | None = None
-    """Rows of the source that an earlier run skipped, if it ingested all others."""
+    """Rows of the source to read, if an earlier run ingested all rows except these."""
     missing: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-    """Rows of the source that were skipped so far."""
+    """Rows of the source that have been skipped so far."""
     read: int = 0
-    """Number of rows that were read from the source so far."""
+    """Number of rows that have been read from the source so far."""
     pending: int = 0
-    """Number of rows that were read since the last commit."""
+    """Number of rows that have been read since the last commit."""
     added: int = 0
     changed: int = 0
     unchanged: int = 0
     skipped: list[Skipped] = field(default_factory=list)
     kept: list[Kept] = field(default_factory=list)
     repeated: str = ""
-    """The version that already has these rows."""
+    """The version that already has these rows; an empty string if there is none."""
     content: Content | None = None
     """Digest of the rows, by which later ingests recognise rows without a key."""
     keys: Keys | None = None
     seen: set[int] = field(default_factory=set)
-    """Digests of the keys that were read in this run."""
+    """Digests of the keys that this run has read."""
     source_keys: list[NDArray[np.uint64]] = field(default_factory=list)
-    """Digests of the keys of all blocks of the source, including rows that are not written."""
+    """Digests of the keys in each block of the source, including those of rows that are not
+    written."""
     absent: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     """Ids of rows of the lake that the source does not have."""
 
@@ -89,11 +90,14 @@ class Run:
 
     @property
     def _resumes(self) -> bool:
-        """Whether an earlier run ingested some of the rows, if these have no key."""
+        """Whether an earlier run ingested some of the rows of a source without a key."""
         return self.start > 0 or self.only is not None
 
     def _is_complete(self, fingerprint: str) -> bool:
-        """Find the rows of files that are already in the lake; return whether all are."""
+        """Return whether the lake has all rows of a source without a key.
+
+        Otherwise, determine which rows are still to be read.
+        """
         records = Records(self.ds)
         last = records.last(
             lambda r: are_same_state(r.source, fingerprint) and r.has_columns(self._columns)
@@ -119,7 +123,7 @@ class Run:
     def _check_finished(self, records: Records, fingerprint: str) -> None:
         """Raise InvalidValueError if the files have changed since an interrupted ingest.
 
-        Without a key, it is unknown which of their rows are in the lake.
+        Without a key, it is unknown which rows of the files are already in the lake.
         """
         last = records.last(
             lambda r: (
@@ -129,7 +133,7 @@ class Run:
         if last is not None and not last[1].done and self.update != "force":
             raise InvalidValueError(
                 f"{self.source.title} has changed since an interrupted ingest, which read its "
-                f"first {pluralize(last[1].rows, 'row')}. Without a key, these cannot be "
+                f"first {pluralize(last[1].rows, 'row')}. Without a key, these rows cannot be "
                 "recognised in the lake. Pass a key column with on=, or go back to the version "
                 "before that ingest with ds.restore(…), commit, and ingest all rows with "
                 'update="force".'
@@ -151,7 +155,7 @@ class Run:
 
     @cached_property
     def edits(self) -> Edits:
-        """Edits that people have made since earlier ingests."""
+        """Edits that people have made in the lake since earlier ingests."""
         if self.update == "force" or self.key is None:
             return Edits()
         return History(self.ds, self.key).edits(self.ds.version)
@@ -173,10 +177,12 @@ class Run:
             yield replace(encoded, taken=encoded.taken + unread, unread=unread, bad=bad)
 
     def _rows_to_read(self, block: Block, first: int) -> NDArray[np.int64] | None:
-        """Return the rows of a block to read, or None for all; `first` is its first row number.
+        """Return the positions of the rows in a block that must be read, or None for all rows.
 
-        Only the rows that an earlier run skipped are read or, with ``update=False``, the rows with
-        new keys.
+        `first` is the row number at which the block begins in the source.
+
+        If an earlier run skipped rows, only those rows are read. With ``update=False``, only rows
+        with new keys are read.
         """
         if self.only is not None:
             return np.flatnonzero(
@@ -185,7 +191,10 @@ class Run:
         return None if self.update else self._unseen(block)
 
     def _unseen(self, block: Block) -> NDArray[np.int64] | None:
-        """Return the rows of a block with new keys; for other rows, only the key is read."""
+        """Return the positions of the rows in a block whose keys are new, or None for all rows.
+
+        Of the other rows, only the keys are read.
+        """
         if self.keys is None or self.key is None:
             return None
         probe = encode(block, [self.key], "header", "skip")
@@ -247,7 +256,7 @@ class Run:
             self.unchanged += len(old) - changed
 
     def _without_deleted(self, block: Encoded) -> Encoded:
-        """Return a block without rows that people have deleted, or whose key they have changed."""
+        """Return a block without rows that people have deleted, or whose keys they have changed."""
         edited = self.edits
         if not len(block) or not (len(edited.deleted) or len(edited.rekeyed)):
             return block
@@ -260,7 +269,7 @@ class Run:
         return select(block, ~gone)
 
     def _update(self, table: Table, slots: NDArray[np.int64], block: Encoded) -> int:
-        """Update cells that differ, unless they were edited; return the number of changed rows."""
+        """Update cells that differ and were not edited; return the number of changed rows."""
         touched = np.zeros(len(slots), bool)
         differ = {
             column: table.digest(column, cells) != table.digests(column, slots)
@@ -278,7 +287,7 @@ class Run:
     def _keep_edits(
         self, differ: dict[str, NDArray[np.bool_]], ids: NDArray[np.int64], block: Encoded
     ) -> None:
-        """Remove the cells that people have edited, and the cells linked to these, from `differ`.
+        """Remove edited cells from `differ`, along with the cells that are linked to them.
 
         If the labels of a row were edited, new boxes from the source would get the wrong labels.
         """
@@ -300,13 +309,16 @@ class Run:
             differ[column] = differ[column] & ~rows
 
     def _without_duplicates(self, block: Encoded, on_error: OnError) -> Encoded:
-        """Return a block without rows whose key was already read, or raise InvalidValueError."""
+        """Return a block without rows whose key has already been read.
+
+        Raises InvalidValueError for such a row if `on_error` is "raise".
+        """
         first = np.ones(len(block), bool)
         for i, digest in enumerate(self._keys_of(block).tolist()):
             first[i] = digest not in self.seen
             self.seen.add(digest)
         duplicates = [block.row_names[i] for i in np.flatnonzero(~first).tolist()]
-        rule = f"a key must be unique, but this one occurs twice in column {self.source.key!r}"
+        rule = f"a key must be unique, but this key occurs twice in column {self.source.key!r}"
         if duplicates and on_error == "raise":
             raise InvalidValueError(
                 f'{duplicates[0]}: {rule}. To skip such rows, pass on_error="skip".'
@@ -317,7 +329,7 @@ class Run:
     # ---- committing
 
     def finish(self) -> None:
-        """Commit the remaining rows, or discard them if they have no key and exist already."""
+        """Commit the remaining rows, or discard them if they exist already and have no key."""
         if self.keys is not None:
             slots = self.keys.others(np.concatenate([np.empty(0, np.uint64), *self.source_keys]))
             self.absent = self.ds.handle.edit(lambda table: table.ids(slots))
@@ -371,7 +383,7 @@ class Run:
 
 
 def pick(values: Any, rows: list[int]) -> object:
-    """Return the values of the given rows of an array or any sequence.
+    """Return the values at the given positions of an array or sequence.
 
     >>> pick(["a", "b", "c"], [2, 0])
     ['c', 'a']
@@ -384,7 +396,7 @@ def pick(values: Any, rows: list[int]) -> object:
 
 
 def _part(block: Block, rows: list[int]) -> Block:
-    """Return some rows of a block."""
+    """Return a block with only the given rows."""
     columns = {name: pick(values, rows) for name, values in block.columns.items()}
     errors = {n: block.errors[i] for n, i in enumerate(rows) if i in block.errors}
     row_names = [block.row_names[i] for i in rows]
@@ -392,6 +404,9 @@ def _part(block: Block, rows: list[int]) -> Block:
 
 
 def _slots(ds: Dataset) -> tuple[int, int]:
-    """Return the lake's generation and number of slots, which change if others move our slots."""
+    """Return the lake's generation and number of slots.
+
+    If other writers have moved the slots of this run, at least one of these numbers changes.
+    """
     table = ds.handle.table
     return table.state.generation, table.rows.slots

@@ -1,4 +1,4 @@
-"""The interface of sources: their columns, their key, and blocks of rows.
+"""The interface of sources, which have columns, may have a key, and yield blocks of rows.
 
 Before `blocks` is called, a source reads only enough data to find its columns. To add a source,
 write a class that implements `Source`, and a function that passes it to `writer.ingest`.
@@ -60,27 +60,29 @@ class Block:
     """A block of rows from a source."""
 
     columns: Mapping[str, Any]
-    """Values by column, as for `Dataset.append`, all with the same length."""
+    """Maps column names to values, as for `Dataset.append`. All columns have the same length."""
 
     row_names: Names
     """Name of each row in messages: a file, or ``"flowers.csv, row 17"``."""
 
     base: str | None = None
-    """Folder to which paths of files are relative; None for the working directory."""
+    """Folder from which relative paths of files start; None for the working directory."""
 
     errors: Mapping[int, str | BadValue] = field(default_factory=dict)
-    """Reasons why rows are bad, by their position in the block. Their values are placeholders."""
+    """Maps the positions of bad rows in the block to the reasons why they are bad. The values of
+    bad rows are placeholders."""
 
     allowed_paths: Mapping[str, AllowedPaths] = field(default_factory=dict)
-    """The files whose paths each column may contain. Other columns may contain any path, because
-    the user has written or declared them."""
+    """Maps columns whose paths come from the source to the files that the paths may lead to. Other
+    columns may contain any path, because the user has written or declared them."""
 
     linked: Collection[str] = ()
-    """Columns that describe the objects of a row, in addition to those with an item per object."""
+    """Columns that describe the objects of a row, in addition to columns with an item per object.
+    """
 
 
 class Source(Protocol):
-    """Rows that can be ingested."""
+    """Rows that can be ingested, from files, data in memory or other libraries."""
 
     @property
     def title(self) -> str:
@@ -92,7 +94,7 @@ class Source(Protocol):
 
     @property
     def key(self) -> str | None:
-        """The column that identifies rows; None if rows are only appended."""
+        """Name of the column that identifies rows; None if rows are only appended."""
 
     @property
     def rows(self) -> int | None:
@@ -100,20 +102,21 @@ class Source(Protocol):
 
     @property
     def fingerprint(self) -> str | None:
-        """A string that identifies the source and its state; None for data in memory."""
+        """A string that changes when the source changes; None for data in memory."""
 
     @property
     def left_out(self) -> Collection[Skipped]:
-        """Files and records that are not rows. Complete after all blocks have been read."""
+        """Files and records that are not rows. All are listed once all blocks have been read."""
 
     @property
     def metadata(self) -> Mapping[str, object]:
-        """Items for the dataset's metadata. Dicts are merged with those in the lake."""
+        """Items for the dataset's metadata. Dicts are merged with those that the lake has."""
 
     def check_unrounded(self, names: Iterable[str]) -> None:
-        """Raise SchemaError for decimals that float64 would round, in columns of inferred types.
+        """Raise SchemaError if a decimal in one of the columns would be rounded by float64.
 
-        Types that the user or the lake declares may round them.
+        This is called for columns of inferred types. Types that the user or the lake declares may
+        round decimals.
         """
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
@@ -122,7 +125,7 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class RowNames:
-    """Names of consecutive rows, built on access.
+    """Names of consecutive rows, each of which is built when it is accessed.
 
     >>> RowNames("flowers.csv", 10, 3)[2]
     'flowers.csv, row 12'

@@ -2,12 +2,12 @@
 
 1. The columns of the source are reconciled with those of the lake (`fitting`).
 2. Blocks are read and encoded in a thread, one block ahead (`encoding`).
-3. Rows with new keys are appended, and rows that differ are updated (`run`), except for cells and
-   rows that people have edited (`edits`).
+3. Rows with new keys are appended, and rows that differ from the source are updated (`run`), except
+   for cells and rows that people have edited (`edits`).
 4. The rows are committed, optionally in several commits.
 
-When an ingest is run again, it finds existing rows by their key. If rows have no key, the metadata
-of the commits records their number and a digest of their content (`records`).
+When an ingest is run again, it finds existing rows by their keys. If rows have no key, the metadata
+of the commits records the number of rows and a digest of their content (`records`).
 """
 
 from __future__ import annotations
@@ -66,18 +66,18 @@ def ingest(
     limits, storage_options
         See `Options`.
     column_metadata : mapping, optional
-        Items for the metadata of columns. They replace items of the lake.
+        Maps columns to items for their metadata, which replace items that the lake has.
 
     Returns
     -------
     IngestedDataset
-        The committed dataset, with a summary in `ingested`.
+        The committed dataset, whose attribute `ingested` summarizes the import.
 
     Raises
     ------
     InvalidValueError
-        For a bad row, with its file or row number. Uncommitted rows are discarded. If nothing was
-        committed, a new lake on this machine is removed.
+        If a row is bad. The message names its file or row number. Uncommitted rows are discarded.
+        If nothing was committed, a new lake on this machine is removed.
     SchemaError
         If the columns do not fit the lake.
     """
@@ -136,7 +136,7 @@ def _open_or_create(
 
 
 def _merge_metadata(target: MutableMapping[str, Any], metadata: Mapping[str, object]) -> None:
-    """Stage the metadata of a source if it differs from that of the lake or column."""
+    """Stage items for the metadata of a lake or column, if they differ from the present items."""
     for key, items in metadata.items():
         known = target.get(key)
         merged = (
@@ -147,14 +147,14 @@ def _merge_metadata(target: MutableMapping[str, Any], metadata: Mapping[str, obj
 
 
 def _remove(ds: Dataset) -> None:
-    """Remove a new lake after a failure; in an object store, it remains without rows."""
+    """Remove a new lake after a failure. In an object store, it remains without rows."""
     folder = local_folder(ds.url)
     if folder is not None and len(ds.log()) == 1:
         remove_unmade(folder)
 
 
 def report(ingested: Ingested) -> None:
-    """Print to stderr which rows were not ingested."""
+    """Print to stderr which rows were skipped, kept, absent or repeated."""
     if ingested.skipped:
         _print(
             f"{len(ingested.skipped):,} skipped, see .ingested.skipped; first: "

@@ -1,4 +1,4 @@
-"""The clock that loaders measure with. Tests replace it."""
+"""The clock with which loaders measure time, and which tests replace."""
 
 from __future__ import annotations
 

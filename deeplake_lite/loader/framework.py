@@ -1,4 +1,4 @@
-"""The interface that a framework implements, above all to convert batches to its arrays."""
+"""The interface between a loader and an array framework, such as PyTorch or JAX."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Framework:
-    """Base class of frameworks, which leaves batches as NumPy arrays.
+    """Base class for frameworks. This class itself leaves batches as NumPy arrays.
 
     A loader calls `start` in the user's thread, `convert` in the thread that made the batch, and
     `hand_over` in the user's thread again.
@@ -35,7 +35,7 @@ class Framework:
     """
 
     def find_rank(self) -> tuple[int, int] | None:
-        """Return the rank of this process and the number of ranks, if the framework knows them.
+        """Return the rank of this process and the number of ranks, or None if both are unknown.
 
         Ranks that are set by torch.distributed, JAX or a launcher are detected without this method.
         """
@@ -45,7 +45,7 @@ class Framework:
         """Prepare for an epoch, for example by reading the user's settings of the framework."""
 
     def adjust_recipe(self, recipe: Recipe) -> Recipe:
-        """Return the recipe for batches, given the recipe for the user's options."""
+        """Return the batch recipe to use: `recipe`, which follows the user's options, or a copy."""
         return recipe
 
     def adjust_column(
@@ -54,7 +54,7 @@ class Framework:
         recipe: ColumnRecipe,
         resources: Resources,  # noqa: ARG002
     ) -> ColumnRecipe:
-        """Return the recipe for a column, for example with padding to a fixed shape."""
+        """Return the recipe to use for a column: `recipe`, or for example a copy that pads."""
         return recipe
 
     def convert(self, batch: object, resources: Resources) -> object:  # noqa: ARG002
@@ -62,5 +62,8 @@ class Framework:
         return batch
 
     def hand_over(self, run: Run) -> Iterator[BatchResult]:
-        """Yield an epoch's batches in order, for example after copying them to a device."""
+        """Yield the batches of an epoch in order.
+
+        Subclasses may, for example, copy each batch to a device before they yield it.
+        """
         return run.batches()

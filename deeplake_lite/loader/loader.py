@@ -1,7 +1,8 @@
 """The loader, which yields batches of a view for training, epoch after epoch.
 
-Steps: the order assigns rows to batches, blocks of rows are read ahead, recipes turn cells into
-batches in threads or processes, and the batches are yielded in order.
+An epoch has four steps: the order of the epoch assigns rows to batches, threads read blocks of rows
+before they are needed, recipes turn the cells of these rows into batches in threads or processes,
+and the loader yields the batches in order.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from deeplake_lite.checks import seconds as as_seconds
 from deeplake_lite.errors import ForkedError, LoaderError, OptionError
 from deeplake_lite.loader import clock
 from deeplake_lite.loader.framework import Framework
-from deeplake_lite.loader.order.places import Places, Progress
+from deeplake_lite.loader.order.epoch import CachedOrder, Progress
 from deeplake_lite.loader.report.explain import Explanation, Situation, explain_stats
 from deeplake_lite.loader.report.limit import Limit, decode_limit
 from deeplake_lite.loader.report.meter import Meter, Meters
@@ -47,18 +48,18 @@ class Loader:
     Parameters
     ----------
     view : View or Mix
-        Rows to load. They are pinned to the current version, so later edits have no effect.
+        Rows to load, pinned to the current version, so that later edits have no effect.
     options : Options
         The user's options.
     framework : Framework, optional
-        Converts the batches. By default, they consist of NumPy arrays.
+        Converts the batches. By default, batches consist of NumPy arrays.
     """
 
     def __init__(
         self, view: View | Mix, options: Options, framework: Framework | None = None
     ) -> None:
         self.resources = Resources(view, options, framework or Framework())
-        """Rows, recipe, threads and processes, for code that builds on loaders."""
+        """The loader's rows, recipe, threads and processes, for code that builds on loaders."""
         self._progress = Progress(epoch=0)
         self._next_epoch = 0
         self._resumed = False
@@ -141,11 +142,11 @@ class Loader:
     # ---- iteration
 
     def __iter__(self) -> Iterator[Any]:
-        """Iterate over the next epoch, from the position of a loaded state on.
+        """Iterate over the next epoch, or if a state was loaded, over the rest of that epoch.
 
         The epoch starts at the first `next`, so an unused iterator neither starts an epoch nor uses
-        up a loaded state. Several iterators may be used at the same time. Each iterates over its
-        own epoch, and `state_dict`, `epoch` and `skipped` describe the epoch that started last.
+        up a loaded state. Several iterators may be used at the same time. Each iterator has its own
+        epoch, and `state_dict`, `epoch` and `skipped` describe the epoch that started last.
         """
         self.resources.framework.start()
         yield from self.run_epoch(*self._start_epoch())
@@ -162,19 +163,19 @@ class Loader:
             return self._progress, self._skipped
 
     def start_epoch_after(self, skipped: int) -> Iterator[Any]:
-        """Start or resume an epoch as `__iter__` does, but skip its first `skipped` batches."""
+        """Start or resume an epoch as `__iter__` does, but skip the first `skipped` batches."""
         progress, failed = self._start_epoch()
         progress.consumed = min(progress.consumed + skipped * self.shares.size, self.shares.n)
         return self.run_epoch(progress, failed)
 
     @property
     def batches_left(self) -> int:
-        """Number of batches in the next epoch, counted from the position of a loaded state."""
+        """Number of batches of the next epoch, or of the rest of an epoch whose state is loaded."""
         done = self._progress.consumed // self.shares.size if self._resumed else 0
         return max(0, len(self) - done)
 
     def set_epoch(self, epoch: int) -> None:
-        """Set the number of the next epoch. A loaded state of the same epoch is kept.
+        """Set the number of the next epoch. A state that was loaded for another epoch is dropped.
 
         Raises OptionError for a negative number.
         """
@@ -196,23 +197,24 @@ class Loader:
         Raises
         ------
         OptionError
-            When the state has another version, view, seed, shuffle or global batch size. The
-            message names the difference and a fix.
+            When the state comes from a loader with another version, view, seed, shuffle or global
+            batch size. The message names the difference and a fix.
         """
         progress = check_state(
             state, self.resources.samples, self.shuffle, self.options.seed, self.shares
         )
         if progress.consumed % self.shares.size and progress.consumed != self.shares.n:
             raise OptionError(
-                f"A state must be at the end of a batch of {self.shares.size} rows, but it has "
-                f"consumed {progress.consumed:,} rows. Load the unchanged result of state_dict()."
+                f"A state must be at the end of a batch of {self.shares.size} rows, but this state "
+                f"has consumed {progress.consumed:,} rows. Load the unchanged result of "
+                "state_dict()."
             )
         self._progress = progress
         self._resumed = self._progress.consumed < self.shares.end
         self._next_epoch = self._progress.epoch + 1
 
     def shuffle_quality(self, label: str | None = None) -> ShuffleQuality:
-        """Measure how well the rows of the epoch with the number `epoch` are shuffled.
+        """Measure how well rows are shuffled in the epoch whose number is `Loader.epoch`.
 
         Parameters
         ----------
@@ -250,7 +252,7 @@ class Loader:
         return ShuffleQuality.of(self.resources.samples, order, self.shares.size, label)
 
     def __enter__(self) -> Self:
-        """Return the loader. It is closed at the end of the block.
+        """Return the loader, which the end of the ``with`` block will close.
 
         >>> import deeplake_lite as dl
         >>> ds = dl.create("memory://block-doc", {"x": "int32"})
@@ -296,9 +298,10 @@ class Loader:
         return self._meters.stats()
 
     def explain(self) -> Explanation:
-        """Explain whether the loader or the code that uses it is slower, and how to speed it up.
+        """Explain whether the loader or the code that uses it is slower, and how to load faster.
 
-        The explanation covers the current epoch, or the previous one if it has just begun.
+        The explanation covers the current epoch, or the previous epoch if the current one has just
+        begun.
 
         Examples
         --------
@@ -313,7 +316,9 @@ class Loader:
         return explain_stats(self.stats(), situation)
 
     def decode_limit(self, seconds: float = 1.0) -> Limit:
-        """Measure an upper limit of the speed: the decoder alone, with all rows in memory.
+        """Measure the speed of the decoder alone, which is an upper limit of the loader's speed.
+
+        The decoder runs on rows in memory, in as many threads as the loader uses.
 
         Parameters
         ----------
@@ -346,20 +351,21 @@ class Loader:
     # ---- one epoch
 
     def run_epoch(self, progress: Progress, skipped: list[Skipped]) -> Iterator[Any]:
-        """Yield the batches of an epoch from `progress` on, and update it.
+        """Yield the batches of an epoch that come after `progress`.
 
         Parameters
         ----------
         progress : Progress
-            Epoch and position, which counts the rows of all ranks.
+            Number of the epoch, and number of rows that all ranks have already yielded. Updated
+            before each batch is yielded.
         skipped : list of Skipped
-            Receives the rows that are left out.
+            List to which the rows that are left out because of errors are added.
         """
         self._check_process()
         began = clock.now()
         n, seed, size = self.shares.n, self.options.seed, self.shares.size
-        places = Places(self.shuffle.order(n, seed, progress.epoch))
-        coming = self.shuffle.order(n, seed, progress.epoch + 1)
+        order = CachedOrder(self.shuffle.order(n, seed, progress.epoch))
+        next_order = self.shuffle.order(n, seed, progress.epoch + 1)
         first, hand_over = progress.consumed // size, self.resources.framework.hand_over
         blocks, workers = self.resources.blocks, self.options.threads
         batches = len(self.shares) - first  # if there are fewer batches than workers, some are idle
@@ -368,7 +374,7 @@ class Loader:
         )  # before the meter, so that a failure here does not count as an epoch
         tasks = min(self.resources.max_tasks, max(1, batches))
         meter = Meter(progress.epoch, min(workers, tasks), blocks.tally, began, tasks)
-        run = Run(pipeline, places, coming, first, progress.epoch, meter)
+        run = Run(pipeline, order, next_order, first, progress.epoch, meter)
         self._meters.begin(meter)
         self._runs.add(run)
         total, has_batches = min(n, len(self) * size), False
@@ -390,7 +396,7 @@ class Loader:
                 raise LoaderError(
                     f"on_error='skip' left out every row of the epoch ({len(skipped):,}). The "
                     f"first is row {skipped[0].position} of its view (row id "
-                    f"{skipped[0].row_id}): {skipped[0].error}. See .skipped.",
+                    f"{skipped[0].row_id}): {skipped[0].error}. See loader.skipped.",
                     row_id=skipped[0].row_id,
                     column=skipped[0].column,
                     position=skipped[0].position,
@@ -411,7 +417,7 @@ class Loader:
 
 
 _loaders: weakref.WeakSet[Loader] = weakref.WeakSet()
-"""All loaders. They are closed when the interpreter exits, so that it does not wait for them."""
+"""All loaders. At exit, the interpreter would wait for their threads, so all loaders are closed."""
 
 
 def _close_all() -> None:

@@ -1,4 +1,4 @@
-"""Memory for batches: aligned, and reused when a batch is freed.
+"""Aligned memory for batches, which is reused once a batch is freed.
 
 New memory causes a page fault per page, which for a batch of images adds about a tenth to the
 decoding time. Therefore, the memory of a freed batch is reused for the next batch of the same size.
@@ -18,16 +18,16 @@ ALIGNMENT = 64
 """Arrays begin at multiples of this many bytes, so that JAX and TensorFlow can share the memory."""
 
 LARGE = 2**20
-"""Memory of at least this many bytes is reused. Smaller pieces are quick to allocate."""
+"""Minimum size, in bytes, of memory that is reused. Less memory is quick to allocate."""
 
 MAX_FREE_PIECES = 16
-"""Maximum number of pieces of free memory in the pool."""
+"""Maximum number of separate pieces of free memory in the pool."""
 
 MAX_BYTES = 256 * 2**20
-"""Maximum free memory in the pool, in bytes. The limit is lower if a loader's budget is small."""
+"""Default limit of the free memory in the pool, in bytes. A small budget lowers the limit."""
 
 MIN_BYTES = 4 * LARGE
-"""Minimum value of the pool's limit, in bytes."""
+"""Lowest limit that loaders can set, in bytes."""
 
 
 class _Pool:
@@ -39,7 +39,7 @@ class _Pool:
         self._limit = MAX_BYTES
 
     def limit(self, nbytes: int) -> None:
-        """Set the maximum number of bytes that the pool holds."""
+        """Set the maximum number of bytes of free memory in the pool."""
         self._limit = min(MAX_BYTES, max(MIN_BYTES, nbytes))
         with self._lock:
             self._drop()
@@ -54,8 +54,8 @@ class _Pool:
 
     def give(self, memory: NDArray[np.uint8]) -> None:
         """Add memory to the pool, and drop the oldest pieces if there are too many."""
-        # The garbage collector may call this in a thread that is within `take` and holds the lock.
-        # Waiting for the lock would then cause a deadlock, so the memory is freed instead.
+        # The garbage collector may call this method in a thread that is within `take` and holds the
+        # lock. Waiting for the lock would then cause a deadlock, so the memory is freed instead.
         if not self._lock.acquire(blocking=False):
             return
         try:
@@ -65,7 +65,7 @@ class _Pool:
             self._lock.release()
 
     def _drop(self) -> None:
-        """Free the oldest pieces until the pool is within its limits."""
+        """Free the oldest pieces of memory until the pool is within its limits."""
         while len(self._free) > MAX_FREE_PIECES or self._nbytes() > self._limit:
             del self._free[0]
 
@@ -74,7 +74,7 @@ class _Pool:
 
 
 class _Lease:
-    """Owner of memory from the pool. It stays alive as long as any array that shares the memory."""
+    """Owner of memory from the pool, which returns the memory once no array shares it any more."""
 
     __slots__ = ("_memory",)
 
@@ -92,7 +92,7 @@ _pool = _Pool()
 
 
 def limit_spare(nbytes: int) -> None:
-    """Set how much memory of freed batches is kept for reuse. The last call wins."""
+    """Set how much memory of freed batches the process keeps for reuse. The last call counts."""
     _pool.limit(nbytes)
 
 

@@ -30,17 +30,17 @@ type Weighted = Mapping[View, float] | Sequence[tuple[View, float]]
 class Mix(Loadable):
     """Several weighted views that are loaded like one view, created by `mix`.
 
-    ``shuffle`` applies to the rows within each view; the views are always mixed. If ``columns``
-    includes ``"_source"``, this column is the number of each row's view. A loader raises
-    ColumnNotFoundError for a column that some view does not have, and OptionError for a column
-    whose types in the views are incompatible.
+    The option ``shuffle`` applies to the rows within each view; the views are always mixed. If the
+    option ``columns`` includes ``"_source"``, batches have a column with the number of each row's
+    view. A loader raises ColumnNotFoundError for a column that some view does not have, and
+    OptionError for a column whose types in the views are incompatible.
 
     Attributes
     ----------
     views : tuple of View
         The views, in the order in which they were passed.
     weights : tuple of float
-        Share of each view; they add up to 1.
+        Share of each view. The shares add up to 1.
     seed : int
         Default seed of the loaders.
     length : int
@@ -55,7 +55,7 @@ class Mix(Loadable):
 
     @property
     def weights(self) -> tuple[float, ...]:
-        """Share of each view. They add up to 1."""
+        """Share of each view. The shares add up to 1."""
         return tuple(map(float, self._shares))
 
     def __len__(self) -> int:
@@ -67,7 +67,7 @@ class Mix(Loadable):
         return "\n".join([f"Mix · {self.length:,} rows per epoch, seed {self.seed}", *shares])
 
     def samples(self, columns: Sequence[str] | None, *, with_ids: bool = False) -> MixSamples:
-        """Return the rows of the views, one view after the other, pinned to their current versions.
+        """Return the rows of one view after the other, pinned to the views' current versions.
 
         Raises the same errors as `batches`.
         """
@@ -81,25 +81,26 @@ class Mix(Loadable):
 def mix(views: Weighted, *, seed: int = 0, length: int | None = None) -> Mix:
     """Mix several views, each with a fixed share of the rows of every epoch.
 
-    The shares are exact: each view provides its share of every 65,536 rows, and of the rest of the
-    epoch, rounded to whole rows. Each view has its own epochs: all of its rows are used once before
-    any is used again, and the next epoch of the mix continues where this one stopped. Otherwise, a
-    mix is loaded like a single view: it resumes exactly, can be split among ranks, and its order
-    depends only on the seed and the epoch.
+    The shares are exact: of every 65,536 rows, and of the remaining rows at the end of an epoch,
+    each view provides its share, rounded to whole rows. Each view has its own epochs: all rows of
+    the view are used once before any of them is used again, and an epoch of the mix continues where
+    the previous epoch of the mix stopped. In all other respects, a mix is loaded like a single
+    view: it resumes exactly, can be split among ranks, and its order depends only on the seed and
+    the epoch.
 
     Parameters
     ----------
     views : mapping or sequence of (View, float)
         Weight of each view. A view's share is its weight divided by the sum of all weights.
     seed : int
-        Seed of the order. A loader may override it.
+        Default seed of loaders, on which the order of the rows depends.
     length : int, optional
         Number of rows in an epoch. By default, the total number of rows of all views.
 
     Returns
     -------
     Mix
-        It has the methods ``batches``, ``pytorch``, ``tensorflow`` and ``jax`` of a view.
+        An object with the methods ``batches``, ``pytorch``, ``tensorflow`` and ``jax`` of a view.
 
     Raises
     ------
@@ -124,7 +125,8 @@ def mix(views: Weighted, *, seed: int = 0, length: int | None = None) -> Mix:
     for number, (view, _) in enumerate(pairs):
         if not len(view):
             raise OptionError(
-                f"Every view of a mix must have rows, but view {number} has none. Leave it out."
+                f"Every view of a mix must have rows, but view {number}, counted from 0, has none. "
+                "Leave that view out."
             )
     rows = sum(len(view) for view, _ in pairs)
     rows = rows if length is None else integer("length", length, 1)
@@ -133,7 +135,7 @@ def mix(views: Weighted, *, seed: int = 0, length: int | None = None) -> Mix:
 
 
 def _as_pairs(views: Any) -> list[tuple[View, float]]:
-    """Return the views with their weights, unchanged. Raises OptionError for anything else."""
+    """Return a list of (view, weight). Raises OptionError if the argument has another form."""
     pairs = views.items() if isinstance(views, Mapping) else views
     pairs = list(pairs) if np.iterable(pairs) and not isinstance(pairs, View) else [views]
     if not pairs:
@@ -153,7 +155,7 @@ def _as_pairs(views: Any) -> list[tuple[View, float]]:
 
 
 def _describe(value: object) -> str:
-    """Describe a value in an error message: views by their type, because their repr is long."""
+    """Describe a value in an error message. Views, whose repr is long, are described by type."""
     if isinstance(value, View):
         return f"a {type(value).__name__} alone"
     if isinstance(value, tuple | list):
@@ -164,7 +166,7 @@ def _describe(value: object) -> str:
 def samples_of(
     source: View | Mix, columns: Sequence[str] | None, *, with_ids: bool = False
 ) -> Samples:
-    """Return the rows of a view or a mix, pinned to its current version.
+    """Return the rows of a view or a mix, pinned to the current version.
 
     Raises ColumnNotFoundError if a column does not exist.
     """
@@ -174,7 +176,10 @@ def samples_of(
 
 
 def _as_fraction(weight: Any) -> Fraction:
-    """Return a weight as an exact decimal: 0.7 becomes seven tenths."""
+    """Return a weight as the fraction that its decimal digits denote, so that 0.7 becomes 7/10.
+
+    Raises OptionError if the weight is not a positive number.
+    """
     number = isinstance(weight, Real) and not isinstance(weight, bool)
     if not number or not (math.isfinite(weight) and weight > 0):
         raise OptionError(
@@ -190,6 +195,7 @@ def _check_length(length: int, weights: Sequence[Fraction]) -> None:
         if not share:
             least = math.ceil(1 / weights[number])
             raise OptionError(
-                f"Every view must have a row in each epoch, but with length={length}, view "
-                f"{number} has none. Set length={least}, or more."
+                "Every view of a mix must have a row in each epoch, but with "
+                f"length={length}, view {number}, counted from 0, has none. Set length={least} or "
+                "more."
             )

@@ -39,8 +39,8 @@ Threads that decode images contend for Python's global interpreter lock. On 16 c
 decoded as many images per second as 12, and a third more than 16.
 """
 
-LEAST = {"batch_size": 1, "num_workers": 0, "world_size": 1, "rank": 0, "seed": None}
-"""Integer options, with the minimum value of each."""
+MINIMA = {"batch_size": 1, "num_workers": 0, "world_size": 1, "rank": 0, "seed": None}
+"""Minimum value of each integer option; None if any integer is valid."""
 
 DATALOADER_HINTS = {
     "collate_fn": "Use collate=, which accepts a function of a list of samples, or 'stack', 'pad', "
@@ -70,19 +70,19 @@ MIN_BUDGET = 64 * 2**20
 
 @dataclass(frozen=True)
 class Options(Keywords):
-    """Options of one loader. `View.batches` describes them."""
+    """The options of one loader, which `View.batches` describes."""
 
     @classmethod
     def of(cls, *, drop_last: bool = False, **options: Any) -> Options:
-        """Create options from a user's keywords. Raises OptionError.
+        """Create options from a user's keywords. Raises OptionError for an invalid option.
 
         >>> Options.of(batch_size=2, drop_last=True, columns=["x"]).last
         'drop'
         """
-        known = [*(f.name for f in fields(cls)), "drop_last"]
+        option_names = [*(f.name for f in fields(cls)), "drop_last"]
         for name in options:
-            if name not in known:
-                raise OptionError(_explain_unknown(name, known))
+            if name not in option_names:
+                raise OptionError(_explain_unknown(name, option_names))
         drop_last = flag("drop_last", drop_last)
         if drop_last and options.get("last") not in (None, "drop"):
             raise OptionError(
@@ -96,18 +96,21 @@ class Options(Keywords):
             options["columns"] = names("columns", columns)
         if "batch_size" not in options:
             raise OptionError(
-                "A loader needs batch_size, the number of rows in a batch. Pass one, such as "
-                "batch_size=64."
+                "A loader needs batch_size, the number of rows in a batch, but it was not passed. "
+                "Pass a number, such as batch_size=64."
             )
         return cls(**options)
 
     def __post_init__(self) -> None:
-        for name, least in LEAST.items():
+        for name, least in MINIMA.items():
             value = getattr(self, name)
             if value is not None or name in ("batch_size", "seed"):
                 object.__setattr__(self, name, integer(name, value, least))
         if (self.rank is None) != (self.world_size is None):
-            raise OptionError("rank and world_size belong together. Pass both of them, or neither.")
+            raise OptionError(
+                f"rank and world_size must be set together, but rank is {self.rank} and world_size "
+                f"is {self.world_size}. Pass both options, or neither."
+            )
         if self.rank is not None and self.rank >= cast("int", self.world_size):
             raise OptionError(
                 f"rank must be less than world_size={self.world_size}, but it is {self.rank}. "
@@ -125,7 +128,7 @@ class Options(Keywords):
             budget = memory("memory_budget", self.memory_budget)
             object.__setattr__(self, "memory_budget", budget)
         if self.size is not None:
-            object.__setattr__(self, "size", _size(self.size))
+            object.__setattr__(self, "size", _check_size(self.size))
         modes = self.mode.values() if isinstance(self.mode, Mapping) else [self.mode]
         for mode in modes:
             choice("mode", mode, (*CHANNELS, None))
@@ -147,23 +150,23 @@ class Options(Keywords):
 
     @property
     def threads(self) -> int:
-        """Number of threads or processes that make batches. If 0, the calling thread does."""
+        """Number of threads or processes that make batches; 0 if the calling thread makes them."""
         return self.most_workers if self.num_workers is None else self.num_workers
 
     @property
     def most_workers(self) -> int:
-        """Number of workers beyond which batches are not made any faster."""
+        """Maximum useful number of workers. More workers do not make batches faster."""
         return cores() if self.workers == "processes" else min(cores(), MAX_THREADS)
 
     @cached_property
     def budget(self) -> int:
-        """Memory budget in bytes: the user's, or a quarter of the free memory."""
+        """Memory budget in bytes, which is a quarter of the free memory unless the user sets it."""
         if self.memory_budget is not None:
             return max(MIN_BUDGET, cast("int", self.memory_budget))
         return max(MIN_BUDGET, free_memory() // 4)
 
     def collate_of(self, f: Field) -> Collate | None:
-        """Return how to collate a column's values, or None for the default of its type."""
+        """Return how to collate a column's values, or None for the default of the column's type."""
         if isinstance(self.collate, Mapping):
             return self.collate.get(f.name)
         if callable(self.collate) or self.collate is None:
@@ -171,16 +174,19 @@ class Options(Keywords):
         return self.collate if fits(f.htype, self.collate) else None
 
     def check_columns(self, fields: Sequence[Field]) -> None:
-        """Check that options name existing columns, and that added keys are not column names.
+        """Check that the columns named in options exist, and that batches have no ambiguous key.
+
+        Some options add keys to batches, such as ``"boxes_mask"``, which must not be column names.
 
         Raises
         ------
         ColumnNotFoundError
             When an option names a column that does not exist.
         OptionError
-            When an option does not fit a column, or a column has the name of an added key.
+            When an option does not fit a column, or a column has the name of a key that an option
+            adds.
         """
-        known = [f.name for f in fields]
+        columns = [f.name for f in fields]
         names_used: list[str] = []
         # A transform may create any key, so its keys need not be columns.
         if isinstance(self.collate, Mapping) and self.transform is None:
@@ -189,15 +195,15 @@ class Options(Keywords):
             if isinstance(by_name, Mapping):
                 names_used += by_name
         for name in names_used:
-            if name not in known:
-                raise ColumnNotFoundError.named("column", name, known)
+            if name not in columns:
+                raise ColumnNotFoundError.named("column", name, columns)
         if self.size is not None:
             self._check_images(fields, "size", self.size, "resizes columns of type Image")
             self.followed_image(fields)
         if self.mode is not None:
             self._check_images(fields, "mode", self.mode, "converts columns of type Image")
         for f in fields:
-            check_keys(f.name, self._added_keys(f), known)
+            check_keys(f.name, self._added_keys(f), columns)
 
     def _check_images(self, fields: Sequence[Field], option: str, value: object, does: str) -> None:
         """Raise OptionError if an option for images is set for a column of another type."""
@@ -205,20 +211,23 @@ class Options(Keywords):
         columns = list(value) if isinstance(value, Mapping) else images
         for f in fields:
             if f.name not in images and (f.name in columns or not columns):
-                rest = f"The image columns are {', '.join(map(repr, images))}"
+                suitable = f"The image columns are {', '.join(map(repr, images))}"
                 raise OptionError(
                     f"{option} {does}, but column {f.name!r} is {f.htype}. "
-                    f"{rest if images else 'There is no image column'}. To change other values, "
-                    "pass transform=."
+                    f"{suitable if images else 'There is no image column'}. To change other "
+                    "values, pass transform=."
                 )
 
     def followed_image(self, fields: Sequence[Field]) -> str | None:
-        """Return the image column that boxes, points and masks are resized with, or None.
+        """Return the name of the image column with which boxes, points and masks are resized.
+
+        Returns None if no image column is resized, or no column has boxes, points or masks.
 
         Raises
         ------
         OptionError
-            When several image columns, or links, make the choice ambiguous.
+            When it is ambiguous to which image boxes, points or masks belong, because there are
+            several image columns, or because the boxes, points or masks are links.
         """
         images = [f.name for f in fields if is_of_images(f.htype)]
         return followed_image(fields, [n for n in images if self.size_of(n) is not None])
@@ -234,11 +243,11 @@ class Options(Keywords):
         return [] if callable(self.collate) else keys
 
     def mode_of(self, name: str) -> str | None:
-        """Return the mode that a column's images are converted to."""
+        """Return the mode to which a column's images are converted, or None to keep their mode."""
         return self.mode.get(name) if isinstance(self.mode, Mapping) else self.mode
 
     def size_of(self, name: str) -> tuple[int, int] | None:
-        """Return the height and width that a column's images are resized to."""
+        """Return the height and width to which a column's images are resized, or None."""
         return self.size.get(name) if isinstance(self.size, Mapping) else self.size
 
 
@@ -254,23 +263,24 @@ def check_keys(name: str, keys: Iterable[str], columns: Sequence[str]) -> None:
         if key in columns:
             raise OptionError(
                 f"Batches use the key {key!r} to mark the null or padded values of {name!r}, but "
-                "a column with that name exists. Leave it out with columns=[…], or rename it."
+                "a column with that name exists. Leave that column out with columns=[…], or rename "
+                "it."
             )
 
 
-def _explain_unknown(name: str, known: Sequence[str]) -> str:
+def _explain_unknown(name: str, option_names: Sequence[str]) -> str:
     """Return the error message for an option that does not exist."""
     if name in DATALOADER_HINTS:
         return f"A loader has no option {name!r}. {DATALOADER_HINTS[name]}"
-    near = get_close_matches(name, known, n=1)
-    hint = f"Did you mean {near[0]!r}? " if near else ""
-    return f"A loader has no option {name!r}. {hint}Its options are {', '.join(known)}."
+    matches = get_close_matches(name, option_names, n=1)
+    hint = f"Did you mean {matches[0]!r}? " if matches else ""
+    return f"A loader has no option {name!r}. {hint}The options are {', '.join(option_names)}."
 
 
-def _size(value: object) -> tuple[int, int] | dict[str, tuple[int, int]]:
-    """Return a checked size, or checked sizes by column. Raises OptionError."""
+def _check_size(value: object) -> tuple[int, int] | dict[str, tuple[int, int]]:
+    """Return a size, or a dict from column name to size. Raises OptionError for an invalid size."""
     if isinstance(value, Mapping):
-        return {name: height_and_width(f"size of {name!r}", one) for name, one in value.items()}
+        return {name: height_and_width(f"size of {name!r}", size) for name, size in value.items()}
     return height_and_width("size", value)
 
 

@@ -1,4 +1,4 @@
-"""The resources of a loader: rows, recipe, threads and processes, created on first use."""
+"""The rows, recipe, threads and processes of a loader, most of which are created on first use."""
 
 from __future__ import annotations
 
@@ -51,7 +51,10 @@ AHEAD_SHARE = 0.1
 """Share of the budget for rows read ahead. Batches made ahead get a second share of this size."""
 
 MAX_AHEAD_SHARE = 0.3
-"""Maximum of that share. It grows with the size of rows, so that threads do not wait for memory."""
+"""Maximum share of the budget for rows read ahead, which loaders of large rows use.
+
+With a smaller share, the threads that load large rows would wait for memory.
+"""
 
 SAMPLE_ROWS = 64
 """Number of rows that are read at a time to find a non-null image."""
@@ -90,8 +93,8 @@ class Resources:
         """Converts the batches."""
         options.check_columns(self.samples.fields)
         rank, world_size = find_rank(options.rank, options.world_size, framework.find_rank)
-        # All ranks need the same number of batches. Otherwise, some would wait forever in the
-        # all-reduce of a batch that the others do not have.
+        # All ranks need the same number of batches. Otherwise, some ranks would wait forever in the
+        # all-reduce of a batch that other ranks do not have.
         last = options.last or ("uneven" if world_size == 1 else "pad")
         n = self.samples.epoch_rows
         self.shares = Shares(n, options.batch_size, rank, world_size, last)
@@ -112,12 +115,13 @@ class Resources:
             if reserved.get(f.name):
                 raise OptionError(
                     f"Batches use the key {f.name!r} to identify their rows, but a column with "
-                    "that name exists. Leave it out with columns=[…], or rename it."
+                    "that name exists. Leave that column out with columns=[…], or rename it."
                 )
 
     def close(self) -> None:
-        """Stop threads and processes, and free the memory. They are recreated when needed."""
-        # `cached_property` keeps its value in `__dict__`. Without it, the next access creates one.
+        """Stop threads and processes, and free the memory. The next use starts new threads."""
+        # `cached_property` keeps its value in `__dict__`. Once the value is removed from there, the
+        # next access creates a new one.
         pool = self.__dict__.pop("pool", None)
         worker_pool = self.__dict__.pop("_worker_pool", None)
         readers = self.__dict__.pop("readers", None)
@@ -149,13 +153,16 @@ class Resources:
 
     @property
     def policy(self) -> BlockPolicy:
-        """How blocks of rows are kept in memory. It is chosen before any block is read."""
+        """How blocks of rows are kept in memory. The policy is chosen before any block is read."""
         on_disk = self.options.cache == "disk"
         return BlockPolicy.of(self.samples, *self._limits, on_disk=on_disk)
 
     @property
     def _limits(self) -> tuple[int, int]:
-        """Maximum size of cached rows in bytes, and number of rows that are read in one window."""
+        """Maximum size of cached rows in bytes, and number of rows in a window of the shuffle.
+
+        Without a shuffle, the rows that are read ahead are the window.
+        """
         in_order = self.shuffle.kind == "none"
         window = self.shares.size * AHEAD if in_order else self.shuffle.window_rows
         return self._budget_split.stored if self.options.cache is not None else 0, window
@@ -170,7 +177,7 @@ class Resources:
 
     @cached_property
     def _budget_split(self) -> BudgetSplit:
-        """How the budget is divided."""
+        """The parts into which the memory budget is divided."""
         budget, samples, o = self.options.budget, self.samples, self.options
         ahead, total = AHEAD_SHARE * budget, samples.row_bytes * len(samples)
         # If not all rows fit in the cache, they are read while batches are made. Batches of large
@@ -178,21 +185,21 @@ class Resources:
         if total > budget - 2 * ahead or o.cache is None:
             needed = AHEAD * max(1, o.threads) * 2 * samples.row_bytes * o.batch_size
             ahead = max(ahead, min(needed, MAX_AHEAD_SHARE * budget))
-        rest = int(budget - 2 * ahead)
+        for_cache = int(budget - 2 * ahead)
         if o.cache != "decoded":
-            return BudgetSplit(int(ahead), rest, 0)
-        stored = min(int(total) + 1, rest)
-        decoded = max(rest - stored, rest * 3 // 4)
-        return BudgetSplit(int(ahead), rest - decoded, decoded)
+            return BudgetSplit(int(ahead), for_cache, 0)
+        stored = min(int(total) + 1, for_cache)
+        decoded = max(for_cache - stored, for_cache * 3 // 4)
+        return BudgetSplit(int(ahead), for_cache - decoded, decoded)
 
     @cached_property
     def pool(self) -> ThreadPoolExecutor:
-        """Threads that make batches, or wait for the worker processes that do."""
+        """Threads that make batches, or that wait for the worker processes to make them."""
         return ThreadPoolExecutor(self.max_tasks, thread_name_prefix="deeplake-lite-load")
 
     @property
     def max_tasks(self) -> int:
-        """Maximum number of tasks that make batches, or wait for worker processes that do."""
+        """Maximum number of concurrent tasks that make batches, or wait for worker processes."""
         each = CHANNELS if self.options.workers == "processes" else 1
         return max(1, each * self.options.threads)
 
@@ -218,7 +225,7 @@ class Resources:
 
     @property
     def _maker(self) -> WorkerPool | Recipe:
-        """Makes the batches, in worker processes or in the calling thread."""
+        """The object that makes batches, either in worker processes or in the calling thread."""
         o = self.options
         return self._worker_pool if o.workers == "processes" and o.threads else self.recipe
 
@@ -245,10 +252,10 @@ class Resources:
         return self._drop_mask(f, recipe)
 
     def _drop_mask(self, f: Field, recipe: ColumnRecipe) -> ColumnRecipe:
-        """Leave out the mask of a padded column if all its values are known to have one shape.
+        """Return a recipe without a mask of padding if all values are known to have one shape.
 
-        With a transform, which may change shapes, padded columns always have a mask: the keys of a
-        batch should not depend on random numbers.
+        With a transform, which may change shapes at random, padded columns always have a mask,
+        because the keys of a batch should not depend on random numbers.
         """
         if recipe.collate != "pad" or self.options.transform is not None:
             return recipe
@@ -257,7 +264,7 @@ class Resources:
         return replace(recipe, of_one_shape=True) if is_uniform else recipe
 
     def _chosen_recipe(self, f: Field) -> ColumnRecipe:
-        """Return the recipe for a column, given the shapes of its values."""
+        """Return the recipe for a column that follows from the options and the values' shapes."""
         collate, size, image = self.options.collate_of(f), None, self._followed_image
         mode = self._mode_of(f)
         if is_of_images(f.htype):
@@ -275,20 +282,23 @@ class Resources:
         if not one_size and (shape is None or collate == "list"):
             return ColumnRecipe(f.htype, collate=collate, size=size, mode=mode)
         if mode is not None:
-            kind, dtype = axes_in_mode(f.htype, (), mode), "uint8"
+            full_shape, dtype = axes_in_mode(f.htype, (), mode), "uint8"
         else:
             sample = self.first_image(f)
-            kind, dtype = sample.shape, str(sample.dtype)
+            full_shape, dtype = sample.shape, str(sample.dtype)
         if size is not None:
-            shape = resized_shape(f.htype, kind, size)
+            shape = resized_shape(f.htype, full_shape, size)
         return ColumnRecipe(f.htype, shape, collate, size, mode, dtype)
 
     def _mode_of(self, f: Field) -> str | None:
-        """Return the mode that a column's images are converted to, or None."""
+        """Return the mode to which a column's images are converted, or None to keep their mode."""
         return self.options.mode_of(f.name) if is_of_images(f.htype) else None
 
     def axes_of(self, f: Field) -> tuple[Axis, ...]:
-        """Return the shape of converted values, with a size or (least, most) for each axis."""
+        """Return the shape of a column's values after conversion to the mode.
+
+        The entry of an axis is its size, or (minimum, maximum) if the size varies.
+        """
         axes, mode = self.samples.axes_of(f), self._mode_of(f)
         return axes if mode is None else axes_in_mode(f.htype, axes, mode)
 
@@ -301,7 +311,10 @@ class Resources:
         return cast("tuple[int, ...]", axes) if fixed else None
 
     def _set_null_shape(self, f: Field, recipe: ColumnRecipe) -> ColumnRecipe:
-        """Set the shape and dtype of stacked nulls, which a batch of only nulls would lack."""
+        """Return a recipe with the shape and dtype of stacked nulls, if these are known.
+
+        From a batch that has only nulls, the shape and dtype could not be inferred.
+        """
         how = recipe.collate or ("stack" if recipe.stacks else "list")
         if how != "stack" or not f.htype.nullable:
             return recipe
@@ -318,8 +331,8 @@ class Resources:
     def first_image(self, f: Field) -> NDArray[Any]:
         """Return the first image of a column of images, or of sequences of images.
 
-        Images that cannot be decoded are skipped here. The batches that contain them raise the
-        error.
+        Images that cannot be decoded are skipped; the batches that contain them will raise an
+        error. If there is no image, the result has one pixel.
         """
         samples = self.samples.only([f.name])
         first = spans(min(1, len(samples)), 1)  # nearly always enough, and rows may be large
@@ -343,5 +356,5 @@ class Resources:
 
     @property
     def _allow(self) -> tuple[str, ...]:
-        """Roots that linked files may be read from."""
+        """Folders and URLs below which linked files may be read."""
         return self.samples.sources[0].rows.lake.allow

@@ -1,6 +1,6 @@
-"""Batches as trees: dicts and tuples, nested to any depth, with all other values as leaves.
+"""Functions that treat a batch as a tree, and change, list or pair the leaves of trees.
 
-The functions change the leaves of a tree, list them, or pair them with the leaves of another tree.
+Dicts and tuples, nested to any depth, are the branches of a tree. All other values are leaves.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 NAME = "the batch"
-"""Name of a leaf without a key, in error messages."""
+"""Name, in error messages, of a batch that consists of a single leaf."""
 
 
 def map_leaves(tree: object, change: Callable[[Any], object], *, lists: bool = False) -> Any:
@@ -25,9 +25,10 @@ def map_leaves(tree: object, change: Callable[[Any], object], *, lists: bool = F
     tree : object
         A batch.
     change : callable
-        Takes a leaf and returns the new one. Called in the tree's order.
+        Takes a leaf and returns the new leaf. Called for one leaf after another, in the tree's
+        order.
     lists : bool
-        Whether lists are branches. Otherwise, they are leaves.
+        Whether lists are branches of the tree, and not leaves.
 
     Examples
     --------
@@ -47,7 +48,9 @@ def map_leaves(tree: object, change: Callable[[Any], object], *, lists: bool = F
 
 
 def leaves(tree: object, name: str = NAME) -> Iterator[tuple[str, Any]]:
-    """Yield the key and value of each leaf, in the tree's order.
+    """Yield the key and value of each leaf, in the tree's order. An item of a tuple has no key.
+
+    In this case, an index such as ``"the batch[1]"`` stands for the key.
 
     >>> list(leaves(({"a": 1}, 2)))
     [('a', 1), ('the batch[1]', 2)]
@@ -95,9 +98,9 @@ def pair_leaves(tree: object, model: object, name: str = NAME) -> Iterator[tuple
     else:
         yield name, tree, model
         return
-    own = dict(_branches(tree, name))
-    for key, branch in _branches(model, name):
-        yield from pair_leaves(own[key], branch, key)
+    branches = dict(_branches(tree, name))
+    for key, model_branch in _branches(model, name):
+        yield from pair_leaves(branches[key], model_branch, key)
 
 
 def nbytes(tree: object) -> int:
@@ -119,7 +122,7 @@ def _size(leaf: object) -> int:
 
 
 def _branches(tree: object, name: str) -> Iterator[tuple[str, object]]:
-    """Yield the branches of a tree with their names. A leaf yields only itself."""
+    """Yield the name and value of each branch of a tree. The only branch of a leaf is itself."""
     if isinstance(tree, Mapping):
         yield from tree.items()
     elif isinstance(tree, tuple):

@@ -1,10 +1,11 @@
 """Confident learning, which finds labels that contradict a model's probabilities.
 
 See Northcutt, Jiang, Chuang, Confident Learning: Estimating Uncertainty in Dataset Labels (JAIR 70,
-2021), https://arxiv.org/abs/1911.00068. The threshold of a class is its mean probability in the
-rows labelled with it. A row belongs to the most probable class that reaches its threshold. If this
-differs from its label, the row is off the diagonal of the confident joint. A row's probabilities
-should come from a model that was not trained on this row, by cross-validation.
+2021), https://arxiv.org/abs/1911.00068. The threshold of a class is the mean probability of this
+class in the rows that are labelled with it. A row belongs to the most probable of the classes that
+reach their thresholds. If this class differs from the row's label, the row is off the diagonal of
+the confident joint. A row's probabilities should come from a model that was not trained on this
+row, by cross-validation.
 """
 
 from __future__ import annotations
@@ -24,14 +25,15 @@ type Probabilities = NDArray[np.float32]
 def thresholds(
     codes: NDArray[np.int64], blocks: Iterable[tuple[slice, Probabilities]], classes: int
 ) -> NDArray[np.float64]:
-    """Return the mean probability of each class in the rows with that label, (classes,) float64.
+    """Return the threshold of each class, (classes,) float64.
 
-    It is infinite for classes that are not the label of any row.
+    This is the mean probability of the class in the rows that are labelled with it, or infinity if
+    there are no such rows.
     """
     sums = np.zeros(classes)
     for span, probabilities in blocks:
-        own = probabilities[np.arange(len(probabilities)), codes[span]]
-        sums += np.bincount(codes[span], own, classes)
+        of_labels = probabilities[np.arange(len(probabilities)), codes[span]]
+        sums += np.bincount(codes[span], of_labels, classes)
     counts = np.bincount(codes, minlength=classes)
     means: NDArray[np.float64] = np.full(classes, np.inf)
     return np.divide(sums, counts, out=means, where=counts > 0)
@@ -57,9 +59,11 @@ def judge(
     -------
     suspicion : ndarray, (n,) float32
         (1 - p(label) + the largest p of another class) / 2, where p is the probability minus the
-        threshold of its class. It is 0 for a certain label and 1 for a certain error.
+        threshold of its class, shifted and scaled so that p is not negative and adds up to 1 in
+        each row. The score is 0 for a certain label and 1 for a certain error.
     suggested : ndarray, (n,) int64
-        Class in the confident joint, or the row's label if no class reaches its threshold.
+        The class to which each row belongs according to its probabilities, or the row's label if no
+        class reaches its threshold.
 
     Examples
     --------
@@ -82,11 +86,11 @@ def judge(
 
 
 def _suspicion(scores: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return how far each label's score is behind the best other class, scaled to [0, 1]."""
+    """Return how far the score of each label is below that of the best other class, 0 to 1."""
     total = scores.sum(axis=1, keepdims=True)
     shares = np.divide(scores, total, out=np.zeros_like(scores), where=total > 0)
     at = np.arange(len(labels))
-    own = shares[at, labels].copy()
+    of_labels = shares[at, labels].copy()
     shares[at, labels] = 0
-    behind: NDArray[np.float64] = (1 - own + shares.max(axis=1, initial=0)) / 2
-    return behind
+    suspicion: NDArray[np.float64] = (1 - of_labels + shares.max(axis=1, initial=0)) / 2
+    return suspicion

@@ -1,4 +1,4 @@
-"""Conversion of labels of any type to class numbers, which start at 0, and back."""
+"""Conversion of labels of any type to class numbers, which start at 0, and back to labels."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ type Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """The labels of rows."""
+    """The labels of some rows, as class numbers."""
 
     codes: Rows
     """Class number of each row, or -1 for null, (n,) int64."""
     values: list[Any]
-    """Value in the column for each class number."""
+    """The label for each class number, as a value of the column."""
     htype: Htype
-    """The column's type without nulls."""
+    """The type of the column, but not nullable."""
 
     @classmethod
     def of(cls, view: View, name: str) -> Self:
-        """Return the labels in a column.
+        """Return the labels that a column of a view has.
 
         Raises
         ------
@@ -68,5 +68,5 @@ class Labels:
         return replace(self, codes=self.codes[rows])
 
     def cells(self, codes: Rows) -> Cells:
-        """Convert class numbers to cells of the column."""
+        """Convert class numbers to encoded cells of the column."""
         return self.htype.encode([self.values[code] for code in codes.tolist()])

@@ -1,9 +1,9 @@
 """The nearest neighbours of each vector, by cosine similarity.
 
 Up to `EXACT_ROWS` vectors are all compared with each other, in blocks. Larger sets are divided into
-clusters by k-means, and each vector is compared with about `COMPARED` vectors from its own and the
-nearest clusters. This is an inverted file (Jégou, Douze, Schmid, Product Quantization for Nearest
-Neighbor Search, PAMI 2011) without quantization.
+clusters by k-means, and each vector is compared with about `COMPARED` vectors from its own cluster
+and the nearest other clusters. This is an inverted file (Jégou, Douze, Schmid, Product Quantization
+for Nearest Neighbor Search, PAMI 2011) without quantization.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ COMPARED = 1_024
 """Approximate number of vectors with which each vector of a larger set is compared."""
 
 BLOCK_BYTES = 16 * 2**20
-"""Maximum size of cosines in memory at a time, in bytes."""
+"""Maximum size, in bytes, of the cosines that are in memory at a time."""
 
 _CLUSTER_ROWS = 512  # mean cluster size, half of COMPARED so that two clusters are searched
 _MAX_CLUSTERS = 1024
@@ -36,7 +36,9 @@ _ROUNDS = 4  # iterations of k-means
 
 
 def nearest(vectors: Vectors, count: int) -> tuple[Rows, Vectors]:
-    """Return the nearest neighbours of each row, without the row itself, and their cosines.
+    """Return the nearest neighbours of each row, and the cosine similarity of each neighbour.
+
+    A row is not its own neighbour.
 
     Parameters
     ----------
@@ -48,9 +50,9 @@ def nearest(vectors: Vectors, count: int) -> tuple[Rows, Vectors]:
     Returns
     -------
     rows : ndarray, (n, count) int64
-        Neighbours in no particular order, padded with -1 if a row has fewer.
+        Rows of the neighbours in no particular order, padded with -1 if there are fewer.
     cosines : ndarray, (n, count) float32
-        Cosine similarities, which are 0 for zero vectors and -inf for missing neighbours.
+        Cosine similarity of each neighbour: 0 for zero vectors, -inf for missing neighbours.
 
     Examples
     --------
@@ -81,11 +83,11 @@ def directions(vectors: Vectors) -> Vectors:
 
 
 def largest(values: Vectors, count: int) -> Rows:
-    """Return the columns of each row's largest values, (n, count), in no particular order.
+    """Return the columns of each row's `count` largest values, (n, count), in no particular order.
 
-    The columns are divided into tiles of every `tiles`-th column. The largest values are all in the
-    `count` tiles with the largest maxima. Partitioning the maxima, and then the values in these
-    tiles, is ten times as fast as partitioning whole rows.
+    The columns are divided into tiles. Tile i of t has every t-th column, starting with the i-th.
+    The largest values are all in the `count` tiles with the largest maxima. Partitioning the
+    maxima, and then the values in these tiles, is ten times as fast as partitioning whole rows.
 
     >>> np.sort(largest(np.array([[3.0, 9, 1, 7], [1, 2, 3, 4]]), 2)).tolist()
     [[1, 3], [2, 3]]
@@ -98,14 +100,15 @@ def largest(values: Vectors, count: int) -> Rows:
     whole = values[:, : tiles * high].reshape(len(values), high, tiles)
     best = np.argpartition(whole.max(axis=1), -count, axis=1)[:, -count:]
     columns = best[:, np.newaxis, :] + np.arange(high)[:, np.newaxis] * tiles
-    rest = np.broadcast_to(np.arange(tiles * high, width), (len(values), width - tiles * high))
-    columns = np.hstack([columns.reshape(len(values), -1), rest])
+    # Columns that do not fill a row of tiles are searched too.
+    last = np.broadcast_to(np.arange(tiles * high, width), (len(values), width - tiles * high))
+    columns = np.hstack([columns.reshape(len(values), -1), last])
     among = np.argpartition(np.take_along_axis(values, columns, axis=1), -count, axis=1)
     return np.take_along_axis(columns, among[:, -count:], axis=1)
 
 
 def _exclude_self(products: Vectors, rows: Rows, candidates: Rows) -> None:
-    """Set the product of each row with itself to -inf. `candidates` must be ascending."""
+    """Set the product of each row with itself to -inf. `candidates` must be in ascending order."""
     at = np.minimum(np.searchsorted(candidates, rows), len(candidates) - 1)
     itself = np.flatnonzero(candidates[at] == rows)
     products[itself, at[itself]] = -np.inf
@@ -117,7 +120,7 @@ def _blocks(rows: Rows, width: int) -> Iterator[Rows]:
 
 
 def _comparisons(unit: Vectors) -> Iterator[tuple[Rows, Rows]]:
-    """Yield groups of rows, each with the rows to compare them with, both ascending."""
+    """Yield groups of rows, each with the rows to compare the group with, in ascending order."""
     if len(unit) <= EXACT_ROWS:
         if len(unit):
             yield np.arange(len(unit)), np.arange(len(unit))
@@ -130,18 +133,18 @@ def _comparisons(unit: Vectors) -> Iterator[tuple[Rows, Rows]]:
 
 
 def _candidates(groups: list[Rows]) -> Rows:
-    """Return `COMPARED` rows of the first groups, evenly spaced if a group is too large."""
-    taken, room = [], COMPARED
+    """Return about `COMPARED` rows from the first groups, sampled evenly from too large groups."""
+    taken, missing = [], COMPARED
     for rows in groups:
-        taken.append(rows[:: -(-len(rows) // room)] if len(rows) else rows)
-        room -= len(taken[-1])
-        if room <= 0:
+        taken.append(rows[:: -(-len(rows) // missing)] if len(rows) else rows)
+        missing -= len(taken[-1])
+        if missing <= 0:
             break
     return np.sort(np.concatenate(taken))
 
 
 def _centres(unit: Vectors) -> Vectors:
-    """Find the directions of clusters by k-means on a sample.
+    """Return the directions of the clusters' centres, found by k-means on a sample of the vectors.
 
     Notes
     -----
@@ -154,9 +157,9 @@ def _centres(unit: Vectors) -> Vectors:
     sample = unit[random.choice(len(unit), size, replace=False)]
     centres = sample[:count]
     for _ in range(_ROUNDS):
-        own = _nearest_centre(sample, centres)
-        order = np.argsort(own, kind="stable")
-        clusters, starts = np.unique(own[order], return_index=True)
+        nearest = _nearest_centre(sample, centres)
+        order = np.argsort(nearest, kind="stable")
+        clusters, starts = np.unique(nearest[order], return_index=True)
         centres = centres.copy()  # empty clusters keep their centres
         centres[clusters] = np.add.reduceat(sample[order], starts, axis=0)
         centres = directions(centres)
@@ -170,6 +173,6 @@ def _nearest_centre(unit: Vectors, centres: Vectors) -> Rows:
 
 def _members(unit: Vectors, centres: Vectors) -> list[Rows]:
     """Return the rows of each cluster in ascending order."""
-    own = _nearest_centre(unit, centres)
-    order = np.argsort(own, kind="stable")
-    return np.split(order, np.searchsorted(own[order], np.arange(1, len(centres))))
+    nearest = _nearest_centre(unit, centres)
+    order = np.argsort(nearest, kind="stable")
+    return np.split(order, np.searchsorted(nearest[order], np.arange(1, len(centres))))

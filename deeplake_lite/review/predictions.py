@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.facets import Coordinates
     from deeplake_lite.schema import Field
 
-_MARK = re.compile(r"pred(icted|ictions?|s)?|model|inferred|scores", re.IGNORECASE)
+_PREDICTION_NAME = re.compile(r"pred(icted|ictions?|s)?|model|inferred|scores", re.IGNORECASE)
+"""Matches the part of a column's name that says that the column has predictions."""
 
 
 def pairs(view: View) -> Iterator[tuple[str, str]]:
-    """Yield pairs (truth, prediction) of comparable columns, recognised by their names.
+    """Yield pairs of comparable columns, as names (truth, prediction), recognised by their names.
 
     >>> import deeplake_lite as dl
     >>> schema = {"label": "text", "pred_label": "text", "boxes": dl.Boxes(), "note": "text"}
@@ -29,16 +30,17 @@ def pairs(view: View) -> Iterator[tuple[str, str]]:
     """
     fields = view.schema.fields
     for prediction in fields:
-        if _MARK.search(prediction.name):
-            truths = [f for f in fields if not _MARK.search(f.name) and _measure(f, prediction)]
-            stem = _MARK.sub("", prediction.name).strip("_-. /")
+        if _PREDICTION_NAME.search(prediction.name):
+            others = (f for f in fields if not _PREDICTION_NAME.search(f.name))
+            truths = [f for f in others if _measure(f, prediction)]
+            stem = _PREDICTION_NAME.sub("", prediction.name).strip("_-. /")
             same_name = [f for f in truths if f.name.strip("_-. /") == stem]
             for truth in same_name or (truths if len(truths) == 1 else []):
                 yield truth.name, prediction.name
 
 
 def agreement(view: View, truth: str, prediction: str) -> str:
-    """Return the SQL expression for the agreement of two columns.
+    """Return the SQL expression that measures how far two columns agree in a row.
 
     The expression is a condition or, for boxes and masks, a number from 0 to 1.
 
@@ -91,7 +93,7 @@ def comparison_query(
     Returns
     -------
     str
-        A SELECT statement. Boxes and masks are ordered by agreement, worst first.
+        A SELECT statement. Rows with boxes or masks are ordered by agreement, worst first.
 
     Examples
     --------
@@ -111,11 +113,12 @@ def comparison_query(
 
 
 def _is_share(f: Field) -> bool:
+    """Return whether the agreement of a column is a number from 0 to 1, and not a condition."""
     return _boxes(f.htype) is not None or f.htype.is_mask
 
 
 def _measure(truth: Field, prediction: Field) -> str | None:
-    """Return the SQL expression for the agreement of two columns, or None if not comparable."""
+    """Return the SQL expression for the agreement of two columns, or None if they do not fit."""
     a, b = quote_column(truth.name), quote_column(prediction.name)
     ours, theirs = truth.htype, prediction.htype
     boxes, others = _boxes(ours), _boxes(theirs)

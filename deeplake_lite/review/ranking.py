@@ -1,7 +1,7 @@
 """Rankings of rows by how likely their labels are wrong, as views with two additional columns.
 
-Like a query result, such a view stores its parameters, so it can be saved, pickled and computed
-again.
+Like a query result, the view of a ranking stores its parameters, so that the view can be saved,
+pickled and computed again.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ BLOCK_BYTES = 64 * 2**20
 """Maximum size of vectors to read at a time, in bytes."""
 
 VECTOR_BYTES = 2**30
-"""Maximum memory for all vectors. Vectors that need more are projected onto fewer axes."""
+"""Maximum memory for all vectors, in bytes. Vectors that need more are projected to fewer axes."""
 
-_FEWEST_AXES = 32
+_MIN_AXES = 32
 _TOLERANCE = 0.05  # tolerance for sums of probabilities, because models round
 
 
@@ -76,7 +76,7 @@ def suspects(
     params = {"label": label, "by": by, "column": f.name, "neighbours": neighbours}
     question = Question(f"suspects of {label} by {f.name}", params, asked=pinned, kind="suspects")
     # Columns of an earlier ranking are replaced. If other columns have these names, the new columns
-    # get different ones.
+    # get other names.
     others = (f.name for f in judged.schema if not _is_ranked(judged, f))
     names = unused(others, SUSPICION, SUGGESTED)
     added: dict[str, VirtualColumn] = {
@@ -87,7 +87,9 @@ def suspects(
 
 
 def suggestion(view: View) -> dict[str, str] | None:
-    """Return the names of a view's columns of suggested and original labels, or None.
+    """Return the names of a view's columns of suggested and original labels.
+
+    Returns None if the view is no ranking of suspicious labels.
 
     >>> import deeplake_lite as dl
     >>> ds = dl.create("memory://suggestion-doc", {"kind": "text", "e": dl.Embedding(2)})
@@ -105,7 +107,7 @@ def suggestion(view: View) -> dict[str, str] | None:
 
 
 def _is_ranked(view: View, f: Field) -> bool:
-    """Return whether an earlier ranking added a column."""
+    """Return whether a column belongs to the columns that an earlier ranking added."""
     table, _ = source_of(view, f)
     question = table.question if isinstance(table, VirtualTable) else None
     return question is not None and question.kind == "suspects"
@@ -120,7 +122,7 @@ def ask(question: Question) -> View:
 def _build_ranking(
     view: View, added: dict[str, VirtualColumn], order: Rows, question: Question
 ) -> View:
-    """Return a view with added columns and its rows in the given order."""
+    """Return a view with additional columns, and with its rows in the given order."""
     rows = np.arange(len(view))
     taken = {f.name: ViewColumn(view, f, rows) for f in view.schema.fields if f.name not in added}
     columns = {**taken, **added}
@@ -138,10 +140,10 @@ def _build_ranking(
 
 
 def _column(view: View, by: By, name: str | None, *, other_than: str) -> Field:
-    """Return the column by which to judge the labels.
+    """Return the column of embeddings or scores by which to judge the labels.
 
-    This is the column that the caller names, a suitable column whose name is `by`, or the only
-    suitable column.
+    This is the column that the caller names, or else a suitable column whose name is `by`, or else
+    the only suitable column. Raises SchemaError if there is no such column.
     """
     fits = [f for f in view.schema.fields if f.name != other_than and _fits(f, by)]
     if name is not None:
@@ -158,7 +160,7 @@ def _column(view: View, by: By, name: str | None, *, other_than: str) -> Field:
         raise SchemaError(
             f"by={by!r} needs {_NEEDED[by]}, but there "
             + (
-                f"are several: {columns}. Choose one with column=…."
+                f"are several: {columns}. Choose one of them with column=…."
                 if fits
                 else "is none. Add such a column."
             )
@@ -167,14 +169,14 @@ def _column(view: View, by: By, name: str | None, *, other_than: str) -> Field:
 
 
 def _hint_for(view: View, name: str) -> str:
-    """Return the hint for an invalid `by`, which may be the name of a suitable column."""
+    """Return the hint for an invalid value of `by`, which may be the name of a suitable column."""
     methods: tuple[By, ...] = ("embedding", "scores")
     for method in methods:
         if name in view and _fits(view.field(name), method):
             return f"Pass the column separately: by={method!r}, column={name!r}."
     columns = ", ".join(repr(f.name) for f in view.schema.fields if f.htype.is_embedding)
     if not columns:
-        return "There is no column of embeddings. Add a column of type dl.Embedding."
+        return "The view has no column of embeddings. Add a column of type dl.Embedding."
     return f"To use embeddings, pass by='embedding' and one of these as column=: {columns}."
 
 
@@ -185,7 +187,7 @@ _NEEDED = {
 
 
 def _fits(f: Field, by: By) -> bool:
-    """Return whether a column has one vector per row. Embeddings cannot be scores."""
+    """Return whether a column has one vector per row that suits `by`. Embeddings are no scores."""
     layout = f.htype.layout
     if not isinstance(layout, Dense) or len(layout.shape) != 1:
         return False
@@ -195,9 +197,9 @@ def _fits(f: Field, by: By) -> bool:
 
 
 def _present(view: View, f: Field, by: By) -> NDArray[np.bool_]:
-    """Return a mask of the rows with a vector, (rows,) bool.
+    """Return a mask of the rows that have a suitable vector, (rows,) bool.
 
-    For neighbours, vectors must be finite, which embeddings always are. Scores are checked later.
+    Vectors that are compared must be finite, which embeddings always are. Scores are checked later.
     """
     skip_check = f.htype.is_embedding or by == "scores"
     if skip_check and not f.htype.nullable:
@@ -211,7 +213,7 @@ def _present(view: View, f: Field, by: By) -> NDArray[np.bool_]:
 
 
 def _blocks(view: View, f: Field) -> Iterator[tuple[slice, Any]]:
-    """Yield the rows of a column of vectors in blocks, as slices and values."""
+    """Yield a column of vectors in blocks, each as a slice of rows and the vectors of the slice."""
     width = max(1, int(np.prod(f.htype.layout.shape)))  # type: ignore[union-attr]
     for span in chunks.spans(len(view), max(1, BLOCK_BYTES // (8 * width))):
         yield span, read_values(view, [f], np.arange(span.start, span.stop))[f.name]
@@ -228,14 +230,14 @@ def _by_neighbours(view: View, f: Field, labels: Labels, neighbours: int) -> Jud
 
 
 def _vectors(view: View, f: Field) -> NDArray[np.float32]:
-    """Return all vectors, (n, dim) float32, projected onto fewer axes if they need too much memory.
+    """Return all vectors, (n, dim) float32, with fewer axes if they need too much memory.
 
     Notes
     -----
     Random projections nearly preserve angles: Johnson, Lindenstrauss (1984).
     """
     width = int(f.htype.layout.shape[0])  # type: ignore[union-attr]
-    axes = min(width, max(_FEWEST_AXES, VECTOR_BYTES // (4 * len(view))))
+    axes = min(width, max(_MIN_AXES, VECTOR_BYTES // (4 * len(view))))
     random = np.random.default_rng(0)
     projection = random.standard_normal((width, axes), np.float32) if axes < width else None
     vectors = np.empty((len(view), axes), np.float32)
@@ -264,7 +266,7 @@ def _by_scores(view: View, f: Field, labels: Labels, neighbours: int) -> Judgeme
 
 
 def _probabilities(values: NDArray[np.float32], name: str, first: int) -> NDArray[np.float32]:
-    """Check probabilities, and return them. Raises InvalidValueError if they are invalid."""
+    """Return probabilities unchanged. Raises InvalidValueError for invalid probabilities."""
     good = (values >= 0).all(axis=1) & (np.abs(values.sum(axis=1) - 1) <= _TOLERANCE)
     if not good.all():
         row = int(np.flatnonzero(~good)[0])

@@ -1,6 +1,6 @@
 """Votes of nearest neighbours on the label of each row.
 
-Votes are weighted by the cosine of the neighbour, as in Bahri, Jiang, Gupta, Deep k-NN for Noisy
+A vote is weighted by the cosine of the neighbour, as in Bahri, Jiang, Gupta, Deep k-NN for Noisy
 Labels (ICML 2020), https://arxiv.org/abs/2004.12289, and Zhu, Dong, Liu, Detecting Corrupted Labels
 Without Training a Model to Predict (ICML 2022), https://arxiv.org/abs/2110.06283.
 """
@@ -27,14 +27,14 @@ def votes(
     codes : ndarray, (n,) int64
         Class number of each row's label.
     rows, cosines : ndarray, (n, k)
-        Neighbours of each row and their cosines. The row of a missing neighbour is -1.
+        Rows of the neighbours of each row, and their cosines. A missing neighbour is -1.
 
     Returns
     -------
     suspicion : ndarray, (n,) float32
-        0 if all neighbours have the label or there are no neighbours, and 1 if none has the label.
+        Share of the votes against the row's label; 0 if there are no neighbours.
     suggested : ndarray, (n,) int64
-        The label with the most votes. In a tie, it is the row's own label.
+        The label with the most votes, or in a tie, the row's own label.
 
     Examples
     --------
@@ -44,15 +44,15 @@ def votes(
     ([0.5, 0.10000000149011612, 1.0], [7, 7, 7])
     """
     weights = np.where(rows >= 0, np.maximum(cosines, _MIN_WEIGHT), 0)
-    theirs, own = codes[rows], codes[:, np.newaxis]
-    mine = np.where(theirs == own, weights, 0).sum(axis=1)
+    voted, labels = codes[rows], codes[:, np.newaxis]
+    for_label = np.where(voted == labels, weights, 0).sum(axis=1)
     total = weights.sum(axis=1)
     support = np.stack(
-        [np.where(theirs == voted[:, np.newaxis], weights, 0).sum(axis=1) for voted in theirs.T],
+        [np.where(voted == label[:, np.newaxis], weights, 0).sum(axis=1) for label in voted.T],
         axis=1,
     )
     best = support.argmax(axis=1)[:, np.newaxis]
-    ahead = np.take_along_axis(support, best, axis=1)[:, 0] > mine
-    suggested = np.where(ahead, np.take_along_axis(theirs, best, axis=1)[:, 0], codes)
-    share = np.divide(mine, total, out=np.ones_like(mine), where=total > 0)
+    is_ahead = np.take_along_axis(support, best, axis=1)[:, 0] > for_label
+    suggested = np.where(is_ahead, np.take_along_axis(voted, best, axis=1)[:, 0], codes)
+    share = np.divide(for_label, total, out=np.ones_like(for_label), where=total > 0)
     return (1 - share).astype(np.float32), suggested

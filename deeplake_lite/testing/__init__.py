@@ -1,1 +1,1 @@
-"""Test harnesses for plugins and for the package itself, one per kind of object."""
+"""Test harnesses for plugins and for the package itself."""

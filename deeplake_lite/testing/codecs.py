@@ -1,4 +1,4 @@
-"""Checks that every codec must pass. The tests of a codec call them.
+"""Checks that every codec must pass. The tests of a codec call these functions.
 
 Call `check_config` for a few configurations, `check_encode_decode` for arrays that the codec
 accepts, and `check_refuses` for arrays that it rejects. For image formats, also call `check_file`
@@ -47,7 +47,7 @@ def check_config(codec: Codec) -> None:
 def check_encode_decode(
     codec: Codec, arrays: Iterable[NDArray[Any]], *, tolerance: float = 0.0
 ) -> None:
-    """Check that decoding restores arrays, and that their memory layout does not change the bytes.
+    """Check that decoding restores arrays, and that the bytes do not depend on memory layout.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def check_refuses(codec: Codec, arrays: Iterable[NDArray[Any]]) -> None:
 
 
 def check_file(codec: ImageCodec, data: bytes, expected: NDArray[Any]) -> None:
-    """Check that an image file decodes to the expected pixels, and that probing predicts them.
+    """Check that an image file decodes to the expected pixels, and that `probe` predicts these.
 
     >>> png = codecs.sniff(codecs.get("png").encode(np.eye(2, dtype="uint8")))
     >>> check_file(png, png.encode(np.eye(2, dtype="uint8")), np.eye(2, dtype="uint8"))
@@ -136,8 +136,8 @@ def check_damaged(codec: ImageCodec, data: bytes, *, seed: int = 0, times: int =
     seed : int
         Seed of the damage.
     times : int
-        Number of damaged copies. The kind of damage alternates: a flipped bit, random bytes, a
-        missing piece, or noise after the signature.
+        Number of damaged copies. The kind of damage alternates: a flipped bit, random bytes,
+        missing bytes, or noise after the first bytes.
 
     Examples
     --------
@@ -196,7 +196,7 @@ def _check_memory(array: NDArray[Any]) -> None:
 
 
 def _check_header(codec: ImageCodec, data: bytes, expected: NDArray[Any]) -> None:
-    """Check that probing predicts the result of decoding."""
+    """Check that probing a file returns the shape and dtype of the decoded array."""
     assert codec.matches(data), f"{codec!r} does not recognize its own file"
     assert codecs.sniff(data).name == codec.name, f"sniff returned {codecs.sniff(data)!r}"
     for buffer in (data, bytearray(data), memoryview(data)):

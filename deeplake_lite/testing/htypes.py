@@ -1,4 +1,4 @@
-"""Checks that every column type must pass. The tests of a type call them.
+"""Checks that every column type must pass. The tests of a type call these functions.
 
 Call `check_config` for a few configurations, `check_encode_decode` for values that the type
 accepts, and `check_refuses` for values that it rejects.
@@ -51,7 +51,7 @@ def check_config(htype: Htype) -> None:
 def check_encode_decode(
     htype: Htype, values: Sequence[object], expected: Sequence[object] | None = None
 ) -> list[object]:
-    """Check that decoding restores values: alone, in blocks, among nulls and in another order.
+    """Check that decoding restores values, alone, in blocks, among nulls and in another order.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def check_encode_decode(
 
 
 def check_refuses(htype: Htype, bad: object, match: str) -> None:
-    """Check that a bad value raises an error with its row and a matching message.
+    """Check that a bad value raises an error that names its row and whose message matches a regex.
 
     >>> check_refuses(htypes.Scalar("int8"), 300, "int8 holds -128 to 127, but the value is 300")
     """
@@ -114,7 +114,7 @@ def check_refuses(htype: Htype, bad: object, match: str) -> None:
 
 
 def check_cells(layout: Layout, cells: Cells) -> None:
-    """Check that cells agree with their layout."""
+    """Check that cells have the class, dtypes and shapes that their layout requires."""
     assert cells.valid is None or (cells.valid.shape == (len(cells),) and not cells.valid.all())
     match layout, cells:
         case Dense(dtype, shape), DenseCells(values):

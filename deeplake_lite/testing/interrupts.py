@@ -15,9 +15,9 @@ C function has returned. Other instructions are not interrupted."""
 
 
 class Interrupted:
-    """An interrupted operation. Its truth value is false if the operation finished earlier.
+    """The result of interrupting an operation, which is false if the operation finished earlier.
 
-    It holds on to the error, as a notebook does, so that the traceback keeps objects alive.
+    This object keeps the error, as a notebook does, so that the traceback keeps objects alive.
     """
 
     def __init__(self, operation: Callable[[], object], moment: int) -> None:
@@ -48,14 +48,15 @@ class Interrupted:
 
 
 def interrupt_everywhere(operation: Callable[[], object], check: Callable[[str], object]) -> int:
-    """Interrupt an operation at one moment after another, until it finishes before the interrupt.
+    """Call an operation repeatedly, and interrupt each call at a later moment than the call before.
 
-    Each error, with all objects to which its traceback refers, stays alive until the next error.
+    This ends when a call finishes before its interrupt. Each error, with all objects to which its
+    traceback refers, stays alive until the next error.
 
     Parameters
     ----------
     operation : callable
-        The operation, which is called repeatedly.
+        The operation.
     check : callable
         Called after each interrupt, with the function and line that were interrupted.
 

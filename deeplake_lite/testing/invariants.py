@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def check_content(view: View, content: Content) -> None:
-    """Check that a dataset equals a model: columns, rows in order, cells and metadata."""
+    """Check that a dataset equals a model in columns, rows, order of rows, cells and metadata."""
     fields = {f.id: f for f in view.schema}
     assert [(f.id, f.name, f.htype) for f in view.schema] == [
         (c, column.name, column.htype) for c, column in content.columns.items()
@@ -67,7 +67,7 @@ def _check_shapes(ds: Dataset, f: Field) -> None:
 
 
 def _check_statistics(ds: Dataset, f: Field) -> None:
-    """Check that there are bounds for each chunk, and that its rows are within them."""
+    """Check that each chunk has bounds, and that the values of the chunk are within its bounds."""
     statistics = ds.handle.table.statistics(f.id)
     if statistics is None:
         return
@@ -92,7 +92,7 @@ def _check_statistics(ds: Dataset, f: Field) -> None:
 
 
 def _check_id_blocks(ds: Dataset) -> None:
-    """Check that every block of row ids in use is recorded as taken."""
+    """Check that every block of row ids that a row uses is recorded as taken."""
     blocks = ds.handle.table.rows.blocks
     taken = run(blocks.read(np.arange(run(blocks.length()))))
     assert set((ds.row_ids >> COUNTER_BITS).tolist()) <= set(taken.tolist())

@@ -1,8 +1,12 @@
 """A model of a lake in plain dicts, for comparison with real lakes.
 
 A `Content` is the content of one version: columns, rows by id, and metadata. `merge` merges two
-versions by the same rules as the lake: three-way by row, cell, column and metadata key. A
-`ModelLake` holds the commits and branches, and a `ModelHandle` the edits of an open transaction.
+versions by the same rules as a lake, which are a three-way merge of rows, cells, columns and
+metadata keys. A `ModelLake` holds the commits and branches, and a `ModelHandle` holds the edits of
+an open transaction.
+
+A merge has two sides: "theirs" is merged into "ours". Both sides derive from a common version, the
+base of the merge.
 """
 
 from __future__ import annotations
@@ -21,9 +25,10 @@ if TYPE_CHECKING:
 
 type Side = Literal["raise", "ours", "theirs"]
 type Conflict = tuple[str, str | None, int | None]
-"""Kind of the conflict, name of the column or metadata key, and row id."""
+"""What is in conflict, such as "cell", the name of the column or metadata key, and the row id."""
 type Unresolved = tuple[str, ...]
-"""Identifies a value on which several merge bases disagree: a kind, and ids or a metadata key."""
+"""Identifies a value that differs between several merge bases, such as ("cell", column id, row id).
+"""
 
 
 @dataclass(frozen=True)
@@ -41,9 +46,9 @@ class Content:
     """The content of one version."""
 
     columns: dict[str, ModelColumn] = field(default_factory=dict)
-    """Columns by id, in order."""
+    """Columns by id, in the order of the columns."""
     rows: dict[int, dict[str, Any]] = field(default_factory=dict)
-    """Rows by id, in order, as dicts of frozen cells by column id."""
+    """Rows by id, in the order of the rows. Each row maps column ids to frozen cells."""
     metadata: dict[str, Any] = field(default_factory=dict)
     """Metadata by key."""
 
@@ -52,11 +57,11 @@ class Content:
         return deepcopy(self)
 
     def by_name(self, name: str) -> str:
-        """Return the id of a column."""
+        """Return the id of the column with a name."""
         return next(c for c, column in self.columns.items() if column.name == name)
 
     def append(self, ids: Iterable[int], data: Mapping[str, Sequence[Any]]) -> None:
-        """Add rows. Columns missing from `data` get their default."""
+        """Add rows. Columns that `data` lacks get their default value."""
         ids = list(ids)
         cells = {}
         for c, column in self.columns.items():
@@ -71,7 +76,7 @@ class Content:
             self.rows[i][c] = value
 
     def add_column(self, c: str, column: ModelColumn, values: Sequence[object] | None) -> None:
-        """Add a column with one value per row, or with its default."""
+        """Add a column with one value per row, or with its default if there are no values."""
         cells = [column.htype.default] * len(self.rows) if values is None else values
         for row, value in zip(self.rows.values(), stored(column.htype, cells), strict=True):
             row[c] = value
@@ -114,7 +119,7 @@ def difference(a: Content, b: Content) -> ModelChanges:
 
 
 class NoDefaultError(Exception):
-    """A new column has no default and is not nullable, so it has no value for existing rows."""
+    """A new column has no value for existing rows, as it has no default and is not nullable."""
 
 
 class Missing:
@@ -129,12 +134,12 @@ MISSING = Missing()
 
 @dataclass(frozen=True)
 class Base:
-    """The common base of two versions."""
+    """The common version from which the two sides of a merge derive."""
 
     content: Content
     """Content of the only merge base, or of several merge bases merged into one."""
     unresolved: frozenset[Unresolved] = frozenset()
-    """Values on which several merge bases disagree."""
+    """Values that differ between several merge bases."""
 
 
 def merge(
@@ -142,15 +147,15 @@ def merge(
 ) -> tuple[Content, set[Conflict], frozenset[Unresolved]]:
     """Merge the changes from `base` to `theirs` into `ours`.
 
-    Returns the merged content, the conflicts, and the same conflicts as unresolved values. With
-    "raise", conflicts are resolved as with "ours".
+    Returns the merged content, the conflicts, and the values in conflict, which are unresolved if
+    the result becomes a base itself. With "raise", conflicts are resolved as with "ours".
     """
     merger = _Merger(base, ours, theirs, side == "theirs")
     return merger.content(), merger.conflicts, frozenset(merger.unresolved)
 
 
 class _Merger:
-    """One merge."""
+    """One merge. If `wins` is true, conflicts are resolved in favour of "theirs"."""
 
     def __init__(self, base: Base, ours: Content, theirs: Content, wins: bool) -> None:
         self.base, self.ours, self.theirs, self.wins = base.content, ours, theirs, wins
@@ -166,11 +171,11 @@ class _Merger:
         return tuple(map(str, key)) in self.base_unresolved
 
     def _has_base(self, c: str) -> bool:
-        """Return whether both sides derive from the same column of the base."""
+        """Return whether a column of both sides derives from a column of the base."""
         return c in self.base.columns and not self._is_unresolved("column", c)
 
     def _is_changed(self, side: Content, i: int, c: str) -> bool:
-        """Return whether a cell of a side differs from the base, or has an unresolved base."""
+        """Return whether a side's cell differs from the base, or its base is unresolved."""
         if c not in side.columns or i not in side.rows:
             return False
         return self._is_unresolved("cell", c, i) or side.rows[i][c] != self.base.rows[i][c]
@@ -180,6 +185,7 @@ class _Merger:
         return any(self._has_base(c) and self._is_changed(side, i, c) for c in self.base.columns)
 
     def content(self) -> Content:
+        """Return the merged content, and record the conflicts."""
         columns = self._columns()
         ours = {i: self._row(i, columns) for i in self.ours.rows if self._stays(i)}
         missing = [i for i in self.theirs.rows if i not in self.ours.rows]
@@ -200,7 +206,7 @@ class _Merger:
     def _choose(
         self, conflict: Conflict, key: Unresolved, base: object, ours: object, theirs: object
     ) -> Any:
-        """Merge three versions of a value; record a conflict if both sides changed it."""
+        """Merge three versions of a value. If both sides changed the value, record a conflict."""
         if same_json(ours, theirs):
             return ours
         if not self._is_unresolved(*key):
@@ -236,7 +242,7 @@ class _Merger:
         return ModelColumn(name, replace(o, nullable=o.nullable or t.nullable, default=default))
 
     def _merge_dropped(self, c: str) -> ModelColumn | None:
-        """Merge a column that one side dropped. It is dropped unless the other side changed it."""
+        """Return a column that one side dropped, or None if the other side did not change it."""
         ours, theirs = self.ours.columns.get(c), self.theirs.columns.get(c)
         side = self.ours if theirs is None else self.theirs
         if self._has_base(c):
@@ -251,14 +257,14 @@ class _Merger:
         return theirs if self.wins else ours
 
     def _shared(self, side: Content) -> list[int]:
-        """Return the rows that a side shares with the base."""
+        """Return the ids of the rows that a side shares with the base."""
         return [i for i in side.rows if i in self.base.rows and not self._is_unresolved("row", i)]
 
     def _resolve_names(self, columns: dict[str, ModelColumn]) -> dict[str, ModelColumn]:
-        """Resolve clashing names.
+        """Return the columns after resolving clashes of names.
 
-        Columns are renamed back to the names of the winning side. If names still clash, columns
-        that the winning side lacks are dropped.
+        The columns whose names clash get the names that they have on the winning side. If names
+        still clash, columns that the winning side lacks are dropped.
         """
         winner = (self.theirs if self.wins else self.ours).columns
         while clashing := self._find_clashes(columns):
@@ -288,7 +294,10 @@ class _Merger:
         }
 
     def _stays(self, i: int) -> bool:
-        """Return whether our row stays. If they removed it, but we changed it, this conflicts."""
+        """Return whether a row of "ours" stays in the merged content.
+
+        If "theirs" removed the row, but "ours" changed it, record a conflict.
+        """
         if i in self.theirs.rows:
             return True
         is_old = i in self.base.rows
@@ -298,7 +307,10 @@ class _Merger:
         return not is_old
 
     def _is_revived(self, i: int) -> bool:
-        """Return whether a row that we removed returns. If they changed it, that is a conflict."""
+        """Return whether a row that "ours" removed is in the merged content.
+
+        If "theirs" changed the row, record a conflict.
+        """
         if not self._is_unresolved("row", i) and not self._is_touched(self.theirs, i):
             return False
         self._collide(("row", None, i), "row", i)
@@ -341,14 +353,14 @@ class _Merger:
 
 @dataclass(frozen=True)
 class ModelCommit:
-    """One version."""
+    """A version of the lake, as a commit creates it."""
 
     content: Content
     """Content of the version, which is never changed."""
     parents: tuple[str, ...]
     """Ids of the parent versions."""
     number: int
-    """Number of the commit, higher than those of earlier commits."""
+    """Number of the commit, which is higher than the numbers of earlier commits."""
 
 
 @dataclass
@@ -361,13 +373,13 @@ class ModelLake:
     """Id of the tip of each branch."""
 
     def commit(self, branch: str, id_: str, content: Content, *merged: str) -> None:
-        """Commit `content` to a branch; `merged` are additional parents."""
+        """Commit `content` to a branch as version `id_`. `merged` are ids of additional parents."""
         parents = (*([self.branches[branch]] if branch in self.branches else []), *merged)
         self.commits[id_] = ModelCommit(content.copy(), parents, len(self.commits))
         self.branches[branch] = id_
 
     def ancestors(self, id_: str) -> set[str]:
-        """Return a version and all of its ancestors."""
+        """Return the ids of a version and of all its ancestors."""
         versions, todo = set[str](), [id_]
         while todo:
             if (version := todo.pop()) not in versions:
@@ -376,13 +388,16 @@ class ModelLake:
         return versions
 
     def merge_bases(self, b: str, *a: str) -> list[str]:
-        """Return the common ancestors of `b` and any of `a`, without the ancestors of others."""
+        """Return the latest common ancestors of `b` and any of `a`.
+
+        A common ancestor of which another one descends is left out.
+        """
         common = set().union(*map(self.ancestors, a)) & self.ancestors(b)
         older = {p for c in common for p in self.ancestors(c) - {c}}
         return sorted(common - older, key=lambda c: -self.commits[c].number)
 
     def merged_base(self, bases: list[str]) -> Base:
-        """Return the base of a merge: the only merge base, or several bases merged into one."""
+        """Return the base of a merge, which is the only merge base or several bases merged."""
         content, unresolved = self.commits[bases[0]].content, frozenset[Unresolved]()
         for i, other in enumerate(bases[1:], 1):
             older = self.merged_base(self.merge_bases(other, *bases[:i]))
@@ -392,7 +407,7 @@ class ModelLake:
 
 
 class ConflictsError(Exception):
-    """Both sides changed the same values. `conflicts` lists them."""
+    """Both sides of a merge changed the same values, which `conflicts` lists."""
 
     def __init__(self, conflicts: set[Conflict]) -> None:
         super().__init__(conflicts)
@@ -401,7 +416,7 @@ class ConflictsError(Exception):
 
 @dataclass
 class ModelHandle:
-    """An open handle: its version and its edits."""
+    """An open handle on a branch, with the edits that are not committed yet."""
 
     lake: ModelLake
     """The lake, shared by all handles."""
@@ -426,12 +441,15 @@ class ModelHandle:
         return self.lake.branches[self.branch]
 
     def go(self, version: str) -> None:
-        """Go to a version, discarding the edits."""
+        """Go to a version, and discard the edits."""
         self.version, self.dirty = version, False
         self.content = self.lake.commits[version].content.copy()
 
     def rebased(self, side: Side) -> Content:
-        """Rebase the edits, as "ours", onto the tip's content. Raises ConflictsError."""
+        """Return the tip's content with the edits. Raises ConflictsError if `side` is "raise".
+
+        In this merge, the edits count as "ours", and the changes of the tip as "theirs".
+        """
         base, tip = (self.lake.commits[v].content for v in (self.version, self.tip))
         if self.tip == self.version:
             return self.content
@@ -442,7 +460,7 @@ class ModelHandle:
         return merged
 
     def merged(self, theirs: str, side: Side) -> Content:
-        """Merge another version into the content. Raises ConflictsError."""
+        """Return the content merged with another version. Raises ConflictsError if told to."""
         base = self.lake.merged_base(self.lake.merge_bases(theirs, self.version))
         other = self.lake.commits[theirs].content
         content, conflicts, _ = merge(base, self.content, other, side)

@@ -1,8 +1,8 @@
 """An object store with a given latency, which serves the files of a folder over the S3 protocol.
 
-It is read-only, handles hundreds of requests at a time, replies to each after the latency, and
-counts them. ``python -m deeplake_lite.testing.slow_store FOLDER --latency 0.05`` prints the URL of
-the store, and serves the files until its standard input ends.
+The store is read-only. It handles hundreds of requests at a time, waits for the latency before each
+reply, and counts requests. ``python -m deeplake_lite.testing.slow_store FOLDER --latency 0.05``
+prints the URL of the store, and serves the files until its standard input ends.
 """
 
 from __future__ import annotations
@@ -140,7 +140,11 @@ class SlowStore:
         return _file(path, request.headers) if path.is_file() else Response(404, {}, NOT_FOUND)
 
     def _list(self, query: Mapping[str, str]) -> Response:
-        """List the keys with a prefix; group keys with the delimiter by the part before it."""
+        """List the keys with a prefix.
+
+        If the rest of a key has a delimiter, only the key up to the delimiter is listed, as a
+        common prefix.
+        """
         prefix, delimiter = query.get("prefix", ""), query.get("delimiter")
         folder = self._folder / prefix.rpartition("/")[0]
         objects, prefixes = [], set()
@@ -177,7 +181,7 @@ def _entry(key: str, path: Path) -> str:
 
 
 def _file(path: Path, headers: Mapping[str, str]) -> Response:
-    """Return the bytes of a file, or the requested range of them."""
+    """Return a response with the bytes of a file, or with the requested range of its bytes."""
     size = path.stat().st_size
     response_headers = {
         "ETag": _etag(path),

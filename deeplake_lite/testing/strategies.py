@@ -36,32 +36,32 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import SearchStrategy
 
-NUMBERS = ("bool", "int8", "int32", "int64", "uint8", "uint64", "float32", "float64")
-"""Dtypes to draw from."""
+DTYPES = ("bool", "int8", "int32", "int64", "uint8", "uint64", "float32", "float64")
+"""Dtypes from which the dtype of a type is drawn."""
 
-SIDE = 4
+MAX_SIDE = 4
 """Maximum length of an axis of a drawn array."""
 
-LONGEST = 6
-"""Maximum length of a drawn string, list or sequence."""
+MAX_LENGTH = 6
+"""Maximum length of a drawn string or list."""
 
 
 def column_names() -> SearchStrategy[str]:
-    """Draw column names, with and without groups. There are only a few, so that names collide."""
+    """Draw column names, with and without groups, from a few names, so that names collide."""
     return st.sampled_from(["a", "b", "c", "d/e", "d/f", "ü"])
 
 
 def htypes(*, nested: bool = True) -> SearchStrategy[Htype]:
     """Draw column types of every layout."""
-    axis = st.none() | st.integers(1, SIDE)
+    axis = st.none() | st.integers(1, MAX_SIDE)
     plain = st.one_of(
-        st.builds(Scalar, st.sampled_from(NUMBERS)),
+        st.builds(Scalar, st.sampled_from(DTYPES)),
         st.builds(Text),
-        st.builds(Array, st.sampled_from(NUMBERS), st.tuples(axis) | st.tuples(axis, axis)),
+        st.builds(Array, st.sampled_from(DTYPES), st.tuples(axis) | st.tuples(axis, axis)),
         st.builds(Bytes),
         st.builds(Json),
         st.builds(ClassLabel, st.just(("rose", "tulip", "lily"))),
-        st.builds(Embedding, st.integers(1, SIDE)),
+        st.builds(Embedding, st.integers(1, MAX_SIDE)),
         st.builds(Boxes),
         st.builds(Keypoints, dims=st.sampled_from((2, 3))),
         st.builds(Polygons),
@@ -79,14 +79,14 @@ def values(htype: Htype) -> SearchStrategy[object]:
 
 
 def schemas(*, min_size: int = 1, max_size: int = 4) -> SearchStrategy[dict[str, Htype]]:
-    """Draw schemas: column types by name."""
+    """Draw schemas, which are dicts from column name to type."""
     return st.dictionaries(column_names(), htypes(), min_size=min_size, max_size=max_size)
 
 
 def rows(
     schema: dict[str, Htype], *, min_size: int = 0, max_size: int = 8
 ) -> SearchStrategy[dict[str, list[object]]]:
-    """Draw rows for a schema: lists of values by name, all of the same length."""
+    """Draw rows for a schema, as a dict from column name to a list with one value per row."""
 
     def columns(count: int) -> SearchStrategy[dict[str, list[object]]]:
         return st.fixed_dictionaries(
@@ -110,22 +110,22 @@ def _arrays(dtype: str, shape: tuple[int, ...]) -> SearchStrategy[object]:
 
 def _array(htype: Array) -> SearchStrategy[object]:
     if htype.shape is None:
-        return npst.array_shapes(max_side=SIDE).flatmap(lambda s: _arrays(htype.dtype, s))
-    axes = [st.integers(0, SIDE) if n is None else st.just(n) for n in htype.shape]
+        return npst.array_shapes(max_side=MAX_SIDE).flatmap(lambda s: _arrays(htype.dtype, s))
+    axes = [st.integers(0, MAX_SIDE) if n is None else st.just(n) for n in htype.shape]
     return st.tuples(*axes).flatmap(lambda shape: _arrays(htype.dtype, shape))
 
 
 def _image(_: object) -> SearchStrategy[object]:
-    sides = st.tuples(st.integers(1, SIDE), st.integers(1, SIDE))
+    sides = st.tuples(st.integers(1, MAX_SIDE), st.integers(1, MAX_SIDE))
     shapes = sides | sides.map(lambda side: (*side, 3))
     return shapes.flatmap(lambda shape: _arrays("uint8", shape))
 
 
 def _mask(htype: Mask) -> SearchStrategy[object]:
-    sides = [st.integers(1, SIDE), st.integers(1, SIDE)]
+    sides = [st.integers(1, MAX_SIDE), st.integers(1, MAX_SIDE)]
     if htype.kind == "semantic":
         return st.tuples(*sides).flatmap(lambda shape: _arrays("uint8", shape))
-    return st.tuples(st.integers(0, SIDE), *sides).flatmap(lambda shape: _arrays("bool", shape))
+    return st.tuples(st.integers(0, MAX_SIDE), *sides).flatmap(lambda shape: _arrays("bool", shape))
 
 
 def _boxes(_: object) -> SearchStrategy[object]:
@@ -133,24 +133,24 @@ def _boxes(_: object) -> SearchStrategy[object]:
     box = st.tuples(corner, corner).map(
         lambda c: [*np.minimum(*c).tolist(), *np.maximum(*c).tolist()]
     )
-    return st.lists(box, max_size=SIDE)
+    return st.lists(box, max_size=MAX_SIDE)
 
 
 def _keypoints(htype: Keypoints) -> SearchStrategy[object]:
     place = st.tuples(*[st.integers(0, 99)] * 2)
     point = place if htype.dims == 2 else st.builds(lambda p, v: (*p, v), place, st.integers(0, 2))
-    return st.integers(1, SIDE).flatmap(
-        lambda k: st.lists(st.lists(point, min_size=k, max_size=k), max_size=SIDE)
+    return st.integers(1, MAX_SIDE).flatmap(
+        lambda k: st.lists(st.lists(point, min_size=k, max_size=k), max_size=MAX_SIDE)
     )
 
 
 def _polygons(_: object) -> SearchStrategy[object]:
     point = st.tuples(*[st.integers(0, 99)] * 2)
-    return st.lists(st.lists(point, min_size=3, max_size=SIDE), max_size=SIDE)
+    return st.lists(st.lists(point, min_size=3, max_size=MAX_SIDE), max_size=MAX_SIDE)
 
 
 def _json(_: object) -> SearchStrategy[object]:
-    leaf = st.booleans() | st.integers(0, 1) | st.integers(-99, 99) | st.text(max_size=LONGEST)
+    leaf = st.booleans() | st.integers(0, 1) | st.integers(-99, 99) | st.text(max_size=MAX_LENGTH)
     return st.dictionaries(st.text(max_size=2), leaf, max_size=3) | st.lists(leaf, max_size=3)
 
 
@@ -160,9 +160,9 @@ def _finite(htype: Embedding) -> SearchStrategy[object]:
 
 _VALUES: dict[type[Htype], Callable[[Any], SearchStrategy[object]]] = {
     Scalar: lambda htype: npst.from_dtype(np.dtype(htype.dtype)),
-    Text: lambda _: st.text(st.characters(codec="utf-8"), max_size=LONGEST),
+    Text: lambda _: st.text(st.characters(codec="utf-8"), max_size=MAX_LENGTH),
     Array: _array,
-    Bytes: lambda _: st.binary(max_size=LONGEST),
+    Bytes: lambda _: st.binary(max_size=MAX_LENGTH),
     Json: _json,
     ClassLabel: lambda htype: st.sampled_from(htype.names),
     Embedding: _finite,
@@ -171,5 +171,5 @@ _VALUES: dict[type[Htype], Callable[[Any], SearchStrategy[object]]] = {
     Polygons: _polygons,
     Mask: _mask,
     Image: _image,
-    Sequence: lambda htype: st.lists(values(htype.of), max_size=SIDE),
+    Sequence: lambda htype: st.lists(values(htype.of), max_size=MAX_SIDE),
 }

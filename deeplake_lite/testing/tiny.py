@@ -26,14 +26,14 @@ TINY = {
     "dataset.write.blocks.STREAMED_ROWS": 3,
     "dataset.read.reading.ITER_ROWS": 3,
 }
-"""Tiny values for constants, by path within the package."""
+"""Tiny values for constants of the package, by the path of the constant within the package."""
 
 
 @contextmanager
 def tiny_chunks() -> Iterator[None]:
-    """Make chunks, blocks and spills tiny within a ``with`` block.
+    """Make chunks, and other units of reading and writing, tiny within a ``with`` block.
 
-    Do not write to a lake within the block if it was created outside of it.
+    Within the ``with`` block, do not write to a lake that was created outside of it.
 
     >>> from deeplake_lite.storage.array_spec import ArraySpec
     >>> with tiny_chunks():

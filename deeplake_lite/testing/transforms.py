@@ -19,12 +19,12 @@ type Sample = dict[str, Any]
 
 
 def draw(sample: Sample, rng: Generator) -> Sample:
-    """Draw random numbers from the argument `rng`."""
+    """Add random numbers that are drawn from the argument `rng`."""
     return {**sample, "drawn": rng.integers(0, 256, 8, "uint8")}
 
 
 def draw_globally(sample: Sample) -> Sample:
-    """Draw random numbers from the global generators."""
+    """Add random numbers that are drawn from the global generators."""
     drawn = np.array([random.random(), np.random.random()])  # noqa: NPY002
     return {**sample, "drawn": drawn}
 
@@ -37,28 +37,28 @@ class NeedsTwoError(Exception):
 
 
 def fail_label(sample: dict[str, object]) -> dict[str, object]:
-    """Fail on label 7."""
+    """Raise ValueError for a sample with label 7. Return other samples unchanged."""
     if sample["label"] == 7:
         raise ValueError("seven is not liked")
     return sample
 
 
 def fail(sample: Sample) -> Sample:
-    """Fail on the row with x = 7."""
+    """Raise ValueError for a sample with x = 7. Return other samples unchanged."""
     if sample["x"] == 7:
         raise ValueError("seven is not liked")
     return sample
 
 
 def fail_batch(batch: Sample) -> Sample:
-    """Fail on any batch with x = 7."""
+    """Raise ValueError for a batch in which any x is 7. Return other batches unchanged."""
     if (batch["x"] == 7).any():
         raise ValueError("seven is not liked")
     return batch
 
 
 def fail_samples(samples: list[Sample]) -> list[Sample]:
-    """Fail on any list of samples with x = 7."""
+    """Raise ValueError for a list that has a sample with x = 7. Return other lists unchanged."""
     return [fail(sample) for sample in samples]
 
 
@@ -72,12 +72,12 @@ class SpeechlessError(Exception):
 
 
 def fail_without_a_message(_sample: object) -> object:
-    """Raise an error whose message raises another error."""
+    """Raise an error that raises another error when its message is requested."""
     raise SpeechlessError
 
 
 def fail_awkwardly(sample: Sample) -> Sample:
-    """Fail with an error that cannot be unpickled."""
+    """Raise an error that cannot be unpickled."""
     raise NeedsTwoError(len(sample), 2)
 
 
@@ -87,39 +87,39 @@ def leave(sample: Sample) -> Sample:
 
 
 def end_process(sample: Sample) -> Sample:
-    """Exit the process without cleanup on the row with x = 7."""
+    """Exit the process without cleanup at the sample with x = 7."""
     if sample["x"] == 7:
         os._exit(9)
     return sample
 
 
 def kill_process(sample: Sample) -> Sample:
-    """Kill the process on the row with x = 7."""
+    """Kill the process at the sample with x = 7."""
     if sample["x"] == 7:
         os.kill(os.getpid(), signal.SIGKILL)
     return sample
 
 
 def with_process(sample: Sample) -> Sample:
-    """Return the process id and the number of threads that libraries may use."""
+    """Add the process id, and the number of threads that libraries may use, to `x`."""
     threads = int(os.environ.get("OMP_NUM_THREADS", "0"))
     return {"x": sample["x"], "pid": os.getpid(), "threads": threads}
 
 
 def sleep(sample: Sample) -> Sample:
-    """Sleep for a minute."""
+    """Sleep for a minute, and return the sample unchanged."""
     time.sleep(60)
     return sample
 
 
 def rest(sample: Sample) -> Sample:
-    """Wait for 20 ms."""
+    """Wait for 20 ms without using the CPU, and return the sample unchanged."""
     threading.Event().wait(0.02)
     return sample
 
 
 def compute(sample: Sample) -> Sample:
-    """Compute for a millisecond in pure Python."""
+    """Compute for a millisecond in pure Python, and return the sample unchanged."""
     end = time.thread_time() + 0.001
     while time.thread_time() < end:
         pass

@@ -1,4 +1,4 @@
-"""Hashable stand-ins for values, to compare arrays, NaN and nulls."""
+"""Hashable stand-ins for values, by which arrays, NaN and nulls can be compared."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""A column type for signals of fixed length: an ECG lead, a second of sound, a vibration.
+"""A column type for signals of fixed length, such as ECG leads, sounds or vibrations.
 
-The type states what each layer needs to know, and the layers do the rest:
+The type defines a few properties, from which the layers of deeplake_lite learn how to handle it:
 
-- storage keeps a Zarr array ``(rows, length)``, because of `Signal.layout`;
-- the loaders stack rows to ``(batch, length)`` float32 and tell TensorFlow that shape;
+- the storage layer keeps a Zarr array ``(rows, length)``, because of `Signal.layout`;
+- the loaders stack rows to ``(batch, length)`` float32, and TensorFlow knows this shape;
 - queries treat a signal as a tensor, and may call ``DOMINANT_FREQUENCY(signal, rate)``;
 - the browser shows the plot that `Signal.preview` draws.
 """
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 WIDTH, HEIGHT = 96, 48
-"""Size of the plot, pixels."""
+"""Size of the plot in pixels."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -38,7 +38,7 @@ class Signal(Htype):
     Parameters
     ----------
     length : int
-        Samples of a signal.
+        Number of samples of a signal.
     rate : float
         Samples per second.
 
@@ -49,7 +49,7 @@ class Signal(Htype):
     """
 
     length: int
-    """Samples of a signal."""
+    """Number of samples of a signal."""
 
     rate: float = 1.0
     """Samples per second."""
@@ -82,8 +82,8 @@ class Signal(Htype):
         finite = np.isfinite(signals).all(axis=1)
         if not finite.all():
             raise InvalidValueError(
-                "a signal must be finite, but a sample is NaN or infinite. Interpolate it, or "
-                "leave the row out.",
+                "a signal must be finite, but a sample is NaN or infinite. Interpolate the sample, "
+                "or leave the row out.",
                 row=int(np.flatnonzero(~finite)[0]),
             )
         return DenseCells(signals)
@@ -92,7 +92,7 @@ class Signal(Htype):
     def decode(self, data: Any, shape: tuple[int, ...]) -> Any:
         return data
 
-    # ---- what the layers ask
+    # ---- properties that other layers use
 
     @property
     @override

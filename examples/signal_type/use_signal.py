@@ -1,4 +1,4 @@
-"""Store signals, filter them by frequency, and load what is left.
+"""Store signals, filter them by frequency, and load the remaining signals in batches.
 
 Install the package first: ``uv pip install ./examples/signal_type``.
 """

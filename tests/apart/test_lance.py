@@ -167,7 +167,7 @@ def test_blobs_outside_the_dataset_are_rejected(folder, new_url, tmp_path):
         )
     except (TypeError, ValueError, OSError) as error:
         pytest.fail(f"Lance cannot write the dataset of this test: {error}")
-    with pytest.raises(InvalidValueError, match="refers to files outside it"):
+    with pytest.raises(InvalidValueError, match="refers to files outside the dataset"):
         ingest(folder, new_url())
 
 

@@ -83,7 +83,7 @@ def test_loser_rebases_and_commits(a, b, side, expected):
     b["t"][1] = "z"
     b.append({"x": [4], "t": ["d"]})
     a.commit("a")
-    with pytest.raises(dl.ConflictError, match="Choose a side"):
+    with pytest.raises(dl.ConflictError, match="Keep your edits with"):
         b.rebase()
     b.rebase(on_conflict=side)
     b.commit("b")
@@ -213,7 +213,7 @@ def test_optimize_is_repeated_if_the_branch_moves_meanwhile(a, monkeypatch, time
 
     monkeypatch.setattr(Table, "rewrite", beaten)
     if times == 20:
-        with pytest.raises(dl.ConflictError, match="20 attempts to optimize it"):
+        with pytest.raises(dl.ConflictError, match="20 attempts to optimize the lake"):
             a.optimize()
         assert a.version == before
     else:

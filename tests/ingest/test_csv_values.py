@@ -199,7 +199,7 @@ def test_records_with_too_few_or_too_many_values_are_reported_or_skipped(take):
         take(text)
     ds = take(text, on_error="skip")
     assert ds["a"][:].tolist() == [1, 6]
-    rule = "a record must have 2 values, one for each column, but this one has"
+    rule = "a record must have 2 values, one for each column, but this record has"
     assert [str(s).partition(".csv, ")[2] for s in ds.ingested.skipped] == [
         f"record {number} (the header is record 1): {rule} {values}"
         for number, values in ((3, 1), (4, 3))

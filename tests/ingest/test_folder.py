@@ -489,7 +489,7 @@ def test_labels_have_a_column_of_their_own(photos, label):
     (folder / "l.csv").write_text(f"file_name,{label}\ntrain/rose/1.png,a\nval/rose/1.png,b\n")
     for options in ({}, {"labels": "l.csv"}):
         with pytest.raises(
-            dl.OptionError, match=f"differ from the folder's own columns, but it is '{label}'"
+            dl.OptionError, match=f"the names of the folder's other columns, but it is '{label}'"
         ):
             dl.from_folder(folder, "memory://label-twice", label=label, **options)
 

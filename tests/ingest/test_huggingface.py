@@ -344,7 +344,7 @@ def test_folder_of_several_configurations_is_refused(tmp_path):
         pq.write_table(pa.table({"x": [1]}), tmp_path / name / "train-00000-of-00001.parquet")
     card = "---\nconfigs:\n- config_name: de\n- config_name: en\n---\n# Card\n"
     (tmp_path / "README.md").write_text(card)
-    with pytest.raises(InvalidValueError, match="has the configurations 'de', 'en'"):
+    with pytest.raises(InvalidValueError, match="lists the configurations 'de', 'en'"):
         dl.from_huggingface(tmp_path, "memory://huggingface-configurations", progress=False)
     ds = dl.from_huggingface(tmp_path / "en", "memory://huggingface-en", progress=False)
     assert ds["x"][:].tolist() == [1]

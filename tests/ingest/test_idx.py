@@ -50,7 +50,7 @@ def test_images_and_labels_are_paired(mnist, ingest):
     assert ds["label"][:].tolist() == [2, 1, 1, 0, 2, 1, 0]
     for row, image in enumerate([*IMAGES[:2], *IMAGES]):
         np.testing.assert_array_equal(ds["image"][row], image)
-    assert [s.reason for s in ds.ingested.skipped] == ["its name is not that of an IDX file"]
+    assert [s.reason for s in ds.ingested.skipped] == ["its name is not the name of an IDX file"]
 
 
 def test_torchvision_reads_the_same(mnist, ingest):

@@ -144,7 +144,7 @@ def test_what_optimize_wrote_is_ingested(tmp_path, ingest):
 
 def test_pickles_are_refused(tmp_path, ingest):
     folder = write(tmp_path, [{"i": n, "p": {1, n}} for n in range(3)])
-    with pytest.raises(SchemaError, match="reading pickles can run arbitrary code, but 'p' is"):
+    with pytest.raises(SchemaError, match="reading pickles could run arbitrary code, but 'p' is"):
         ingest(folder)
     assert ingest(folder, columns=["i"])["i"][:].tolist() == [0, 1, 2]
 
@@ -310,7 +310,7 @@ LEAF = {"type": None, "context": None, "children_spec": []}
     ("config", "entry", "error", "message"),
     [
         ({}, {"filename": "../x.bin"}, InvalidValueError, "files in its own folder"),
-        ({}, {"filename": "x.bin"}, NotFoundError, "which does not. Fetch"),
+        ({}, {"filename": "x.bin"}, NotFoundError, "lists the missing file"),
         ({}, {"chunk_size": 2**60}, InvalidValueError, "'chunk_size' is"),
         ({}, {"chunk_size": 2**31}, InvalidValueError, "must be a complete LitData chunk"),
         ({"data_format": ["int"]}, {}, InvalidValueError, "'data_format' is"),
@@ -341,7 +341,9 @@ def test_names_of_values_follow_the_tree():
     assert leaf_names(json.dumps([1, tree])) == ["a", "b/0", "b/1"]
     assert leaf_names(json.dumps([1, LEAF])) == ["0"]
     tree["context"] = '["b/0", "b"]'
-    with pytest.raises(SchemaError, match="must have distinct names, but two are named 'b/0'"):
+    with pytest.raises(
+        SchemaError, match="must have distinct names, but two values are named 'b/0'"
+    ):
         leaf_names(json.dumps([1, tree]))
     deep = LEAF
     for _ in range(60):

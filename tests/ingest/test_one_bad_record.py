@@ -259,7 +259,7 @@ def test_a_generator_that_fails_is_not_taken_for_a_whole_one(new_url):
 
     data = tf.data.Dataset.from_generator(numbers, output_signature=tf.TensorSpec((), tf.int64))
     for on_error in ("raise", "skip"):
-        with pytest.raises(InvalidValueError, match=r"row 4: .*No elements can be read after it"):
+        with pytest.raises(InvalidValueError, match=r"row 4: .*No later elements can be read"):
             dl.from_tensorflow(data, new_url(), progress=False, on_error=on_error)
 
 

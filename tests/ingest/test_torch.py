@@ -299,9 +299,9 @@ def test_columns_of_a_file_are_named_or_chosen(tmp_path, ingest):
         ((), "an empty tuple"),
         (torch.tensor(3), "a tensor without axes"),
         ({}, "it holds nothing"),
-        ({"lr": 0.1, "betas": (1, 2)}, r"it holds 'lr', 'betas'\. Pass a part of it"),
+        ({"lr": 0.1, "betas": (1, 2)}, r"it holds 'lr', 'betas'\. Pass a part of the file"),
         ({"x": torch.eye(3).to_sparse()}, "must be dense"),
-        ({"train": [{"x": 1}], "test": [{"x": 2}, {"x": 3}]}, "Pass a part of it"),
+        ({"train": [{"x": 1}], "test": [{"x": 2}, {"x": 3}]}, "Pass a part of the file"),
     ],
 )
 def test_other_content_is_refused_with_the_way_out(content, message, tmp_path, ingest):

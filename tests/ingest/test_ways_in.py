@@ -225,9 +225,15 @@ def test_polars_types_that_arrow_lacks_are_refused(dtype):
 @pytest.mark.parametrize("rows", [pd.Series([1]), pl.Series([1]), pa.array([1]), pd.Index([1])])
 def test_column_without_a_name_is_not_rows(rows):
     ds = empty(WHOLE)
-    with pytest.raises(dl.InvalidValueError, match=r"Pass a column by its name: \{'x': values\}"):
+    with pytest.raises(
+        dl.InvalidValueError,
+        match=r"column's name to its values: \{'x': values\}",
+    ):
         ds.append(rows)
-    with pytest.raises(dl.InvalidValueError, match=r"Pass a column by its name: \{'x': values\}"):
+    with pytest.raises(
+        dl.InvalidValueError,
+        match=r"column's name to its values: \{'x': values\}",
+    ):
         dl.from_dataframe(rows, "memory://ways-refused")
 
 

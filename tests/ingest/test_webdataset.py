@@ -350,7 +350,7 @@ def test_second_run_adds_nothing_and_an_interrupted_one_resumes(pack, new_url, m
     [
         (("2.txt", b"\xff"), "txt must be UTF-8 text"), (("2.json", b"{"), "json must be JSON"),
         (("2.cls", b"x"), "cls must be an integer"), (("2.npy", b"PK"), "npy must be an npy file"),
-        (("2.new", b"1"), "no extensions except .* but this one also has 'new'"),
+        (("2.new", b"1"), "no extensions except .* but it also has 'new'"),
     ],
 )  # fmt: skip
 def test_bad_sample_is_an_error_or_skipped(pack, ingest, file, message):

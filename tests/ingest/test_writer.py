@@ -48,7 +48,9 @@ def test_types_of_the_lake_apply_and_a_column_that_it_lacks_is_named(url):
 
 def test_column_without_a_default_must_be_given(url):
     dl.from_arrays({"k": ["a"], "x": [1]}, url, on="k")
-    with pytest.raises(dl.SchemaError, match="no column 'x', and the lake's column has no default"):
+    with pytest.raises(
+        dl.SchemaError, match="no column 'x', and this column of the lake has no default"
+    ):
         dl.from_arrays({"k": ["b"]}, url, on="k")
 
 

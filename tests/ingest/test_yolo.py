@@ -330,7 +330,9 @@ def test_boxes_are_clipped_or_left_out_by_their_corners(make_lake, tmp_path):
 
 def test_missing_label_files_are_not_taken_for_classes(write, ingest):
     path = write({"train/a": None, "val/b": None}, CONFIG)
-    with pytest.raises(InvalidValueError, match=r"none was found; the one for 'a\.jpg' would be"):
+    with pytest.raises(
+        InvalidValueError, match=r"none was found. The label file of 'a\.jpg' would be"
+    ):
         ingest(path)
     ds = ingest(path, task="detect")
     assert [len(boxes) for boxes in ds["boxes"][:]] == [0, 0]
@@ -462,7 +464,7 @@ def test_outlines_become_rotated_rectangles_for_oriented_boxes(make_lake, tmp_pa
         labels=[["a"] * 3],
         segmentation=[outlines],
     )
-    with pytest.warns(ExportWarning, match="2 objects with other than four corners become"):
+    with pytest.warns(ExportWarning, match="2 objects with fewer or more than four corners become"):
         root = ds.to_yolo(tmp_path / "out", task="obb")
     again = ingest(root, task="obb")["segmentation"][0]
     assert np.array_equal(again[0][0], corners)

@@ -158,7 +158,11 @@ def test_state_of_another_version_of_one_view_names_that_view(new_url):
         ((0.5, 0), {}, "The weights of a mix must be positive numbers, but one of them is 0"),
         ((0.5, -1), {}, "weights of a mix must be positive"),
         ((0.5, float("nan")), {}, "weights of a mix must be positive"),
-        ((1, 1e-6), {}, "with length=100, view 1 has none. Set length=1000001, or more"),
+        (
+            (1, 1e-6),
+            {},
+            "with length=100, view 1, counted from 0, has none. Set length=1000001 or more",
+        ),
         ((1, 1), {"length": 0}, "length must be an integer of at least 1, but it is 0"),
         ((1, 1), {"seed": 1.5}, "seed must be an integer, but it is 1.5"),
     ],
@@ -169,7 +173,7 @@ def test_invalid_mixes_are_refused(views, weights, options, message):
 
 
 def test_empty_views_and_no_views_are_refused(views):
-    with pytest.raises(ValueError, match="view 1 has none"):
+    with pytest.raises(ValueError, match="view 1, counted from 0, has none"):
         dl.mix([(views[0], 1), (views[1][:0], 1)])
     with pytest.raises(ValueError, match="at least one view, but none was passed"):
         dl.mix({})
@@ -180,7 +184,8 @@ def test_columns_must_be_in_all_views_with_the_same_meaning(make_lake):
     other = make_lake({"x": "int64", "y": "int32", "z": "text"}, x=[1], y=[2], z=["a"])
     both = dl.mix([(one, 1), (other, 1)])
     with pytest.raises(
-        dl.ColumnNotFoundError, match=r"view 0 has no column 'z'.*columns=\['x', 'y'\]"
+        dl.ColumnNotFoundError,
+        match=r"view 0, counted from 0, has no column 'z'.*columns=\['x', 'y'\]",
     ):
         both.batches(1)
     with pytest.raises(dl.ColumnNotFoundError, match="There is no column 'z'"):

@@ -42,8 +42,8 @@ def test_seed_is_an_integer(value):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rank": 1}, "rank and world_size belong together"),
-        ({"world_size": 2}, "rank and world_size belong together"),
+        ({"rank": 1}, "rank and world_size must be set together, but rank is"),
+        ({"world_size": 2}, "rank and world_size must be set together, but rank is"),
         ({"rank": 2, "world_size": 2}, "rank must be less than world_size=2, but it is 2"),
         ({"rank": -1, "world_size": 2}, "rank must be an integer of at least 0, but it is -1"),
         ({"drop_last": True, "last": "pad"}, "drop_last=True means last='drop', but last is 'pad'"),

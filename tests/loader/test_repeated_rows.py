@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.loader.order.order import PART
-from deeplake_lite.loader.order.places import Places, passes_of, positions_of
+from deeplake_lite.loader.order.epoch import CachedOrder, passes_of, positions_of
+from deeplake_lite.loader.order.order import SEGMENT
 from deeplake_lite.loader.order.proportions import MixShuffle
 from deeplake_lite.loader.order.shares import Shares
 from deeplake_lite.loader.order.shuffle import Shuffle
@@ -143,7 +143,7 @@ def test_samples_of_a_torch_dataset_differ_where_the_view_repeats_rows(views):
 
 @pytest.mark.parametrize("epoch", [0, 1, 5])
 def test_passes_count_the_earlier_ones_of_the_epoch_in_every_part(epoch):
-    rows, n = (7_000, 90_000), PART + 30_000
+    rows, n = (7_000, 90_000), SEGMENT + 30_000
     kinds = (Shuffle("exact"), Shuffle("none"))
     order = MixShuffle(rows, (Fraction(1, 3), Fraction(2, 3)), kinds).order(n, 1, epoch)
     positions, passes = order.at(0, n), order.passes(0, n)
@@ -151,10 +151,10 @@ def test_passes_count_the_earlier_ones_of_the_epoch_in_every_part(epoch):
     assert len(pairs) == n
     assert passes[positions < rows[0]].max() >= n // 3 // rows[0]
     assert passes.min() == 0
-    for start, stop in ((0, 1), (PART - 5, PART + 5), (n - 9, n + 9)):
+    for start, stop in ((0, 1), (SEGMENT - 5, SEGMENT + 5), (n - 9, n + 9)):
         assert np.array_equal(order.passes(start, stop), passes[start:stop])
-    places, shares = Places(order), Shares(n, 500, rank=1, world_size=2, last="pad")
-    for batch in (0, PART // 1_000, len(shares) - 1):
+    places, shares = CachedOrder(order), Shares(n, 500, rank=1, world_size=2, last="pad")
+    for batch in (0, SEGMENT // 1_000, len(shares) - 1):
         mine, own = positions_of(places, shares, batch)
         at = list(shares.rows(batch))
         assert np.array_equal(mine[:own], positions[at])

@@ -121,7 +121,7 @@ def test_state_of_another_format_is_refused(ds):
     refused(
         stopped(ds) | {"format": states.FORMAT + 1},
         ds,
-        "have format 1, but it has format 2. Install",
+        "have format 1, but this state has format 2. Install",
     )
 
 

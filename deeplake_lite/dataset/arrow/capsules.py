@@ -1,7 +1,7 @@
 """Import of other libraries' tables and columns through Arrow's C interface.
 
-In that interface, names end at a NUL, and polars exports Python objects as their addresses in
-memory. Both are rejected here, before data is lost.
+In that interface, a name ends at its first NUL character, and polars exports Python objects as
+their addresses in memory. Names with a NUL and columns of Python objects are therefore rejected.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def arrow_table(table: Any) -> pa.Table:
-    """Return an Arrow table from any object that exports one, such as a polars DataFrame.
+    """Convert any object that exports an Arrow table, such as a polars DataFrame, to pyarrow.
 
     Raises
     ------
@@ -47,12 +47,12 @@ def arrow_table(table: Any) -> pa.Table:
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise InvalidValueError(
             f"rows must be a table that Arrow can read, but this {type(table).__name__} cannot be "
-            f"read: {str(error).rstrip('.')}. Pass columns by name: {{'x': values}}."
+            f"read: {str(error).rstrip('.')}. Pass a dict of columns: {{'x': values}}."
         ) from error
 
 
 def polars_column(series: Any) -> pa.ChunkedArray:
-    """Return a polars Series as an Arrow column. Raises InvalidValueError for Python objects."""
+    """Convert a polars Series to an Arrow column. Raises InvalidValueError for Python objects."""
     import pyarrow as pa
 
     _check_name(series.name)
@@ -61,21 +61,21 @@ def polars_column(series: Any) -> pa.ChunkedArray:
 
 
 def is_wrong_table(data: object) -> bool:
-    """Return whether an object passed for rows is a single column, or a polars LazyFrame."""
+    """Return whether an object that was passed as rows is a single column or a polars LazyFrame."""
     return is_column(type(data)) or _is_lazy(data)
 
 
 def table_hint(data: object) -> str:
-    """Return a hint about what to pass in place of a wrong table.
+    """Return the sentence of an error that says what to pass instead of a column or LazyFrame.
 
     >>> import pandas as pd
     >>> table_hint(pd.Series([1], name="age"))
-    "Pass a column by its name: {'age': values}."
+    "Pass a dict that maps the column's name to its values: {'age': values}."
     """
     if _is_lazy(data):
         return "Call .collect() to get the rows of a LazyFrame."
     name = getattr(data, "name", None) or "x"
-    return f"Pass a column by its name: {{{brief(name)}: values}}."
+    return f"Pass a dict that maps the column's name to its values: {{{brief(name)}: values}}."
 
 
 def _is_lazy(data: object) -> bool:
@@ -94,16 +94,16 @@ _UNREADABLE = {
     "UInt128": "integers of 128 bits, which no column can store. Cast them with "
     "series.cast(pl.UInt64), or pl.String to store their digits",
 }
-"""Polars types that cannot be imported, with a description of their values and a way out."""
+"""Maps polars types that cannot be imported to a description of their values and a way out."""
 
 
 def _check_polars(kind: object, name: str | None) -> None:
     """Reject a polars type that Arrow lacks, even within lists and structs."""
-    for part in _parts(kind):
-        if part in _UNREADABLE:
+    for type_name in _type_names(kind):
+        if type_name in _UNREADABLE:
             raise InvalidValueError(
                 f"values must have a type that Arrow supports, but values of type {kind} are "
-                f"{_UNREADABLE[part]}.",
+                f"{_UNREADABLE[type_name]}.",
                 column=name,
             )
 
@@ -117,11 +117,11 @@ def _check_name(name: str) -> None:
         )
 
 
-def _parts(kind: Any) -> Iterator[str]:
+def _type_names(kind: Any) -> Iterator[str]:
     """Yield the names of a polars type and of the types within it."""
     yield kind.base_type().__name__
     if getattr(kind, "inner", None) is not None:
-        yield from _parts(kind.inner)
+        yield from _type_names(kind.inner)
     for f in getattr(kind, "fields", None) or ():
         _check_name(f.name)
-        yield from _parts(f.dtype)
+        yield from _type_names(f.dtype)

@@ -1,4 +1,4 @@
-"""Exact casts of Arrow arrays to the types that their columns were imported from.
+"""Exact casts of Arrow arrays back to the Arrow types from which their columns were imported.
 
 A cast that would change a value raises `Misfit`, so that the caller can choose another type.
 """
@@ -26,7 +26,7 @@ _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 class Misfit(Exception):
-    """A value does not fit a type exactly. The message is a clause to follow "because"."""
+    """Raised if a value does not fit a type exactly. The message is a clause after "because"."""
 
 
 def cast_exactly(array: pa.Array, kind: pa.DataType) -> pa.Array:
@@ -107,18 +107,18 @@ def _cast_lists(array: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _to_dates(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Convert midnights to dates."""
+    """Convert timestamps, each of which must be at midnight, to dates."""
     size = DAY * _PER_SECOND[array.type.unit]
     numbers, mask = _integers(array)
     if (numbers % size).any():
         raise Misfit(f"{kind} holds only whole days")
     days = numbers // size
     counts = days if kinds.is_date32(kind) else days * (DAY * 1000)
-    whole = np.int32 if kinds.is_date32(kind) else np.int64
+    dtype = np.int32 if kinds.is_date32(kind) else np.int64
     limits = np.iinfo(np.int32)
     if days.size and not (limits.min <= days.min() and days.max() <= limits.max):
         raise Misfit(f"{kind} holds only years up to 5,881,580")
-    return pa.array(counts.astype(whole), mask=mask).view(kind)
+    return pa.array(counts.astype(dtype), mask=mask).view(kind)
 
 
 def _to_times_of_day(array: pa.Array, kind: pa.DataType) -> pa.Array:
@@ -128,8 +128,8 @@ def _to_times_of_day(array: pa.Array, kind: pa.DataType) -> pa.Array:
     numbers, mask = _integers(array)
     if numbers.size and not (numbers.min() >= 0 and numbers.max() < DAY * _PER_SECOND[kind.unit]):
         raise Misfit(f"{kind} holds only times of less than 24 hours")
-    whole = np.int32 if kinds.is_time32(kind) else np.int64
-    return pa.array(numbers.astype(whole), mask=mask).view(kind)
+    dtype = np.int32 if kinds.is_time32(kind) else np.int64
+    return pa.array(numbers.astype(dtype), mask=mask).view(kind)
 
 
 def _integers(array: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
@@ -139,7 +139,7 @@ def _integers(array: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_] | N
 
 
 def _to_decimals(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Convert numbers to decimals: a float to the shortest that rounds to it, and NaN to null.
+    """Convert numbers to decimals: a float to the shortest decimal that rounds to it, NaN to null.
 
     >>> _to_decimals(pa.array([0.7, 0.1 + 0.2, None]), pa.decimal128(20, 17)).to_pylist()
     [Decimal('0.70000000000000000'), Decimal('0.30000000000000004'), None]
@@ -160,7 +160,7 @@ def _parse_json(array: pa.ExtensionArray, kind: pa.DataType) -> pa.Array:
 
 
 def _convert_parts(value: Any, kind: pa.DataType) -> Any:
-    """Convert the parts of a JSON value whose Arrow type is JSON or decimal."""
+    """Convert a parsed JSON value to `kind`: nested JSON to strings, decimals to Decimals."""
     if value is None:
         return None
     if isinstance(kind, pa.JsonType):
@@ -187,7 +187,7 @@ def _replace_json(kind: pa.DataType) -> pa.DataType:
 
 
 def with_extensions(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Convert an array to a type that differs only in extension types, even within lists.
+    """Convert an array to a type that differs from its own only in extension types, even in lists.
 
     >>> with_extensions(pa.array([["1"]]), pa.list_(pa.json_())).type
     ListType(list<item: extension<arrow.json>>)

@@ -2,9 +2,9 @@
 
 Numbers become primitives and files become binary. Arrays of fixed shape become fixed-size lists, or
 tensors if they have several axes. Arrays of varying length become lists, and arrays in which
-several axes vary become structs of data and shape. Complex numbers become pairs. A field's metadata
-holds the configuration of its htype, so that a reader can recreate the column. This module imports
-pyarrow, so it is imported on demand.
+several axes vary become structs of data and shape. Complex numbers become pairs of floats. A
+field's metadata holds the configuration of its htype, so that a reader can recreate the column.
+This module imports pyarrow, so it is imported on demand.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 type Null = NDArray[np.bool_] | None
-"""(n,) bool, True for nulls; None if there are none."""
+"""Mask of the nulls, (n,) bool, or None if no value is null."""
 
 HTYPE = "deeplake_lite.htype"
-"""Key in a field's metadata for the configuration of its htype, as JSON."""
+"""Key in a field's metadata that holds the configuration of the field's htype, as JSON."""
 
 METADATA = "deeplake_lite.metadata"
-"""Key in the metadata of a field or schema for the user's metadata, as JSON."""
+"""Key in the metadata of a field or schema that holds the user's metadata, as JSON."""
 
 _MISFIT = (
     "The cells do not have the lengths that their shapes require. Run ds.verify() to list all "
@@ -45,7 +45,7 @@ _MISFIT = (
 
 
 def field_of(f: Field) -> pa.Field:
-    """Return the Arrow field of a column.
+    """Return the Arrow field that describes a column: its name, Arrow type and metadata.
 
     >>> from deeplake_lite.htypes import ClassLabel
     >>> from deeplake_lite.schema import Schema
@@ -99,7 +99,7 @@ def _dense(htype: Htype, cells: DenseCells) -> pa.Array:
 
 
 def _leaf(htype: Htype, values: NDArray[Any], null: Null = None) -> pa.Array:
-    """Convert numbers, (n,), to an Arrow array of primitives, or of class names."""
+    """Convert numbers, (n,), to an Arrow array. Class labels become a dictionary of their names."""
     if (classes := htype.classes) is not None and classes.names:
         values = (classes.item or classes).decode(values, ())
         return pa.DictionaryArray.from_arrays(
@@ -181,12 +181,12 @@ def _ragged(htype: Htype, cells: RaggedCells) -> pa.Array:
 
 
 def _tensors(htype: Htype, values: NDArray[Any], cells: RaggedCells, null: Null) -> pa.Array:
-    """Return structs of data and shape for arrays in which several axes vary.
+    """Convert arrays in which several axes vary to structs of data and shape.
 
     Nested lists would lose the shape of an empty array, such as (0, h, w) for masks of no objects.
     """
     has_axis = cells.shapes >= 0
-    sizes = np.where(has_axis, cells.shapes, 1).prod(axis=1, dtype=np.int64)  # 1 for no axes
+    sizes = np.where(has_axis, cells.shapes, 1).prod(axis=1, dtype=np.int64)  # 1 without axes
     if null is not None:
         sizes[null] = 0
     if len(values) != sizes.sum():
@@ -211,21 +211,21 @@ def _flat(htype: Htype, cells: RaggedCells, dtype: str) -> NDArray[Any]:
 def _check_shapes(htype: Htype, cells: RaggedCells) -> None:
     """Reject shapes that no value of the type can have. Raises DamagedError."""
     present = cells.shapes[(cells.shapes >= 0).any(axis=1)]
-    if (htype.axes or ())[:1] == (None,):  # any size is valid; using 0 leaves fewer shapes
+    if (htype.axes or ())[:1] == (None,):  # the first axis may have any size
         present[:, 0] = 0
     for shape in np.unique(present, axis=0).tolist():
         htype.check_shape(tuple(size for size in shape if size >= 0))
 
 
 def _variable_size(cells: FlatCells, kind: pa.DataType) -> pa.Array:
-    """Return bytes as an array of a type with 64-bit offsets, without copying them."""
+    """Convert bytes to an array of `kind`, a type with 64-bit offsets, without copying them."""
     valid = None if cells.valid is None else _bits(cells.valid)
     offsets, data = pa.py_buffer(_offsets(cells.lengths)), pa.py_buffer(cells.data)
     return pa.Array.from_buffers(kind, len(cells), [valid, offsets, data])
 
 
 def strings_of(cells: FlatCells) -> pa.Array:
-    """Return the bytes of strings as an Arrow array, without copying them.
+    """Convert the bytes of strings to an Arrow array, without copying them.
 
     Raises
     ------

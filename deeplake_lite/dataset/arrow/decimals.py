@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
 _LONG = "[0-9.]{16,}|E"
-"""Pattern of decimals that float64 may round: long ones, and ones with an exponent."""
+"""Pattern of decimals that float64 may round, which have 16 or more digits, or an exponent."""
 
 
 def as_floats(decimals: pa.Array) -> pa.Array:
     """Return the float64 nearest to each decimal.
 
-    The detour through strings is exact. Arrow's direct cast is not: it turns 0.70 into
+    The detour through strings is exact. Arrow's direct cast is not exact: it turns 0.70 into
     0.7000000000000001.
 
     >>> from decimal import Decimal
@@ -32,7 +32,7 @@ def as_floats(decimals: pa.Array) -> pa.Array:
 
 
 def first_rounded(array: pa.Array) -> tuple[int, Decimal] | None:
-    """Return the first row with a decimal that float64 would round, and the decimal, or None.
+    """Return the position of the first decimal that float64 would round, and the decimal, or None.
 
     >>> from decimal import Decimal
     >>> first_rounded(pa.array([[Decimal("0.1")], [], [Decimal("12345678901234567.5")]]))

@@ -1,6 +1,7 @@
 """Hugging Face features, which describe columns as JSON, and their Arrow types.
 
-A feature is the JSON that ``datasets`` writes: ``{"_type": "ClassLabel", "names": ["cat"]}``.
+A feature is JSON as the library ``datasets`` writes it, such as
+``{"_type": "ClassLabel", "names": ["cat"]}``.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ type Feature = Any
 """A feature as JSON: a dict with the key ``_type``, or a dict or list of features."""
 
 KEY = b"huggingface"
-"""Key in a schema's metadata for the features, as JSON."""
+"""Key in an Arrow schema's metadata under which ``datasets`` stores the features, as JSON."""
 
 LISTS = ("List", "LargeList", "Sequence")
 ARRAYS = ("Array2D", "Array3D", "Array4D", "Array5D")
@@ -36,14 +37,14 @@ _NAMES = {
     "halffloat": "float16", "float": "float32", "double": "float64",
     "date32[day]": "date32", "date64[ms]": "date64",
 }  # fmt: skip
-"""Names of Arrow types in ``datasets``, where they differ from Arrow's."""
+"""Maps Arrow's names of types to those that ``datasets`` uses, where they differ."""
 
 _TIMESTAMP = re.compile(r"timestamp\[(s|ms|us|ns), ?tz=([^\[\]]{1,100})\]")
 _DECIMAL = re.compile(r"decimal(128|256)\((\d{1,3}), ?(-?\d{1,3})\)")
 
 
 def read_metadata(schema: pa.Schema) -> dict[str, Any]:
-    """Return the JSON that ``datasets`` adds to a schema; an empty dict if there is none.
+    """Return the dict that ``datasets`` adds to a schema as JSON, or an empty dict.
 
     >>> text = '{"info": {"features": {"x": {"dtype": "int8", "_type": "Value"}}}}'
     >>> read_metadata(pa.schema([], {"huggingface": text}))["info"]
@@ -57,7 +58,7 @@ def read_metadata(schema: pa.Schema) -> dict[str, Any]:
 
 
 def features_in(metadata: Mapping[str, Any]) -> dict[str, Feature]:
-    """Return the features in the metadata of a schema, by column.
+    """Return a dict that maps columns to their features, from the metadata of a schema.
 
     >>> features_in({"info": {"features": {"x": {"_type": "Json"}}}})
     {'x': {'_type': 'Json'}}
@@ -68,7 +69,7 @@ def features_in(metadata: Mapping[str, Any]) -> dict[str, Feature]:
 
 
 def type_of(feature: Feature) -> str:
-    """Return the name of a feature's type; empty for structs."""
+    """Return the name of a feature's type, or an empty string for structs."""
     return str(feature.get("_type", "")) if isinstance(feature, Mapping) else ""
 
 
@@ -80,7 +81,7 @@ def item_of(feature: Feature) -> Feature:
 
 
 def fields_of(feature: Feature) -> Mapping[str, Feature]:
-    """Return the features of a struct's fields; an empty mapping for other features.
+    """Return a dict from a struct's fields to their features, empty for other features.
 
     Older releases of ``datasets`` write a struct of lists as a sequence of structs.
 
@@ -100,7 +101,7 @@ _TEXT = {"dtype": "string", "_type": "Value"}
 
 
 def is_special(feature: Feature) -> bool:
-    """Return whether a feature conveys more than its Arrow type.
+    """Return whether a feature says more about its values than the Arrow type does.
 
     >>> is_special({"_type": "List", "feature": {"_type": "Image"}}), is_special({"a": _TEXT})
     (True, False)
@@ -123,7 +124,7 @@ def is_file(feature: Feature, kind: pa.DataType) -> bool:
 
 
 def kind_of(feature: Feature) -> pa.DataType | None:
-    """Return the Arrow type in which ``datasets`` stores a feature; None for unknown features.
+    """Return the Arrow type in which ``datasets`` stores a feature, or None if it is unknown.
 
     >>> kind_of({"_type": "List", "feature": {"_type": "Value", "dtype": "time64[us]"}})
     ListType(list<item: time64[us]>)
@@ -186,7 +187,7 @@ def _named_kind(dtype: str) -> pa.DataType:
 
 
 _VIEWS = {"string_view": "string", "binary_view": "binary"}
-"""Replacements for view types: pyarrow's Parquet writer aborts the process for slices of views."""
+"""Replacements for view types, because pyarrow's Parquet writer crashes on slices of views."""
 
 
 def align_units(feature: Feature, kind: pa.DataType) -> Feature:
@@ -210,7 +211,7 @@ def align_units(feature: Feature, kind: pa.DataType) -> Feature:
 
 
 def feature_of_kind(kind: pa.DataType, names: list[str] | None = None) -> Feature:
-    """Return the feature for an Arrow type; int64 becomes a class label if there are names.
+    """Return the feature for an Arrow type; given class names, int64 becomes a class label.
 
     >>> feature_of_kind(pa.list_(pa.date32()))
     {'feature': {'dtype': 'date32', '_type': 'Value'}, '_type': 'List'}

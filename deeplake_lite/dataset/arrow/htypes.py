@@ -1,4 +1,4 @@
-"""Column types for Arrow types, as listed in `ingest.tables.columns`."""
+"""Choice of the column type for an Arrow type, as listed in `ingest.tables.columns`."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def htype_of(kind: pa.DataType, *, nullable: bool = False, names: Iterable[str] 
     kind : pyarrow.DataType
         The type.
     nullable : bool
-        Whether there are nulls.
+        Whether the column may contain nulls.
     names : iterable of str
-        Class names of a dictionary of strings.
+        Class names, if the Arrow type is a dictionary of strings.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def _plain_htype(kind: pa.DataType, names: tuple[str, ...]) -> Htype:
     if kinds.is_nested(kind):  # struct, map, union
         return Json()
     raise SchemaError(
-        f"There is no column type for Arrow's {kind}. Cast the column to another type."
+        f"There is no column type for Arrow's type {kind}. Cast the column to another type."
     )
 
 

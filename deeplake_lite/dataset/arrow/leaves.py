@@ -1,8 +1,8 @@
-"""Division of an Arrow column into lake columns: one, or one for each field of its structs.
+"""Division of an Arrow column into a single lake column, or one for each field of its structs.
 
 A struct of numbers, strings and lists becomes JSON. If it has fields of other types, such as
 classes, files or times, each field becomes a column, such as ``"objects.category"``. Structs in
-lists become columns of lists. Files have a second column for their paths, ``"image_path"``.
+lists become columns of lists. Files get a second column for their paths, such as ``"image_path"``.
 """
 
 from __future__ import annotations
@@ -40,23 +40,23 @@ class Leaf:
     """Name of the lake's column."""
 
     path: tuple[str, ...]
-    """The Arrow column, then the names of nested fields."""
+    """Name of the Arrow column, followed by the names of nested fields."""
 
     feature: Feature
-    """Feature of the part, including the lists around its structs; None if there is none."""
+    """Feature of the part, including the lists around its structs, or None if it has no feature."""
 
     kind: pa.DataType
-    """Arrow type of the part, including these lists."""
+    """Arrow type of the part, including the lists around its structs."""
 
     def part(self, array: pa.Array) -> pa.Array:
-        """Return this part of an Arrow column."""
+        """Return the values of this part, given the whole Arrow column."""
         for name in self.path[1:]:
             array = child(array, name)
         return array
 
     @property
     def paths(self) -> Leaf | None:
-        """The part with the paths of files; None if the part has no files."""
+        """The leaf for the paths of this leaf's files, or None if this leaf has no files."""
         feature, kind, depth = _innermost(self.feature, self.kind)
         if not is_file(feature, kind):
             return None
@@ -150,7 +150,7 @@ def _list_of(kind: pa.DataType, depth: int) -> pa.DataType:
 
 
 def child(array: pa.Array, name: str) -> pa.Array:
-    """Return a field of structs, even of structs in lists. It is null where the structs are null.
+    """Return the values of a field of structs or of lists of structs; null structs give nulls.
 
     >>> child(pa.array([[{"x": 1}, {"x": 2}], None, []]), "x").to_pylist()
     [[1, 2], None, []]
@@ -166,7 +166,7 @@ def child(array: pa.Array, name: str) -> pa.Array:
 
 
 def special_htype(feature: Feature, kind: pa.DataType) -> Htype:
-    """Return the column type for a feature that conveys more than its Arrow type.
+    """Return the column type for a feature that says more about its values than the Arrow type.
 
     Raises TypeError, ValueError, LookupError, AttributeError or a LakeError if the feature
     contradicts its Arrow type.

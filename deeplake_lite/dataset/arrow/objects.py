@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 def are_tensors(kind: pa.DataType, of: Htype | None) -> bool:
     """Return whether structs are tensors with several varying axes, as written by `to_arrow`.
 
-    This depends on `of`, the type in the field's metadata or of the target column. Unless it is an
-    array type, the structs are objects, even if the field names match.
+    The answer depends on `of`, the type in the field's metadata or of the target column. Unless
+    `of` is an array type, the structs are objects, even if the field names match.
 
     >>> from deeplake_lite.htypes import Array, Json
     >>> kind = pa.struct({"data": pa.list_(pa.int64()), "shape": pa.list_(pa.int64())})
@@ -47,7 +47,7 @@ def item_of(of: Htype | None) -> Htype | None:
 
 
 def tensors_in(column: pa.Array | pa.ChunkedArray) -> list[object]:
-    """Convert structs of data and shape to arrays; a struct that does not fit stays a dict.
+    """Convert structs of data and shape to arrays, or to dicts if the data does not fit the shape.
 
     Array types reject dicts, with an error that names the row.
 
@@ -79,8 +79,8 @@ def _tensor(item: pa.StructScalar) -> object:
 
 def _fits(sizes: list[int | None], count: int) -> bool:
     """Return whether an array of the given shape has `count` numbers."""
-    whole = [size for size in sizes if size is not None and size >= 0]
-    return len(whole) == len(sizes) and int(np.prod(whole, dtype=object)) == count
+    valid = [size for size in sizes if size is not None and size >= 0]
+    return len(valid) == len(sizes) and int(np.prod(valid, dtype=object)) == count
 
 
 def objects_in(column: pa.Array | pa.ChunkedArray) -> list[Any]:

@@ -1,4 +1,4 @@
-"""The lake's types, recorded in features, where ``datasets`` preserves them.
+"""Records of column types in Hugging Face features, where the library ``datasets`` preserves them.
 
 ``datasets`` drops unknown metadata whenever it writes rows. But features have an ``id``, a string
 with no predefined meaning, which survives ``map``, ``save_to_disk`` and ``push_to_hub``. Structs
@@ -23,11 +23,11 @@ PREFIX = "deeplake_lite:"
 """Prefix of an ``id`` that records a type. The type's configuration follows as JSON."""
 
 MAX_LENGTH = 10_000_000
-"""Maximum length of a recorded type. Longer ones are ignored."""
+"""Maximum length of a recorded type, in characters. Longer records are ignored."""
 
 
 def with_record(feature: Feature, htype: Htype) -> Feature:
-    """Return a feature that records a type, or the unchanged feature if it cannot hold the record.
+    """Return a feature with a column type recorded in it. Structs except tensors are unchanged.
 
     >>> from deeplake_lite.htypes import Embedding
     >>> feature = {"feature": {"dtype": "float32", "_type": "Value"}, "length": 3, "_type": "List"}
@@ -38,17 +38,17 @@ def with_record(feature: Feature, htype: Htype) -> Feature:
 
 
 def without_record(feature: Feature) -> Feature:
-    """Return a feature without the type that it records."""
+    """Return a feature without its record of a column type."""
     return _replace_id(feature, None) if is_recorded(feature) else feature
 
 
 def is_recorded(feature: Feature) -> bool:
-    """Return whether a feature records a type."""
+    """Return whether a feature records a column type."""
     return _id(feature) is not None
 
 
 def recorded_htype(feature: Feature) -> Htype | None:
-    """Return the type that a feature records; None if there is none, or it cannot be read."""
+    """Return the column type that a feature records, or None if it has no readable record."""
     text = _id(feature)
     if text is None or len(text) > MAX_LENGTH:
         return None

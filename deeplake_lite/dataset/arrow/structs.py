@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 type Path = tuple[str, ...]
-"""Names of nested fields."""
+"""Names of nested fields, from the outermost inwards."""
 
 
 def join_features(feature: Feature, parts: Iterable[tuple[Path, Feature]]) -> Feature:
-    """Return the feature of a struct, or of lists of structs, with only the given parts.
+    """Return the feature of a struct, or of lists of structs, with only the given fields.
 
     >>> x = {"_type": "Json"}
     >>> of = {"_type": "List", "feature": {"a": x, "b": x}}
@@ -35,14 +35,15 @@ def join_features(feature: Feature, parts: Iterable[tuple[Path, Feature]]) -> Fe
         return parts[0][1]
     if not fields_of(feature) and item_of(feature) is not None:
         inner = join_features(item_of(feature), [(path, item_of(part)) for path, part in parts])
-        kept = {"_type": type_of(feature) or "List"}
-        return {**(feature if isinstance(feature, dict) else kept), "feature": inner}
+        new = {"_type": type_of(feature) or "List"}
+        return {**(feature if isinstance(feature, dict) else new), "feature": inner}
     fields = fields_of(feature)
-    return {name: join_features(fields.get(name), own) for name, own in _by_head(parts).items()}
+    groups = _group_by_field(parts)
+    return {name: join_features(fields.get(name), group) for name, group in groups.items()}
 
 
 def join_parts(kind: pa.DataType, parts: Iterable[tuple[Path, pa.Array]]) -> pa.Array:
-    """Assemble structs, or lists of structs, from parts. Raises Misfit if these do not match.
+    """Assemble structs, or lists of structs, from their fields. Raises Misfit on a mismatch.
 
     Parameters
     ----------
@@ -67,14 +68,12 @@ def _join(kind: pa.DataType, parts: list[tuple[Path, pa.Array]], *, in_list: boo
         return parts[0][1]
     if is_list(kind):
         return _join_lists(kind, parts)
-    arrays = [
-        _join(kind.field(name).type, own, in_list=False)
-        for name, own in _by_head(parts).items()
-    ]  # fmt: skip
+    groups = _group_by_field(parts)
+    arrays = [_join(kind.field(name).type, group, in_list=False) for name, group in groups.items()]
     mask = arrays[0].is_null()
     for array in arrays[1:]:
         mask = pc.and_(mask, array.is_null())
-    return pa.StructArray.from_arrays(arrays, [*_by_head(parts)], mask=None if in_list else mask)
+    return pa.StructArray.from_arrays(arrays, [*groups], mask=None if in_list else mask)
 
 
 def _join_lists(kind: pa.DataType, parts: list[tuple[Path, pa.Array]]) -> pa.Array:
@@ -82,7 +81,7 @@ def _join_lists(kind: pa.DataType, parts: list[tuple[Path, pa.Array]]) -> pa.Arr
     lengths, mask = pc.list_value_length(first), first.is_null() if first.null_count else None
     for _, array in parts[1:]:
         if not pc.list_value_length(array).equals(lengths):
-            raise Misfit("the lists of its columns have different lengths")
+            raise Misfit("its columns have lists of different lengths")
     inner = [(path, array.flatten()) for path, array in parts]
     items = _join(kind.value_type, inner, in_list=True)
     if kinds.is_fixed_size_list(kind):
@@ -98,7 +97,7 @@ def _join_lists(kind: pa.DataType, parts: list[tuple[Path, pa.Array]]) -> pa.Arr
     return pa.ListArray.from_arrays(offsets.cast(pa.int32()), items, mask=mask)
 
 
-def _by_head[T](parts: list[tuple[Path, T]]) -> dict[str, list[tuple[Path, T]]]:
+def _group_by_field[T](parts: list[tuple[Path, T]]) -> dict[str, list[tuple[Path, T]]]:
     """Group parts by the first name of their path, and remove that name."""
     groups = dict[str, list[tuple[Path, T]]]()
     for path, part in parts:

@@ -10,7 +10,7 @@ from deeplake_lite.errors import InvalidValueError
 
 
 def dtype_of(kind: pa.DataType) -> str | None:
-    """Return the NumPy dtype of a type of numbers, booleans or times; None for any other type.
+    """Return the NumPy dtype for an Arrow type of numbers, booleans or times, and None for others.
 
     >>> dtype_of(pa.date32()), dtype_of(pa.decimal128(10, 2)), dtype_of(pa.decimal128(20, 0))
     ('datetime64[D]', 'float64', 'int64')

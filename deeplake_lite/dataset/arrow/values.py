@@ -123,7 +123,7 @@ def _sql_of(of: Htype | None) -> Sql | None:
 
 
 def _accepted_dtype(of: Htype | None) -> str:
-    """Return the dtype of the numbers that a type accepts; empty for classes and lists.
+    """Return the dtype of the numbers that a type accepts; an empty string for classes and lists.
 
     >>> from deeplake_lite.htypes import Scalar, Sequence
     >>> _accepted_dtype(Scalar("complex64")), _accepted_dtype(Sequence("complex64"))
@@ -217,7 +217,7 @@ def _numbers(array: pa.Array) -> NDArray[Any]:
 
 
 def _array(item: pa.Array, *, has_nan: bool = True) -> object:
-    """Return one list of numbers, with nulls as NaN if they are floats and `has_nan`, or else None.
+    """Return a list of numbers as an array. Null floats become NaN if `has_nan`, other nulls None.
 
     Fixed-size lists represent points and vectors, in which a null is an error.
     """
@@ -247,7 +247,7 @@ def _items(array: pa.Array) -> Iterable[object]:
 
 
 def _file(item: object) -> object:
-    """Return the bytes or else the path of a struct of both, as in Hugging Face's datasets."""
+    """Return the bytes, or if there are none the path, of a file from Hugging Face's datasets."""
     if isinstance(item, dict) and set(item) <= {"bytes", "path"}:
         return item.get("bytes") or item.get("path")
     return item

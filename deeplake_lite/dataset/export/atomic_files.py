@@ -87,6 +87,6 @@ def _check_target(path: Path) -> None:
         raise StorageError(f"{str(path)!r} is a folder. Add the name of the file to write.")
     if not path.parent.is_dir():
         raise StorageError(
-            f"There is no folder {str(path.parent)!r} to write {path.name!r} to. Create it first, "
-            "or choose another folder."
+            f"There is no folder {str(path.parent)!r} to write {path.name!r} to. Create the folder "
+            "first, or choose another folder."
         )

@@ -47,7 +47,7 @@ TABLE = "metadata.csv"
 """Name of the table."""
 
 FILE_NAMES = "file_name"
-"""Header of the table's column that lists the file of each sample."""
+"""Header of the table's column that holds the path of each sample's file."""
 
 COLUMNS = "_columns"
 """Name of the folder for the files of all other columns."""
@@ -80,21 +80,22 @@ def _warn_of_losses(view: View) -> None:
 
 
 def _write(view: View, root: Path, samples: Field, labels: Field | None) -> None:
-    """Write the files and the table of a view; `samples` and `labels` are its two main columns."""
-    rest = [f for f in view.schema if f is not samples]
-    fields = [samples, *rest]
+    """Write a file per row from the column `samples`, in a folder per class, and the table."""
+    others = [f for f in view.schema if f is not samples]
+    fields = [samples, *others]
     classes = Folders(root, [TABLE, COLUMNS])
     files = _Files(root, Folders(root / COLUMNS), max(6, len(str(len(view)))))
     row = 0
     with (root / TABLE).open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, quoting=csv.QUOTE_STRINGS)
-        table.writerow([FILE_NAMES, *(header_of(f.name) for f in rest)])
+        table.writerow([FILE_NAMES, *(header_of(f.name) for f in others)])
         for block in read_blocks(view, fields, "to_folder", _BLOCK_ROWS):
             values = {f.name: values_of(f.htype, block[f.name]) for f in fields}
             for i, sample in enumerate(values[samples.name]):
                 folder = classes.of(values[labels.name][i]) if labels else root
                 name = files.write(folder, f"{row:0{files.digits}}", samples.htype, sample)
-                table.writerow([name or "", *(files.cell(row, f, values[f.name][i]) for f in rest)])
+                cells = (files.cell(row, f, values[f.name][i]) for f in others)
+                table.writerow([name or "", *cells])
                 row += 1
 
 
@@ -130,7 +131,7 @@ class _Files:
     """Number of digits of row numbers in file names."""
 
     def cell(self, row: int, f: Field, value: Any) -> object:
-        """Return the table cell for a value. Values that do not fit there become files."""
+        """Return a value for the table, or the path of a new file if the value does not fit in."""
         if value is None or fits_table(f.htype):
             return table_cell(value, f.htype)
         folder, number = self.columns.of(f.name), f"{row:0{self.digits}}"
@@ -245,13 +246,15 @@ def _choose_label(view: View, label: str | None) -> Field | None:
 
 
 def _field_among(view: View, name: str, candidates: Iterable[Field], role: str, why: str) -> Field:
-    """Return a column by name. Raises SchemaError with the reason `why` if it is not suitable."""
+    """Return the column `name`. Raises SchemaError, with a reason, if it is not a candidate."""
     field = view.field(name)
     if field not in candidates:
         names = ", ".join(repr(f.name) for f in candidates)
         other = f"Choose another {role} column: {names}."
         hint = other if names else f"The view has no suitable {role} column."
-        raise SchemaError(f"Column {name!r} is {field.htype}, which {why}. {hint}")
+        raise SchemaError(
+            f"{role}= cannot be column {name!r}, because its type {field.htype} {why}. {hint}"
+        )
     return field
 
 

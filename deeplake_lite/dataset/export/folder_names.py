@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 _FORBIDDEN = frozenset('<>:"/\\|?*')
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 _END = re.compile(r"[\s.]+$")  # Windows strips dots and spaces at the end of a name
-_LONGEST = 100  # maximum length of a folder's name, in bytes
+_MAX_LENGTH = 100  # maximum length of a folder's name, in bytes
 
 
 class Folders:
-    """A folder for each value, such as a class, created on first use. Nulls share the root.
+    """A folder for each value, such as a class, created on first use. Nulls get the root folder.
 
     Parameters
     ----------
     root : Path
-        The folder to create them in.
+        The folder in which the folders are created.
     taken : iterable of str
-        Names already in use there.
+        Names that are already in use in `root`.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class Folders:
         self._taken = set(taken)
 
     def of(self, value: Any) -> Path:
-        """Return the folder of a value, creating it if necessary."""
+        """Return the folder of a value, creating it if necessary, or the root for a null."""
         if value is None:
             return self.root
         key = str(value)
@@ -55,7 +55,7 @@ class Folders:
         return self._paths[key]
 
     def _unique(self, name: str) -> str:
-        """Return the name, with a number appended if it is in use; mark it as used."""
+        """Return the name, with a number appended if it is in use, and reserve the result."""
         number, stem = 2, name
         while _folded(name) in self._taken:
             name, number = f"{stem}_{number}", number + 1
@@ -72,15 +72,15 @@ def safe_name(name: str) -> str:
     '_.net'
     """
     safe = ("_" if char in _FORBIDDEN or is_hidden(char) else char for char in _normal(name))
-    name = "".join(safe).lstrip()[:_LONGEST]
+    name = "".join(safe).lstrip()[:_MAX_LENGTH]
     name = _END.sub("", name)
     if not name or name.startswith(".") or _RESERVED.fullmatch(name):
         name = f"_{name}"
-    return _END.sub("", name.encode("utf-8", "ignore")[:_LONGEST].decode("utf-8", "ignore"))
+    return _END.sub("", name.encode("utf-8", "ignore")[:_MAX_LENGTH].decode("utf-8", "ignore"))
 
 
 def _folded(name: str) -> str:
-    """Return a key that is equal for names that a case-insensitive file system considers equal."""
+    """Return a key that is equal for names that are equal on a case-insensitive file system."""
     return _normal(name).casefold()
 
 

@@ -1,7 +1,7 @@
 """Reads for the exports, and conversion of cells to values that make sense outside the lake.
 
-Files are exported as their stored bytes, links as their addresses, and classes by name. Links are
-not followed, and nothing is re-encoded.
+Files are exported as their stored bytes, links as their addresses, and classes as their names.
+Links are not followed, and nothing is re-encoded.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FILE_ROWS = 8_192
 def read_blocks(
     view: View, fields: Sequence[Field], label: str, rows: int | None = None
 ) -> Iterator[dict[str, Cells]]:
-    """Yield the cells of columns by name, block by block, with a progress bar after a second.
+    """Yield a dict from column names to cells for each block of rows; show progress after 1 s.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def read_blocks(
     label : str
         Label of the progress bar.
     rows : int, optional
-        Rows per block.
+        Rows per block; by default `FILE_ROWS` or `BLOCK_ROWS`.
     """
     table, slots = view.rows.locate()
     ids = [f.id for f in fields]
@@ -59,7 +59,7 @@ def read_blocks(
 
 
 def read_all(view: View, label: str) -> dict[str, Cells]:
-    """Return the cells of every column by name; `label` is shown next to the progress bar."""
+    """Return a dict from column names to all cells; `label` is shown next to the progress bar."""
     fields = view.schema.fields
     blocks = list(read_blocks(view, fields, label))
     return {
@@ -80,9 +80,10 @@ def has_nulls(view: View, f: Field) -> bool:
 
 
 def describe_lost_metadata(view: View, *kept: str) -> list[str]:
-    """Describe the metadata that an export leaves out if it keeps only the given dataset keys.
+    """Return phrases that describe the metadata that an export leaves out.
 
-    The phrases complete the sentence "It leaves out ...".
+    The export keeps the values under the keys `kept` of the dataset's metadata. The phrases
+    complete the sentence "The export leaves out …".
     """
     columns = ", ".join(repr(f.name) for f in view.schema if f.metadata)
     keys = ", ".join(repr(key) for key in view.rows.table.metadata if key not in kept)
@@ -131,7 +132,7 @@ _CHOICE = re.compile(r"\[([^|\]]*)\|([^\]]*)\]")
 
 
 def is_file(htype: Htype) -> bool:
-    """Return whether the stored bytes are files, or arbitrary bytes, which are exported unchanged.
+    """Return whether cells are files or arbitrary bytes, which are exported unchanged.
 
     >>> from deeplake_lite.htypes import Image
     >>> is_file(Image("jpeg")), is_file(Image("zstd"))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def fits_table(htype: Htype) -> bool:
-    """Return whether a type fits in a text table: all do except files, pixels and arrays.
+    """Return whether values of a type fit in a text table. Files, pixels and arrays do not.
 
     >>> from deeplake_lite.htypes import Boxes, Image, Sequence
     >>> fits_table(Boxes()), fits_table(Image()), fits_table(Sequence("bytes"))
@@ -68,7 +68,7 @@ def to_json_value(value: Any) -> object:
 
 
 def with_shapes(value: Any) -> object:
-    """Convert a value to a JSON type; nested lists cannot express the shape of an empty array.
+    """Convert a value to a JSON type. Empty arrays become dicts with their shapes.
 
     >>> with_shapes([np.zeros((1, 2)), np.zeros((0, 2))])
     [[[0.0, 0.0]], {'shape': [0, 2]}]
@@ -83,7 +83,7 @@ def with_shapes(value: Any) -> object:
 def _numbers(values: np.ndarray[Any, Any]) -> object:
     """Return an array as nested lists."""
     if values.dtype.kind == "f":
-        # through strings, as in `to_json_value`
+        # The conversion to strings rounds float32 to its shortest decimals, as in `to_json_value`.
         return values.astype("U").astype(np.float64).tolist()
     if values.dtype.kind in "mMc":
         items = [values[i] for i in range(len(values))] if values.ndim else values[()]

@@ -77,7 +77,7 @@ class LakeBackend(BackendEntrypoint):
         branch: str = "main",
         storage_options: Mapping[str, object] | None = None,
     ) -> xr.Dataset:
-        """Open a lake, or a view of one.
+        """Open a lake, or return a view, as a dataset of lazy variables.
 
         Parameters
         ----------
@@ -140,9 +140,9 @@ class LakeArray(BackendArray):
     def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
         """Return the elements that an xarray index selects."""
         sizes = zip(key.tuple, self.shape, strict=True)
-        whole = type(key)(tuple(_forward_if_empty(part, size) for part, size in sizes))
+        index = type(key)(tuple(_forward_if_empty(part, size) for part, size in sizes))
         support = indexing.IndexingSupport.OUTER
-        return indexing.explicit_indexing_adapter(whole, self.shape, support, self._take)
+        return indexing.explicit_indexing_adapter(index, self.shape, support, self._take)
 
     def _take(self, key: tuple[Any, ...]) -> object:
         """Read the rows of an outer index, then index the other axes one by one."""
@@ -167,7 +167,7 @@ def lazy_dataset(view: View, dropped: set[str]) -> xr.Dataset:
     names = {f.name for f in view.schema}
     metadata = view.rows.table.metadata
     layout = layout_of(metadata, dense, names)
-    pinned = view[:]  # the variables read later, when the dataset may have changed
+    pinned = view[:]  # the variables read rows later, when the dataset may have changed
     variables = {f.name: _variable(pinned, f, layout) for f in dense}
     variables |= {name: v for name, v in layout.variables.items() if name not in dropped}
     row_ids = LakeArray(partial(_read_ids, pinned), (len(view),), np.dtype(np.int64))
@@ -247,8 +247,8 @@ def _check_exact(f: Field, values: NDArray[Any]) -> None:
     is_class = f.htype.classes is not None
     if is_class or values.dtype.kind not in "iu" or values.itemsize < 8:
         return
-    least = 0 if values.dtype.kind == "u" else -LARGEST_EXACT
-    beyond = (values > LARGEST_EXACT) | (values < least)
+    lowest = 0 if values.dtype.kind == "u" else -LARGEST_EXACT
+    beyond = (values > LARGEST_EXACT) | (values < lowest)
     if beyond.any():
         raise InvalidValueError(
             "xarray has no nullable integers and stores them as float64, which is exact only up to "

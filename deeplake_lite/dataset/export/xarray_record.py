@@ -1,8 +1,8 @@
-"""The record that `dl.from_xarray` makes of a dataset, and the parts that still fit the columns.
+"""Restoration of the dimension names, attributes and variables that `dl.from_xarray` recorded.
 
-The record is in ``ds.metadata["xarray"]``: the names of dimensions, attributes, coordinates, and
-the variables that have no row for each row of the lake. Parts that do not fit are ignored, because
-columns may have been edited since, and anyone can write metadata.
+The record in ``ds.metadata["xarray"]`` holds the names of dimensions, attributes, coordinates, and
+the variables without the dimension of rows. Parts of the record that do not fit the columns are
+ignored, because columns may have been edited since, and anyone can write metadata.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class Layout:
     """Name of the dimension of the rows."""
 
     axes: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Names of the other dimensions, by column."""
+    """Maps columns to the names of their other dimensions."""
 
     columns: dict[str, dict[str, object]] = field(default_factory=dict)
-    """Recorded attributes, by column."""
+    """Maps columns to their recorded attributes."""
 
     coordinates: set[str] = field(default_factory=set)
     """Names of the columns and variables that are coordinates."""
@@ -65,7 +65,7 @@ def layout_of(
     metadata : mapping
         Metadata of the lake.
     fields : sequence of Field
-        The columns, all dense.
+        The columns, which must all be dense.
     taken : iterable of str
         Names of all columns, including those that are left out.
 
@@ -88,7 +88,7 @@ def layout_of(
 
 
 def _is_no_index(dim: object, fields: Sequence[Field]) -> bool:
-    """Return whether a column is named like the rows, but pandas cannot index its dtype."""
+    """Return whether a column has the row dimension's name, but a dtype pandas cannot index."""
     return any(f.name == dim and f.htype.value_dtype == "float16" for f in fields)
 
 
@@ -110,15 +110,15 @@ def _restore(
         dims = _dims(item.get("dims"))
         if dims is None or dim not in dims or len(dims) != len(shape) + 1:
             continue
-        own = [d for d in dims if d != dim]
-        fits = [sizes.setdefault(d, n) == n for d, n in zip(own, shape, strict=True)]
-        layout.axes[f.name] = tuple(d if ok else "" for d, ok in zip(own, fits, strict=True))
+        axes = [d for d in dims if d != dim]
+        fits = [sizes.setdefault(d, n) == n for d, n in zip(axes, shape, strict=True)]
+        layout.axes[f.name] = tuple(d if ok else "" for d, ok in zip(axes, fits, strict=True))
         layout.columns[f.name] = restore_attributes(item)
         layout.coordinates |= {f.name} if _is_coordinate(item) else set()
 
 
 def _name_others(layout: Layout, fields: Sequence[Field], names: set[str], dim: object) -> None:
-    """Name the dimensions that have no recorded name; the new names must not be taken."""
+    """Name the dimensions that have no recorded name, with names that are not in use."""
     used = {d for dims in layout.axes.values() for d in dims}
     used |= {str(d) for variable in layout.variables.values() for d in variable.dims}
     taken = names | used | layout.variables.keys()
@@ -160,7 +160,7 @@ def restore_attributes(item: Mapping[str, Any]) -> dict[str, object]:
 
 
 def _variable(item: Mapping[str, Any], dim: str, sizes: dict[str, int]) -> xr.Variable | None:
-    """Return a variable without rows; None if its values do not fit its dimensions."""
+    """Return a recorded variable, or None if its values do not fit its dimensions."""
     dims, dtype = _dims(item.get("dims")), item.get("dtype")
     if dims is None or dim in dims or "values" not in item:
         return None

@@ -1,9 +1,10 @@
 """Comparisons of a column with one value, or with one value per row.
 
-The other side is first converted to the column's form: class names become numbers, and strings
-become times. A Column, a Series or an Arrow array always has one value per row; a list does if it
-is nested more deeply than the values of the column. A single number with a fraction is rounded to
-the column's float dtype, as in queries; numbers in lists and arrays are not, as in NumPy.
+The other operand is first converted to the column's form: class names become numbers, and strings
+become times. A Column, a Series or an Arrow array always has one value per row; a list has one
+value per row if the list is nested more deeply than the values of the column. A single number with
+a fraction is rounded to the column's float dtype, as in queries; numbers in lists and arrays are
+not rounded, as in NumPy.
 """
 
 from __future__ import annotations
@@ -43,21 +44,21 @@ NO_CLASS = -1
 
 
 @dataclass(frozen=True)
-class _Other:
-    """The other side of a comparison, in the column's form."""
+class _Operand:
+    """The operand with which a column is compared, converted to the column's form."""
 
     value: Any
     """One value, or a sequence with one value per row."""
     per_row: bool
-    """Whether there is one value per row."""
+    """Whether `value` has one value per row."""
 
     def rows(self, count: int) -> Sequence[Any]:
-        """Return one value per row."""
+        """Return a sequence with one value for each of `count` rows."""
         return list(self.value) if self.per_row else [self.value] * count
 
 
 def equal(column: Column, other: Any, *, unknown: bool = False) -> NDArray[np.bool_]:
-    """Return which values equal `other`, (n,) bool. None equals only null.
+    """Return a mask, (n,) bool, of the values that equal `other`. None equals only null.
 
     Parameters
     ----------
@@ -66,7 +67,7 @@ def equal(column: Column, other: Any, *, unknown: bool = False) -> NDArray[np.bo
     other : object
         A value, or one value per row.
     unknown : bool, default False
-        Whether unknown class names are allowed. They equal nothing.
+        Whether unknown class names are allowed. An unknown name equals no value.
 
     Raises
     ------
@@ -79,22 +80,22 @@ def equal(column: Column, other: Any, *, unknown: bool = False) -> NDArray[np.bo
     values = column[:]
     if other is None:
         return _nulls(values)
-    side = _other_side(column, values, other, unknown=unknown)
+    operand = _convert_operand(column, values, other, unknown=unknown)
     try:
-        if isinstance(values, np.ndarray) and (mask := _equal_blocks(values, side)) is not None:
+        if isinstance(values, np.ndarray) and (mask := _equal_blocks(values, operand)) is not None:
             return mask
     except InvalidValueError as error:
         raise error.at(column=column.name) from None
     if _leaf(column.htype).sql == "json":
         values = [_canonical(value) for value in values]
-        other = [_canonical(v) for v in side.value] if side.per_row else _canonical(side.value)
-        side = _Other(other, side.per_row)
-    rows = zip(_to_list(values), side.rows(len(values)), strict=True)
+        value, per_row = operand.value, operand.per_row
+        operand = _Operand([*map(_canonical, value)] if per_row else _canonical(value), per_row)
+    rows = zip(_to_list(values), operand.rows(len(values)), strict=True)
     return np.array([_are_same(a, b) for a, b in rows], bool)
 
 
 def compare(column: Column, test: Callable[[Any, Any], Any], other: Any) -> NDArray[np.bool_]:
-    """Return which values pass `test` with `other`, (n,) bool; False for nulls.
+    """Return a mask, (n,) bool, of the values that pass `test` with `other`. Nulls do not pass.
 
     Parameters
     ----------
@@ -116,20 +117,21 @@ def compare(column: Column, test: Callable[[Any, Any], Any], other: Any) -> NDAr
     classes = column.htype.classes
     if classes is not None and _has_other_names(classes, other):
         # The same number means different classes in the two columns, so compare the names.
-        values, side = column.htype.named(_to_list(values)), _Other(_names_of(other), per_row=True)
-        _check_rows(column, values, side.value)
+        values = column.htype.named(_to_list(values))
+        operand = _Operand(_names_of(other), per_row=True)
+        _check_rows(column, values, operand.value)
     else:
-        side = _other_side(column, values, other, unknown=False)
+        operand = _convert_operand(column, values, other, unknown=False)
     is_complex = isinstance(values, np.ndarray) and values.dtype.kind == "c"
     if is_complex or _depth_of_values(column.htype, values):
         raise _order_error(column, other)
     try:
-        if isinstance(values, np.ndarray) and not isinstance(side.value, str):
-            left, right = comparable(values, _block(side.value))
+        if isinstance(values, np.ndarray) and not isinstance(operand.value, str):
+            left, right = comparable(values, _block(operand.value))
             with np.errstate(invalid="ignore"):  # NaN is neither less nor greater
                 mask = np.ma.filled(test(left, right), fill_value=False)
             return np.broadcast_to(np.asarray(mask, bool), len(values)).copy()
-        rows = list(zip(_to_list(values), side.rows(len(values)), strict=True))
+        rows = list(zip(_to_list(values), operand.rows(len(values)), strict=True))
         if column.htype.sql == "json":
             rows = [(_as_python(a), _as_python(b)) for a, b in rows]
             if any(_are_unordered(a, b) for a, b in rows):
@@ -149,24 +151,24 @@ _MIRRORED = {
     operator.gt: operator.lt,
     operator.ge: operator.le,
 }
-"""The equivalent of each operator when its sides are swapped."""
+"""Maps each operator to the equivalent operator for swapped operands."""
 
 
-def _rank(side: object) -> int:
-    """Return the rank of one side; the column with the higher rank decides how both are compared.
+def _rank(operand: object) -> int:
+    """Return an operand's rank. The operand with the higher rank decides how both are compared.
 
-    Columns of JSON, times and classes know how to compare themselves with other types, but not the
-    other way round. Classes without names rank low: they are compared with strings as strings, and
-    with anything else as numbers.
+    Columns of JSON, times and classes can compare their values with values of other types, but
+    columns of other types cannot. Classes without names rank low: they are compared with strings as
+    strings, and with anything else as numbers.
     """
-    htype = getattr(side, "htype", None)
+    htype = getattr(operand, "htype", None)
     leaf = _leaf(htype) if isinstance(htype, Htype) else None
     if leaf is None:
         return 0
     is_time = leaf.value_dtype.startswith(("datetime64", "timedelta64"))
     has_names = leaf.classes is not None and bool(leaf.classes.names)
     ranks = leaf.sql == "json", is_time, has_names, leaf.sql == "text"
-    return next((len(ranks) - at for at, holds in enumerate(ranks) if holds), 0)
+    return next((len(ranks) - i for i, is_rank in enumerate(ranks) if is_rank), 0)
 
 
 def _are_unordered(a: object, b: object) -> bool:
@@ -191,13 +193,13 @@ def _kind_in_json(value: object) -> type | None:
 
 
 def _as_python(value: Any) -> object:
-    """Convert a NumPy number to a Python one, which compares exactly; return others unchanged."""
+    """Convert NumPy numbers to Python numbers, which compare exactly; keep other values."""
     is_number = isinstance(value, np.number | np.bool_) and not isinstance(value, np.timedelta64)
     return value.item() if is_number else value
 
 
 def _has_other_names(classes: ClassLabel, other: object) -> bool:
-    """Return whether `other` is a column of strings or of other classes, to be compared by name."""
+    """Return whether `other` is a column of strings or other classes, to compare by class name."""
     htype = getattr(other, "htype", None)
     if not isinstance(htype, Htype):
         return False
@@ -218,11 +220,11 @@ def _order_error(column: Column, other: object) -> InvalidValueError:
     )
 
 
-# ---- the other side
+# ---- conversion of the operand
 
 
-def _other_side(column: Column, values: object, other: object, *, unknown: bool) -> _Other:
-    """Return the other side in the column's form. Raises InvalidValueError."""
+def _convert_operand(column: Column, values: object, other: object, *, unknown: bool) -> _Operand:
+    """Convert the other operand to the column's form. Raises InvalidValueError."""
     other, source = _as_values(other)
     if isinstance(htype := getattr(source, "htype", None), Htype):
         unknown = True  # the other column may have classes that this column lacks
@@ -238,13 +240,13 @@ def _other_side(column: Column, values: object, other: object, *, unknown: bool)
             "list, or find elements with ds.query: CONTAINS(x, …), ANY(x = …)."
         )
     try:
-        return _Other(_to_column_form(column, values, other, unknown=unknown), per_row)
+        return _Operand(_to_column_form(column, values, other, unknown=unknown), per_row)
     except InvalidValueError as error:
         raise error.at(column=column.name) from None
 
 
 def _convert_classes(htype: Htype, values: list[object], column: Column) -> object:
-    """Return values of another column, with classes as names or numbers to suit `column`.
+    """Return values of another column, with its classes in the form that `column` needs.
 
     Raises
     ------
@@ -275,7 +277,7 @@ def _check_rows(column: Column, values: Any, other: Any) -> None:
 
 
 def _as_values(other: Any) -> tuple[object, object]:
-    """Return the values of `other`, and `other` if it is a Column, a Series or Arrow, else None."""
+    """Return the values of `other`, and also `other` itself if it is a column, or else None."""
     if hasattr(other, "to_pylist"):
         return arrow_scalars.python_values(other), other
     if is_column(type(other)):
@@ -344,12 +346,12 @@ def _depth(value: Any) -> int:
 
 
 def _to_column_form(column: Column, values: object, other: Any, *, unknown: bool) -> object:
-    """Convert class names to numbers, and strings to times. Raises InvalidValueError."""
+    """Convert class names to numbers, or strings to times. Raises InvalidValueError."""
     classes = (column.htype.item or column.htype).classes
     if classes is not None:
         if not classes.takes_truth:
-            each = other.tolist() if isinstance(other, np.ndarray) else other
-            _map_values(each, bool | np.bool_, partial(_refuse_boolean, classes))
+            elements = other.tolist() if isinstance(other, np.ndarray) else other
+            _map_values(elements, bool | np.bool_, partial(_refuse_boolean, classes))
         return _map_values(other, str, lambda name: _number(classes, name, unknown=unknown))
     if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
         dtype = values.dtype
@@ -371,7 +373,7 @@ def _number(classes: ClassLabel, name: str, *, unknown: bool) -> int:
 
 
 def _map_values(value: object, kind: type | UnionType, change: Callable[[Any], object]) -> object:
-    """Convert all values of one kind in a value or in nested lists."""
+    """Apply `change` to all values of a Python type, in nested lists too; keep other values."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "OUT" and value.ndim:
         value = value.tolist()
     if isinstance(value, list | tuple):
@@ -383,12 +385,12 @@ def _map_values(value: object, kind: type | UnionType, change: Callable[[Any], o
 # ---- comparing
 
 
-def _equal_blocks(values: NDArray[Any], side: _Other) -> NDArray[np.bool_] | None:
-    """Compare two arrays as a whole; return None if the other side is not an array of numbers."""
-    other = _block(side.value)
+def _equal_blocks(values: NDArray[Any], operand: _Operand) -> NDArray[np.bool_] | None:
+    """Compare two arrays as a whole, or return None if the operand is not an array of numbers."""
+    other = _block(operand.value)
     if not isinstance(other, np.ndarray) or other.dtype.kind not in "biufcmM":
         return None
-    if other.shape != (values.shape if side.per_row else values.shape[1:]):
+    if other.shape != (values.shape if operand.per_row else values.shape[1:]):
         return None
     if (other.dtype.kind in "mM" or values.dtype.kind in "mM") and (
         other.dtype.kind != values.dtype.kind
@@ -397,13 +399,13 @@ def _equal_blocks(values: NDArray[Any], side: _Other) -> NDArray[np.bool_] | Non
     axes = tuple(range(1, values.ndim))
     left, right = comparable(np.ma.getdata(values), np.ma.getdata(other))
     same = np.asarray(left == right).all(axis=axes)
-    missing = _nulls(other) if side.per_row else np.zeros(len(values), bool)
+    missing = _nulls(other) if operand.per_row else np.zeros(len(values), bool)
     nulls = _nulls(values)
     return np.asarray(np.where(nulls | missing, nulls & missing, same), bool)
 
 
 def _block(value: object) -> Any:
-    """Convert a list to an array with None masked; return it unchanged if it is too irregular."""
+    """Convert a list to an array with None masked, unless its items differ in shape."""
     if isinstance(value, list | tuple):
         missing = [item is None for item in value]
         if any(missing) and not all(missing):
@@ -425,7 +427,7 @@ def _block(value: object) -> Any:
 
 
 def _nulls(values: Any) -> NDArray[np.bool_]:
-    """Return which values are null, (n,) bool."""
+    """Return a mask of the nulls, (n,) bool."""
     if isinstance(values, np.ndarray):
         nulls = np.ma.getmaskarray(values).any(axis=tuple(range(1, values.ndim)))
         return np.asarray(nulls | np.isnat(values) if values.dtype.kind in "mM" else nulls, bool)
@@ -433,7 +435,7 @@ def _nulls(values: Any) -> NDArray[np.bool_]:
 
 
 def _to_list(values: Any) -> list[Any]:
-    """Return one value per row, None where null."""
+    """Return a list with one value per row, and None for nulls."""
     if isinstance(values, np.ndarray):
         pairs = zip(np.ma.getdata(values), _nulls(values), strict=True)
         return [None if null else value for value, null in pairs]
@@ -453,7 +455,7 @@ def _canonical(value: object) -> str | None:
 
 
 def _are_same(a: object, b: object) -> bool:
-    """Return whether two values are equal; lists are equal if their items are."""
+    """Return whether two values are equal; lists are equal if all their items are equal."""
     if a is None or b is None:
         return a is b
     if isinstance(a, list) and isinstance(b, list | tuple | np.ndarray):

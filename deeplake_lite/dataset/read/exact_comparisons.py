@@ -30,7 +30,7 @@ _MONTHS = {"Y": 12, "M": 1}
 def comparable(a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Convert two arrays so that NumPy compares them exactly.
 
-    Arrays that NumPy compares exactly are returned unchanged. Others become arrays of Python
+    Arrays that NumPy compares exactly are returned unchanged. Other arrays become arrays of Python
     integers and floats, with NaN for NaT. Masks are preserved.
 
     Raises

@@ -51,7 +51,7 @@ def read_cells(view: View, f: Field, positions: Positions) -> Cells:
 
 
 NOWHERE: Mapping[str, NDArray[Any]] = MappingProxyType({})
-"""The default for functions that can read into given arrays: no arrays."""
+"""The default for arrays into which cells are read: a mapping without arrays."""
 
 
 def read_blocks(
@@ -60,7 +60,7 @@ def read_blocks(
     positions: Positions,
     into: Mapping[str, NDArray[Any]] = NOWHERE,
 ) -> dict[str, Cells]:
-    """Return the stored cells at `positions` for each column, by its name.
+    """Return a dict from column names to the stored cells at `positions`.
 
     Raises the same errors as `read_cells`.
 
@@ -73,7 +73,7 @@ def read_blocks(
     positions : ndarray, (n,) int64
         Positions of the rows.
     into : mapping
-        Arrays by column name, into which columns of fixed shape are read if possible.
+        Maps column names to arrays into which columns of fixed shape are read if possible.
     """
     arrays = {f.id: into[f.name] for f in fields if f.name in into}
 
@@ -89,7 +89,7 @@ def read_blocks(
 
 
 def read_value(view: View, f: Field, position: int) -> object:
-    """Return the value of one row, by position. Raises the same errors as `read_cells`."""
+    """Return the value of the row at `position`. Raises the same errors as `read_cells`."""
 
     def read(columns: Sequence[Field], at: Positions) -> Any:
         return copy_if_shared(
@@ -100,7 +100,7 @@ def read_value(view: View, f: Field, position: int) -> object:
 
 
 def read_row(view: View, fields: Sequence[Field], position: int) -> dict[str, object]:
-    """Return the values of one row by name. Raises the same errors as `read_cells`."""
+    """Return a dict from columns to the values of a row. Raises the same errors as `read_cells`."""
 
     def read(columns: Sequence[Field], at: Positions) -> dict[str, Any]:
         cells = _read_stored(view, columns, at)
@@ -126,7 +126,7 @@ def read_rows(view: View, fields: Sequence[Field]) -> Iterator[dict[str, object]
 def read_values(
     view: View, fields: Sequence[Field], positions: Positions, *, follow: bool = True
 ) -> dict[str, Any]:
-    """Return values at `positions`, an array or a list per column.
+    """Return a dict from column names to the values at `positions`, in an array or a list.
 
     Raises the same errors as `read_cells`.
     """
@@ -152,7 +152,7 @@ def _name_damage[T](
     positions: Positions,
     read: Callable[[Sequence[Field], Positions], T],
 ) -> T:
-    """Return the result of a read; if a cell is damaged, raise an error that names it."""
+    """Return the result of `read`. If a cell is damaged, raise an error that names the cell."""
     try:
         return read(fields, positions)
     except DamagedError as error:

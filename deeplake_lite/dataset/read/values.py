@@ -32,7 +32,7 @@ THREAD_BYTES = 256 * 1024
 
 @cache
 def decode_pool() -> Pool:
-    """Return the pool of threads that decode; it is created on first use."""
+    """Return the pool of threads that decode samples, which is created on first use."""
     return Pool(os.cpu_count() or 1)
 
 
@@ -72,7 +72,7 @@ def decode_block(
 
 
 def decode_one(htype: Htype, cells: Cells, allow: tuple[str, ...] = ()) -> object:
-    """Return the value of a block of one cell, or None if it is null."""
+    """Return the value of a block that has a single cell, or None if the cell is null."""
     if cells.valid is not None and not cells.valid[0]:
         return None
     if isinstance(cells, RaggedCells):
@@ -82,7 +82,7 @@ def decode_one(htype: Htype, cells: Cells, allow: tuple[str, ...] = ()) -> objec
 
 
 def images_of(htype: Htype, cells: Cells) -> list[object]:
-    """Return images as files or pixels, to store them in another mode; None for nulls."""
+    """Return images as files or pixels, and None for nulls, to be stored in another mode."""
     assert isinstance(cells, RaggedCells)
     if cast("Ragged", htype.layout).dtype != "bytes":  # pixels are stored, not files
         return [decode_one(htype, take(cells, np.array([i]))) for i in range(len(cells))]
@@ -93,7 +93,7 @@ def images_of(htype: Htype, cells: Cells) -> list[object]:
 def decode_row(
     htypes: Mapping[str, Htype], cells: Mapping[str, Cells], allow: tuple[str, ...] = ()
 ) -> dict[str, object]:
-    """Return the values of one row by name; large samples are decoded in parallel."""
+    """Return a dict from column names to one row's values; decode large samples in parallel."""
     jobs = {name: partial(decode_one, h, cells[name], allow) for name, h in htypes.items()}
     large = [name for name, column in cells.items() if _is_large(column)]
     # The caller's thread decodes the first large cell itself.
@@ -181,7 +181,7 @@ def _decode_in_threads(
     decode: Callable[..., object], jobs: list[tuple[Any, tuple[int, ...]]]
 ) -> list[object]:
     pool = decode_pool()
-    # Four parts per thread, so that no thread waits long for one with larger samples.
+    # Four parts per thread, so that no thread waits long for a thread with larger samples.
     size = -(-len(jobs) // (4 * pool.threads))
     parts = [jobs[i : i + size] for i in range(0, len(jobs), size)]
     decoded = pool.map(lambda part: list(starmap(decode, part)), parts)

@@ -53,7 +53,7 @@ class VirtualColumn(Protocol):
 
     @property
     def metadata(self) -> Mapping[str, object]:
-        """The metadata of the column; empty for computed columns."""
+        """The metadata of the column, which is empty for computed columns."""
         ...
 
     def read(self, rows: Rows) -> Cells:
@@ -72,11 +72,11 @@ class ViewColumn:
     view: View
     field: Field
     positions: Rows
-    """Position in the other view for each row of this column; -1 for a row that is null."""
+    """Position in the other view of each row of this column, or -1 for a row that is null."""
 
     @property
     def htype(self) -> Htype:
-        """The type of the other view's column; nullable if a row is missing there."""
+        """The type of the other view's column, made nullable if the other view lacks a row."""
         if (self.positions >= 0).all():
             return self.field.htype
         return replace(self.field.htype, nullable=True)
@@ -121,7 +121,7 @@ class ViewColumn:
         return out
 
     def sizes(self, rows: Rows) -> NDArray[np.int64]:
-        """Return the size of each cell, (n,) int64, bytes, without reading the cells."""
+        """Return the size of each cell in bytes, (n,) int64, without reading the cells."""
         positions = self.positions[rows]
         present = positions >= 0
         sizes = self.view.rows.table.sizes(self.field.id, self.view.rows.at(positions[present]))
@@ -155,7 +155,7 @@ class VirtualTable:
     Parameters
     ----------
     columns : mapping
-        The columns by name, in order.
+        Maps names to columns, in the order of the schema.
     count : int
         Number of rows.
     version : str
@@ -167,8 +167,8 @@ class VirtualTable:
     question : Question, optional
         The query that computed the table, so that it can be run again.
     metadata : mapping, optional
-        Metadata of the dataset whose rows these are. Columns that are read from another view keep
-        their own metadata.
+        Metadata of the dataset from which the rows come. Columns that are read from another view
+        keep their own metadata.
     """
 
     def __init__(
@@ -197,7 +197,7 @@ class VirtualTable:
         return self.slots
 
     def checked(self) -> VirtualTable:
-        """Return a table for copying, which verifies each read and may raise a DamagedError.
+        """Return this table for copying: each read is verified, and may raise DamagedError.
 
         Only `ViewColumn` reads from a lake; other columns are computed, or in memory.
         """
@@ -224,12 +224,12 @@ class VirtualTable:
         return self._columns[column]
 
     def read(self, columns: Iterable[str], slots: Rows) -> dict[str, Cells]:
-        """Return the cells of rows, by column id."""
+        """Return a dict from column ids to the cells of the rows in `slots`."""
         return {c: self._columns[c].read(slots) for c in columns}
 
     @property
     def has_ids(self) -> bool:
-        """Whether all rows come from one source and have their ids."""
+        """Whether all rows come from a single source, and have the ids of that source."""
         return self._ids is not None
 
     def flat(self, column: str, slots: Rows) -> FlatCells:
@@ -261,12 +261,12 @@ class VirtualTable:
             yield from column.marks(slots)
 
     def positions(self) -> Iterator[Rows]:
-        """Yield the positions of rows in other views, each distinct array once."""
+        """Yield the arrays with the rows' positions in other views, each distinct array once."""
         arrays = (c.positions for c in self._columns.values() if isinstance(c, ViewColumn))
         yield from {id(positions): positions for positions in arrays}.values()
 
     def shapes(self, column: str, slots: Rows) -> NDArray[np.int32]:
-        """Return the shapes of cells, (n, ndim) int32; -1 for missing axes."""
+        """Return the shapes of cells, (n, ndim) int32, with -1 for missing axes."""
         source = self._columns[column]
         if isinstance(source, ViewColumn) and isinstance(source.htype.layout, Ragged):
             return source.shapes(slots)
@@ -280,14 +280,14 @@ class VirtualTable:
         return shapes if valid is None else np.where(valid[:, np.newaxis], shapes, np.int32(-1))
 
     def sizes(self, column: str, slots: Rows) -> NDArray[np.int64]:
-        """Return the size of each cell, (n,) int64, bytes."""
+        """Return the size of each cell in bytes, (n,) int64."""
         source = self._columns[column]
         if isinstance(source, ViewColumn) and not isinstance(source.htype.layout, Dense):
             return source.sizes(slots)
         return sizes_of(self.read([column], slots)[column])
 
     def valid(self, column: str, slots: Rows) -> NDArray[np.bool_] | None:
-        """Return which cells are not null, (n,) bool, or None if no cell is null."""
+        """Return a mask of the cells that are not null, (n,) bool, or None if no cell is null."""
         return self.read([column], slots)[column].valid
 
     def nbytes(self, column: str, slots: Rows) -> int:
@@ -295,7 +295,7 @@ class VirtualTable:
         return int(self.sizes(column, slots).sum())
 
     def statistics(self, column: str) -> None:  # noqa: ARG002
-        """Return None, because there are no statistics of computed values."""
+        """Return None, because computed values have no statistics."""
         return
 
     def digests(self, column: str, slots: Rows) -> NDArray[np.uint64]:
@@ -305,25 +305,25 @@ class VirtualTable:
 
 
 def sizes_of(cells: Cells) -> NDArray[np.int64]:
-    """Return the size of each cell, (n,) int64, bytes.
+    """Return the size of each cell in bytes, (n,) int64.
 
     >>> sizes_of(RaggedCells([b"ab", b""], np.empty((2, 0), np.int32))).tolist()
     [2, 0]
     """
     match cells:
         case DenseCells(values):
-            each = values.dtype.itemsize * int(np.prod(values.shape[1:]))
-            return np.full(len(values), each, np.int64)
+            cell_bytes = values.dtype.itemsize * int(np.prod(values.shape[1:]))
+            return np.full(len(values), cell_bytes, np.int64)
         case RaggedCells(buffers):
             return np.fromiter((memoryview(b).nbytes for b in buffers), np.int64, len(buffers))
         case NestedCells(counts, items):
-            ends = np.concatenate([[0], np.cumsum(sizes_of(items))])
-            at = np.cumsum(counts)
-            return np.asarray(ends[at] - ends[at - counts], np.int64)
+            totals = np.concatenate([[0], np.cumsum(sizes_of(items))])
+            ends = np.cumsum(counts)
+            return np.asarray(totals[ends] - totals[ends - counts], np.int64)
 
 
 def source_of(view: View, f: Field) -> tuple[object, str]:
-    """Return the table from which a column's values are taken, and the column's id there."""
+    """Return the table from which a column's values come, and the column's id in that table."""
     table: Any = view.rows.table
     while isinstance(table, VirtualTable):
         column = table.column(f.id)

@@ -25,11 +25,11 @@ def bar(
     label : str
         Text to the left of the bar.
     total : int, optional
-        Number of rows; None if it is unknown.
+        Number of rows, or None if the number is unknown.
     done : int
         Number of rows that are already done.
     visible : bool, optional
-        Whether the bar is drawn; None to draw it only in a terminal.
+        Whether the bar is drawn, or None to draw the bar only in a terminal.
     delay : float, optional
         Seconds before the bar appears; `DELAY` by default.
     leave : bool

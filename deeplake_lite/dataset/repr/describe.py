@@ -71,7 +71,7 @@ def type_of(htype: Htype) -> str:
 
 
 def seen_axes(htype: Htype, shapes: NDArray[np.int32]) -> tuple[Axis, ...]:
-    """Return the axes of values: for each axis, the size, or the range of sizes in `shapes`.
+    """Return the size of each axis of the values, or the range of sizes that `shapes` has.
 
     Missing optional axes are stored as -1 and count as 1.
 
@@ -82,21 +82,21 @@ def seen_axes(htype: Htype, shapes: NDArray[np.int32]) -> tuple[Axis, ...]:
     layout = htype.layout
     if isinstance(layout, Dense) or not shapes.shape[1]:
         return htype.axes or ()
-    whole = shapes[(shapes >= 0).any(axis=1)]
-    if not len(whole):
+    present = shapes[(shapes >= 0).any(axis=1)]
+    if not len(present):
         return htype.axes or ()
     if isinstance(layout, Nested):
-        return (_range(whole[:, 0]), *(layout.item.axes or ()))
-    return tuple(_range(np.abs(axis)) for axis in whole.T if (axis >= 0).any())
+        return (_range(present[:, 0]), *(layout.item.axes or ()))
+    return tuple(_range(np.abs(axis)) for axis in present.T if (axis >= 0).any())
 
 
 def _range(sizes: NDArray[np.int32]) -> Axis:
-    least, most = int(sizes.min()), int(sizes.max())
-    return most if least == most else (least, most)
+    low, high = int(sizes.min()), int(sizes.max())
+    return high if low == high else (low, high)
 
 
 def notes_of(htype: Htype) -> Iterator[str]:
-    """Yield further properties of a type: codec, classes, format, nullable, default.
+    """Yield other properties of a type as strings: codec, classes, format, nullable, default.
 
     >>> from deeplake_lite.htypes import Boxes
     >>> list(notes_of(Boxes("xywh", "fraction", nullable=True)))

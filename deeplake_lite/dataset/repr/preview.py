@@ -1,8 +1,8 @@
 """Previews of columns that are cheap to read: a few cells, counts of classes, a histogram.
 
-The cells of a column come from a single index chunk, and they amount to a few megabytes and a few
-million pixels at most, so that showing a lake stays fast. Links are never followed. A cell that
-cannot be read is replaced with the reason.
+The cells of a column come from a single index chunk, and have a few megabytes and a few million
+pixels at most, so that showing a lake stays fast. Links are never followed. If a cell cannot be
+read, its preview is the error message.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _MIDNIGHT = re.compile(r"T00(:00)*(\.0+)?$")
 def nearby(slots: Slots) -> NDArray[np.int64]:
     """Return the positions of rows in the same index chunk as the first row.
 
-    Only the first rows are searched, because a view may have many.
+    Only the first rows are searched, because a view may have many rows.
 
     >>> nearby(np.array([5, 8_191, 8_192, 7])).tolist()
     [0, 1, 3]
@@ -80,7 +80,7 @@ def contents(table: ReadTable, f: Field, slots: Slots) -> list[Content]:
     except Exception as error:
         if len(slots) == 1:
             return [f"cannot be read: {error}"]
-        # Read the cells one by one, so that only the damaged ones are lost.
+        # Read the cells one by one, so that only damaged cells have no preview.
         return [
             content for i in range(len(slots)) for content in contents(table, f, slots[i : i + 1])
         ]
@@ -122,7 +122,7 @@ def _count_affordable(table: ReadTable, f: Field, slots: Slots) -> int:
 
 
 def class_counts(table: ReadTable, f: Field, slots: Slots) -> Tally | None:
-    """Count the rows of each class; return None for other columns, or if there are many rows."""
+    """Count the rows of each class. Return None for other columns, and if there are many rows."""
     classes = f.htype.classes
     if classes is None:
         return None
@@ -131,14 +131,14 @@ def class_counts(table: ReadTable, f: Field, slots: Slots) -> Tally | None:
     cells = table.read([f.id], slots)[f.id]
     numbers, counts = np.unique(_class_numbers(cells), return_counts=True)
     rows = dict(zip(numbers.tolist(), counts.tolist(), strict=True))
-    known = range(len(classes.names)) if classes.names else rows
-    pairs = [(str(classes.to_names(n)), rows.get(n, 0)) for n in known]
+    listed = range(len(classes.names)) if classes.names else rows
+    pairs = [(str(classes.to_names(n)), rows.get(n, 0)) for n in listed]
     nulls = _nulls(cells)
     return Tally(f.name, (*pairs, *([("null", nulls)] if nulls else [])))
 
 
 def _class_numbers(cells: Cells) -> NDArray[np.int32]:
-    """Return the class numbers of all cells; null cells have none."""
+    """Return the class numbers of all cells that are not null."""
     if isinstance(cells, RaggedCells):  # several classes per row
         return np.frombuffer(b"".join(cells.buffers), np.int32)
     assert isinstance(cells, DenseCells)
@@ -153,9 +153,9 @@ def _nulls(cells: Cells) -> int:
 def summarize(
     table: ReadTable, f: Field, slots: Slots
 ) -> tuple[list[tuple[str, str]], Tally | None]:
-    """Return facts about a column of numbers, and its histogram.
+    """Return facts about a column of numbers, as pairs of strings, and its histogram.
 
-    Both are empty for other columns, or if there are too many rows.
+    For other columns, and if there are too many rows, the list is empty and the histogram None.
     """
     if not _is_ordered(f.htype) or not 0 < len(slots) <= COUNTED_ROWS:
         return [], None
@@ -169,7 +169,7 @@ def summarize(
 
 
 def _is_ordered(htype: Htype) -> bool:
-    """Return whether a column holds one number, boolean or time per row; classes do not count."""
+    """Return whether a column holds one number, boolean or time per row, other than classes."""
     layout = htype.layout
     if htype.classes is not None or not isinstance(layout, Dense) or layout.shape:
         return False

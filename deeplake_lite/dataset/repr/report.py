@@ -17,11 +17,11 @@ class Damaged:
     """A damaged cell, column, index, version, branch or tag."""
 
     column: str | None
-    """Name of the column; None for damage to the index of the rows, a branch, tag or version."""
+    """Name of the column, or None if the index of rows, a branch, tag or version is damaged."""
     row: int | None
-    """Position of the row; None if the column as a whole cannot be read."""
+    """Position of the row, or None if the column as a whole cannot be read."""
     row_id: int | None
-    """Id of the row; None if it cannot be read."""
+    """Id of the row, or None if the id cannot be read."""
     reason: str
     """Description of the damage."""
     ref: str | None = None

@@ -53,10 +53,10 @@ def check_name(noun: str, name: object) -> None:
             f"The name of {noun} must be a non-empty string without slashes, but it is "
             f"{brief(name, 80)}. Choose another name."
         )
-    if (half := checks.find_lone_surrogate(name)) is not None:
+    if (index := checks.find_lone_surrogate(name)) is not None:
         raise InvalidValueError(
             f"The name of {noun} must be valid Unicode, but {brief(name)} has a lone surrogate at "
-            f"character {half}. Choose another name."
+            f"character {index}. Choose another name."
         )
 
 
@@ -81,7 +81,7 @@ def attempt(write: Callable[[], None], kind: str) -> None:
 
 
 def writer(repository: Repository) -> Session:
-    """Return a session that writes to the branch, which is created if it does not exist."""
+    """Return a session that writes to the branch ``_aux``. If necessary, create the branch."""
     if AUX not in repository.branches():
         with contextlib.suppress(ExistsError):  # another process created it first
             repository.create_branch(AUX, first_version(repository))
@@ -89,7 +89,7 @@ def writer(repository: Repository) -> Session:
 
 
 async def put_arrays(session: Session, arrays: Mapping[str, NDArray[np.int64]]) -> None:
-    """Write arrays by path."""
+    """Write arrays, given as a dict from their paths to their values."""
     for path, values in arrays.items():
         array = await session.create_array(path, ArraySpec("int64"), len(values))
         if len(values):
@@ -97,7 +97,7 @@ async def put_arrays(session: Session, arrays: Mapping[str, NDArray[np.int64]]) 
 
 
 async def read_array(session: Session, path: str, noun: str) -> NDArray[np.int64]:
-    """Read an array. Raises DamagedError.
+    """Read an array of a saved view or evaluation. Raises DamagedError.
 
     Memory is allocated chunk by chunk, because the length in the array's metadata may be damaged.
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo import Session
 
 KEY = "deeplake_lite_evaluations"
-"""Attribute of the root group on ``_aux`` that holds the documents by name, and their digest."""
+"""Attribute of the root group on ``_aux`` that maps names to documents, and has their digest."""
 
 _DTYPES = ("<i8", "<f8")
 
@@ -60,7 +60,7 @@ class Stored:
     head: Mapping[str, Any]
     """Metrics and names, as JSON values."""
     arrays: Mapping[str, NDArray[Any]]
-    """Arrays by name: integers, or float64."""
+    """Maps names to arrays of integers or of float64."""
 
     def to_json(self) -> tuple[dict[str, Any], NDArray[np.int64]]:
         """Return the document, and all arrays concatenated into one."""
@@ -152,7 +152,7 @@ class SavedEvaluations(Mapping[str, "Evaluation"]):
             reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
             raise DamagedError(
                 f"The saved evaluation {brief(name)} is damaged: {reason.rstrip('.'):.200}. Delete "
-                "it, or restore the lake from a backup."
+                "the evaluation, or restore the lake from a backup."
             ) from error
 
     def _view(self, version: str, ids: NDArray[np.int64]) -> View:
@@ -201,7 +201,7 @@ def save(repository: Repository, name: str, stored: Stored, *, overwrite: bool) 
 
 
 def _documents(session: Session | None) -> dict[str, Any]:
-    """Return the documents of the saved evaluations by name. Raises DamagedError."""
+    """Return a dict from names to documents of saved evaluations. Raises DamagedError."""
     attribute = None if session is None else run(session.attributes()).get(KEY)
     if attribute is None:
         return {}
@@ -220,7 +220,7 @@ def _write(
     *,
     overwrite: bool,
 ) -> None:
-    """Write the documents in `changes`, and delete the entries that are None. Others stay."""
+    """Write the documents in `changes`, and delete entries that are None. Other entries stay."""
     with repository.lock():
         attempt(lambda: _write_once(repository, changes, arrays, overwrite), "evaluations")
 

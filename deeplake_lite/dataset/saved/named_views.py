@@ -1,6 +1,6 @@
 """Saved views: a version, rows and columns, stored in the lake under a name.
 
-They are stored on the branch ``_aux``, apart from the versions of the data. Each view has a
+Saved views are stored on the branch ``_aux``, apart from the versions of the data. Each view has a
 document and an array of row ids. For a query's result, the document contains the query, and the
 array contains positions in the result (see `saved.rows`). A vacuum keeps the versions that saved
 views read.
@@ -27,7 +27,7 @@ from deeplake_lite.dataset.saved.auxiliary import (
     writer,
 )
 from deeplake_lite.dataset.saved.rows import (
-    DEEPEST,
+    MAX_DEPTH,
     DocumentReader,
     DocumentWriter,
     check_document,
@@ -84,7 +84,7 @@ class SavedView:
     hash: str
     """Hash of the array."""
     query: QueryDocument | None = None
-    """The query whose result the view shows, as JSON; None for rows of the lake."""
+    """The query whose result the view shows, as JSON, or None if it shows rows of the lake."""
 
     def to_json(self) -> ViewDocument:
         """Return the description as a document."""
@@ -201,8 +201,8 @@ def _name_view_in_errors(name: str) -> Iterator[None]:
     except DAMAGE as error:
         reason = str(error).rstrip(".")
         raise DamagedError(
-            f"The saved view {brief(name)} cannot be opened: {reason:.200}. Delete it, or restore "
-            "the lake from a backup."
+            f"The saved view {brief(name)} cannot be opened: {reason:.200}. Delete the view, or "
+            "restore the lake from a backup."
         ) from error
 
 
@@ -214,7 +214,7 @@ def save(view: View, name: str, *, overwrite: bool) -> None:
     if not view.version:
         raise InvalidValueError(
             "A view is saved in the lake that it reads, but this view does not read a lake. "
-            "Materialize it, or query a lake."
+            "Materialize the view, or query a lake."
         )
     documents = DocumentWriter(view.url)
     written = documents.write(view, whole=False)
@@ -234,7 +234,7 @@ def save(view: View, name: str, *, overwrite: bool) -> None:
         check_document(name, change[name], saved=True)
     except DamagedError as error:  # only the depth of a new document can be invalid
         raise InvalidValueError(
-            f"A saved view may build on at most {DEEPEST} queries, each run on the result of the "
+            f"A saved view may build on at most {MAX_DEPTH} queries, each run on the result of the "
             "previous one, but this view builds on more. Materialize an intermediate result first."
         ) from error
     _write(view.rows.lake.repository, change, f"save view {name}", rows, overwrite=overwrite)
@@ -271,7 +271,7 @@ def materialize(
 
 
 def _unique_ids(table: ReadTable, slots: NDArray[np.int64]) -> NDArray[np.int64] | None:
-    """Return the ids of rows, or None if they have no ids, or an id occurs twice."""
+    """Return the ids of rows, or None if the rows have no ids, or an id occurs twice."""
     if not table.has_ids:
         return None
     ids = table.ids(slots)
@@ -286,7 +286,7 @@ def _write(
     *,
     overwrite: bool = True,
 ) -> None:
-    """Write the documents in `changes`, and delete the entries that are None. Others stay.
+    """Write the documents in `changes`, and delete entries that are None. Other entries stay.
 
     Raises
     ------

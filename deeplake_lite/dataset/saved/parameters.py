@@ -33,8 +33,8 @@ type Params = Sequence[Any] | Mapping[str, Any]
 def copy_params(params: Params) -> Params:
     """Return a copy of a query's parameters, as a list or a dict of plain values.
 
-    Unsupported values stay as they are. They are rejected when the query is bound, because errors
-    can then show the position in the query.
+    Unsupported values stay as they are. The query rejects them later, when it is bound, because
+    the error can then show the position in the query.
 
     >>> copy_params((np.float32(0.5), range(2)))
     [0.5, [0, 1]]
@@ -134,7 +134,7 @@ def _from_array(value: object) -> object:
 def _with_nulls(value: Any) -> object:
     """Convert a value, array or column of Arrow, pandas or polars so that its nulls are None.
 
-    NumPy arrays cannot hold nulls: these would become NaN, and integers would become floats.
+    NumPy arrays cannot hold nulls: nulls would become NaN, and integers would become floats.
     """
     if is_null(type(value)):
         return None
@@ -178,7 +178,7 @@ def _from_arrow_scalar(value: Any) -> object:
 
 
 def _with_none(values: np.ma.MaskedArray[Any, Any]) -> object:
-    """Convert a masked array to lists with None where it is masked."""
+    """Convert a masked array to nested lists, with None for masked elements."""
     if values.ndim and values.dtype.kind in "mM":  # `tolist` would return nanoseconds as integers
         return [None if value is np.ma.masked else value for value in values]
     return values.tolist()
@@ -257,9 +257,9 @@ def _in_microseconds(value: Any) -> object:
 def params_to_json(params: Params) -> object:
     """Return a query's plain parameters as JSON.
 
-    A value whose type JSON lacks becomes an object whose key names the type. Arrays are stored as
-    little-endian bytes in base64. The user's own objects are stored as strings, so that they are
-    not mistaken for such values.
+    A value of a type that JSON lacks becomes an object whose key names the type. Arrays are stored
+    as little-endian bytes in base64. The user's own JSON objects are stored as strings, so that
+    they cannot be mistaken for values of other types.
 
     >>> params_to_json([1, dt.date(2026, 1, 31), np.array([1, 2], "uint8"), {"date": "today"}])
     [1, {'date': '2026-01-31'}, {'array': 'AQI=', 'dtype': 'uint8', 'shape': [2]}, {'json': ...}]

@@ -55,7 +55,7 @@ class Address:
     limits: Limits = DEFAULT_LIMITS
     """Limits on the size of decoded values."""
     branch: str | None = None
-    """The branch that the handle was on; None for a fixed version."""
+    """The branch that the handle was on, or None for a fixed version."""
     name: str = ""
     """The branch, tag, commit or time at which the handle was opened, if any."""
 
@@ -92,8 +92,9 @@ class Address:
 class Stranded:
     """A placeholder for a dataset or view in a process in which Icechunk cannot run.
 
-    Any use of it raises an error that says so. Unpickling itself must not raise, because the worker
-    of a `multiprocessing.Pool` would die without a result, and the pool would wait for it forever.
+    Any use of the placeholder raises an error with the reason. Unpickling itself must not raise,
+    because the worker of a `multiprocessing.Pool` would die without a result, and the pool would
+    wait forever for the worker.
     """
 
     def __getattr__(self, name: str) -> NoReturn:
@@ -116,7 +117,7 @@ class Stranded:
 
 
 def view_parts(view: View) -> tuple[object, ...]:
-    """Return the result of a view's ``__reduce__``."""
+    """Return a view's picklable parts, in the form that its ``__reduce__`` must return."""
     slots = view.rows.live()
     span = chunks.contiguous(slots)
     rows = slots if span is None else span
@@ -129,7 +130,7 @@ def view_parts(view: View) -> tuple[object, ...]:
 
 
 def dataset_parts(ds: Dataset) -> tuple[object, ...]:
-    """Return the result of a dataset's ``__reduce__``."""
+    """Return a dataset's picklable parts, in the form that its ``__reduce__`` must return."""
     return open_dataset, (Address.of(ds), ds.handle.branch, ds.handle.lake.name)
 
 

@@ -22,26 +22,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """A query together with everything that its result depends on."""
+    """A query together with everything on which its result depends."""
 
     text: str
     """The SELECT statement, or a short description of a ranking."""
     params: Params = ()
-    """Values for ``?`` in order, or for ``$name`` by name; the options of a ranking. They are
-    copies, which the user cannot change."""
+    """Values for each ``?`` in the order of the query, or a dict from names to values for
+    ``$name``, or the options of a ranking. The values are copies, which the user cannot change."""
     seed: int | None = None
-    """The random seed, if the query draws random numbers."""
+    """The random seed, or None if the query draws no random numbers."""
     moment: dt.datetime | None = None
-    """The time in UTC at which the query first ran, if it uses the current time."""
+    """The time in UTC at which the query first ran, or None if the query does not use the time."""
     asked: View | None = None
-    """The view that the query ran on, as it was then."""
+    """The view on which the query ran, with the rows of that time, or None if there was no view."""
     sources: Mapping[tuple[str, str | None], View] = field(default_factory=dict)
-    """The views that FROM names, as they were then, by name and VERSION."""
+    """Maps the name and VERSION of each source in FROM to a view with the rows of that time."""
     kind: Literal["query", "suspects"] = "query"
     """Package that computes the result: `query`, or `review` for a ranking by suspicion."""
     repeatable: bool = field(init=False, default=True)
     """Whether the result is the same in every process. It is False if user-defined functions were
-    registered when the query ran, because they may depend on globals or random numbers."""
+    registered when the query ran, because such functions may use globals or random numbers."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "params", copy_params(self.params))
@@ -49,5 +49,5 @@ class Question:
             object.__setattr__(self, "repeatable", not lazy_calls.has_own_functions())
 
     def repeat(self, most_rows: int | None = None) -> View:
-        """Recompute the result. If it has more than `most_rows` rows, some may be missing."""
+        """Recompute the result. If it has more than `most_rows` rows, some rows may be missing."""
         return lazy_calls.repeat(self, most_rows)

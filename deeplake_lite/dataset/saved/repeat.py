@@ -42,7 +42,7 @@ def repeat_query(question: Question, count: int, slots: NDArray[np.int64], expec
     slots : ndarray, (n,) int64
         Slots of the rows that the view needs.
     expected : str
-        Previous `fingerprint` of these rows.
+        Previous `fingerprint` of the rows in `slots`.
 
     Raises
     ------

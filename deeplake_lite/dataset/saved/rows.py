@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.dataset.selection import Lake
 
-DEEPEST = 32
+MAX_DEPTH = 32
 """Maximum depth of nested queries in a document."""
 
 MAX_ROWS = 2**47
@@ -47,7 +47,7 @@ STRINGS = {
     "origin": ANY,
     "saved": ANY,
 }
-"""Regular expression of each string in a document, by key."""
+"""Maps keys of a document to regular expressions, which the strings under the keys must match."""
 
 REQUIRED = {True: {"version", "array", "hash", "origin", "saved"}, False: {"version"}}
 """Keys of required strings in the document of a saved view (True), or of a view that its query
@@ -55,7 +55,7 @@ read (False)."""
 
 
 class QueryDocument(TypedDict):
-    """The document of a query whose result is a view."""
+    """The document of the query whose result a view shows."""
 
     text: str
     params: object
@@ -64,7 +64,7 @@ class QueryDocument(TypedDict):
     moment: str | None
     """Time that the query uses as the current time, ISO 8601 without a time zone."""
     asked: ViewDocument | None
-    """The view that was queried."""
+    """The view on which the query ran, or None if there was no view."""
     sources: list[SourceDocument]
     rows: int
     """Number of rows of the result."""
@@ -77,7 +77,7 @@ class ViewDocument(TypedDict, total=False):
 
     version: str
     url: str | None
-    """URL of another lake; None or missing for the lake of the document."""
+    """URL of another lake, or None or missing for the lake in which the document is stored."""
     columns: Required[list[str]]
     array: str
     """Path of the array of row ids or, if there is a query, of positions in its result."""
@@ -103,16 +103,16 @@ class DocumentWriter:
     Parameters
     ----------
     url : str
-        URL of the lake in which the documents are stored; they omit this URL.
+        URL of the lake in which the documents are stored. The documents omit this URL.
     """
 
     def __init__(self, url: str) -> None:
         self._url = url
         self.arrays: dict[str, NDArray[np.int64]] = {}
-        """Arrays of row ids, or of positions in a query's result, by path."""
+        """Maps paths to arrays of row ids, or of positions in a query's result."""
 
     def write(self, view: View, *, whole: bool = True) -> ViewDocument:
-        """Return the document of a view. With `whole`, all rows of a version need no array."""
+        """Return the document of a view. With `whole`, a view of all rows gets no array of rows."""
         question = question_of(view)
         rows = view.rows.live() if question is not None else view.row_ids
         document: ViewDocument = {"version": view.version, "columns": list(view.columns)}
@@ -148,7 +148,7 @@ class DocumentWriter:
         if not view.version:
             raise InvalidValueError(
                 f"The sources of a saved query must be stored in a lake, but {name} is not. "
-                "Materialize it first."
+                "Materialize that view first."
             )
         return self.write(view)
 
@@ -189,9 +189,9 @@ class DocumentReader:
         slots = table.rows.live() if rows is None else slots_of(table, rows)
         return View(RowSelection(lake, table, slots), names, "")
 
-    def _check_columns(self, names: Collection[str], known: Collection[str]) -> None:
+    def _check_columns(self, names: Collection[str], existing: Collection[str]) -> None:
         """Reject columns that do not exist. Raises DamagedError."""
-        if unknown := next((name for name in names if name not in known), None):
+        if unknown := next((name for name in names if name not in existing), None):
             raise DamagedError(
                 f"The saved view {self._name} has a column {brief(unknown)}, which does not exist "
                 "in its version. Delete the view, and save it again."
@@ -217,7 +217,7 @@ class DocumentReader:
         return self._lake.at(None, version), Table.open(repository, repository.reader(version))
 
     def _run(self, query: QueryDocument, rows: NDArray[np.int64]) -> View:
-        """Run a query again. Raises DamagedError if its rows differ from the saved ones."""
+        """Run a query again. Raises DamagedError if its rows differ from the saved rows."""
         question = Question(
             query["text"],
             params_from_json(query["params"]),
@@ -258,15 +258,15 @@ def damaged_view(name: str, error: Exception) -> DamagedError:
     """Return the error for a saved view whose document is damaged."""
     reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
     return DamagedError(
-        f"The saved view {brief(name)} is damaged: {reason.removesuffix('.'):.200}. Delete it, or "
-        "restore the lake from a backup."
+        f"The saved view {brief(name)} is damaged: {reason.removesuffix('.'):.200}. Delete the "
+        "view, or restore the lake from a backup."
     )
 
 
 def _check(document: Any, *, saved: bool, depth: int) -> None:
     """Check a document and its nested documents. Raises ValueError, TypeError, LookupError."""
-    if depth > DEEPEST:
-        raise ValueError(f"it has more than {DEEPEST} levels of queries.")
+    if depth > MAX_DEPTH:
+        raise ValueError(f"it has more than {MAX_DEPTH} levels of queries.")
     for key, pattern in STRINGS.items():
         if key in document or key in REQUIRED[saved]:
             _check_string(document, key, pattern)

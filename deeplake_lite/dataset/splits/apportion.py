@@ -1,7 +1,7 @@
 """Proportional rounding of the numbers of rows of each class in each part of a split.
 
 Fractions of a count are rarely whole numbers. The remaining rows are assigned by largest remainder,
-so that the sums are right for each class and for each part.
+so that the numbers add up for each class and for each part.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ TINY = 1e-9
 def largest_remainder(count: int, shares: Reals) -> Counts:
     """Return whole numbers that add up to `count`, in proportion to `shares`, which add up to 1.
 
-    Among equal remainders, parts that would be empty come first, and then the parts in order.
+    If remainders are equal, parts that would be empty come first, and then earlier parts.
 
     >>> largest_remainder(10, np.array([0.55, 0.25, 0.2])).tolist()
     [6, 2, 2]
     >>> largest_remainder(5, np.array([0.9, 0.1])).tolist()
     [4, 1]
     """
-    wanted = shares * count
-    counts = np.floor(wanted + TINY).astype(np.int64)
-    left = np.round(wanted - counts, 9)
-    order = np.lexsort((np.arange(len(shares)), counts > 0, -left))
+    exact = shares * count
+    counts = np.floor(exact + TINY).astype(np.int64)
+    remainders = np.round(exact - counts, 9)
+    order = np.lexsort((np.arange(len(shares)), counts > 0, -remainders))
     counts[order[: count - int(counts.sum())]] += 1
     return counts
 
@@ -50,8 +50,8 @@ def apportion(sizes: Counts, shares: Reals) -> Counts:
     Parameters
     ----------
     sizes : ndarray, (classes,) int64
-        Number of rows in each class. Among classes of equal size, the first ones get the remaining
-        rows of the first parts.
+        Number of rows in each class. Among classes of equal size, the first classes get the
+        remaining rows of the first parts.
     shares : ndarray, (parts,) float64
         Fraction of rows for each part. The fractions add up to 1.
 
@@ -60,17 +60,17 @@ def apportion(sizes: Counts, shares: Reals) -> Counts:
     >>> apportion(np.array([5, 5, 5, 5]), np.array([0.9, 0.1])).tolist()
     [[5, 0], [5, 0], [4, 1], [4, 1]]
     """
-    wanted = sizes[:, np.newaxis] * shares
-    counts = np.floor(wanted + TINY).astype(np.int64)
+    exact = sizes[:, np.newaxis] * shares
+    counts = np.floor(exact + TINY).astype(np.int64)
     distinct, size_number, classes = np.unique(sizes, return_inverse=True, return_counts=True)
-    # Per distinct size and part: the remainder of a class, how many of the `classes` of that size
-    # may get one row more, and how many do.
-    left = distinct[:, np.newaxis] * shares
-    left -= np.floor(left + TINY)
-    most = classes[:, np.newaxis] * (left > TINY)
-    extra = _round_up(left * classes[:, np.newaxis], most)
+    # For each distinct size and each part: the remainder of a class, how many of the `classes` of
+    # that size may get an extra row, and how many classes get one.
+    remainders = distinct[:, np.newaxis] * shares
+    remainders -= np.floor(remainders + TINY)
+    limits = classes[:, np.newaxis] * (remainders > TINY)
+    extra = _round_up(remainders * classes[:, np.newaxis], limits)
     total = largest_remainder(int(sizes.sum()), shares)
-    _balance(extra, most, total - counts.sum(axis=0) - extra.sum(axis=0))
+    _balance(extra, limits, total - counts.sum(axis=0) - extra.sum(axis=0))
     order = np.argsort(size_number, kind="stable")
     ends = np.cumsum(classes)
     for number, end in enumerate(ends.tolist()):
@@ -79,44 +79,45 @@ def apportion(sizes: Counts, shares: Reals) -> Counts:
     return counts
 
 
-def _round_up(left: Reals, most: Counts) -> Counts:
+def _round_up(remainders: Reals, limits: Counts) -> Counts:
     """Return how many classes of each size get an extra row in each part."""
-    extra, error = np.zeros(left.shape, np.int64), np.zeros(left.shape[1])
+    extra, error = np.zeros(remainders.shape, np.int64), np.zeros(remainders.shape[1])
     # Large classes come first: there are few of them, so small classes make up for their errors.
-    for number in range(len(left) - 1, -1, -1):
-        wanted = left[number] + error
-        rest = round(float(left[number].sum()))
-        extra[number] = np.clip(np.floor(wanted + TINY), 0, most[number])
-        while (missing := rest - int(extra[number].sum())) != 0:
-            short = wanted - extra[number]
+    for number in range(len(remainders) - 1, -1, -1):
+        exact = remainders[number] + error
+        target = round(float(remainders[number].sum()))
+        extra[number] = np.clip(np.floor(exact + TINY), 0, limits[number])
+        while (missing := target - int(extra[number].sum())) != 0:
+            short = exact - extra[number]
             if missing > 0:
                 extra[
-                    number, np.argmax(np.where(extra[number] < most[number], short, -np.inf))
+                    number, np.argmax(np.where(extra[number] < limits[number], short, -np.inf))
                 ] += 1
             else:
                 extra[number, np.argmin(np.where(extra[number] > 0, short, np.inf))] -= 1
-        error = wanted - extra[number]
+        error = exact - extra[number]
     return extra
 
 
-def _balance(extra: Counts, most: Counts, missing: Counts) -> None:
-    """Move extra rows between parts, along shortest paths, until no part has too many."""
+def _balance(extra: Counts, limits: Counts, missing: Counts) -> None:
+    """Move extra rows between parts, along shortest paths, until no part has too many rows."""
     while (missing > 0).any():
-        path = _path(extra, most, missing)
-        if not path:
+        moves = _find_moves(extra, limits, missing)
+        if not moves:
             return
-        for kind, a, b in path:
-            extra[kind, a] -= 1
-            extra[kind, b] += 1
-        missing[path[0][1]] += 1
-        missing[path[-1][2]] -= 1
+        for number, a, b in moves:
+            extra[number, a] -= 1
+            extra[number, b] += 1
+        missing[moves[0][1]] += 1
+        missing[moves[-1][2]] -= 1
 
 
-def _path(extra: Counts, most: Counts, missing: Counts) -> list[tuple[int, int, int]]:
-    """Return moves (size number, from part, to part) from a part with too many rows to another.
+def _find_moves(extra: Counts, limits: Counts, missing: Counts) -> list[tuple[int, int, int]]:
+    """Return moves (size number, from part, to part) that bring a row to a part with too few rows.
 
-    The breadth-first search finds a shortest path. If there is no path, the result is empty, and
-    the totals of two parts are off by one. No random test has ever produced such a case.
+    The breadth-first search finds a shortest path from a part with too many rows. If there is no
+    path, the result is empty, and the totals of two parts are off by one. No random test has ever
+    produced such a case.
     """
     parts = range(len(missing))
     before: dict[int, tuple[int, int, int] | None] = {p: None for p in parts if missing[p] < 0}
@@ -130,16 +131,16 @@ def _path(extra: Counts, most: Counts, missing: Counts) -> list[tuple[int, int, 
                 a = step[1]
             return steps[::-1]
         for b in parts:
-            kinds = np.flatnonzero((extra[:, a] > 0) & (extra[:, b] < most[:, b]))
-            if b not in before and len(kinds):
-                before[b] = (int(kinds[-1]), a, b)
+            sizes = np.flatnonzero((extra[:, a] > 0) & (extra[:, b] < limits[:, b]))
+            if b not in before and len(sizes):
+                before[b] = (int(sizes[-1]), a, b)
                 queue.append(b)
     return []
 
 
 def _add_extra_rows(counts: Counts, classes: Counts, extra: Counts) -> None:
     """Add the extra rows of each part to classes of one size, in round-robin order."""
-    at = np.concatenate([[0], np.cumsum(extra)])
-    for part, (start, stop) in enumerate(zip(at[:-1].tolist(), at[1:].tolist(), strict=True)):
+    ends = np.concatenate([[0], np.cumsum(extra)])
+    for part, (start, stop) in enumerate(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)):
         if stop > start:
             np.add.at(counts[:, part], classes[np.arange(start, stop) % len(classes)], 1)

@@ -15,7 +15,7 @@ _SECRET = 0x1CAD21F72C81017C ^ 0xDB979083E96DD4DE
 
 
 def xxh3_64(numbers: NDArray[Any], seed: int = 0) -> NDArray[np.uint64]:
-    """Return the xxh3_64 of each 64-bit number, as 8 little-endian bytes, with a seed.
+    """Return the xxh3_64 hash of the 8 little-endian bytes of each 64-bit number.
 
     Notes
     -----

@@ -69,7 +69,7 @@ def split(
                 f"{keyword} must be the name of a column, but it is {type(column).__name__} "
                 f"{brief(column)}. Add a column with these values, and pass its name."
             )
-    part = _parts(view, shares, by, group, checks.integer("seed", seed))
+    part = _assign_rows(view, shares, by, group, checks.integer("seed", seed))
     counts = np.bincount(part, minlength=len(shares))
     for number in np.flatnonzero((counts == 0) & (shares > 0)).tolist():
         name = names[number] if names else number
@@ -89,10 +89,10 @@ def folds(view: View, k: int, *, by: str | None, group: str | None, seed: int) -
     return split(view, [1 / k] * k, by=by, group=group, seed=seed, names=names)
 
 
-def _parts(
+def _assign_rows(
     view: View, shares: NDArray[np.float64], by: str | None, group: str | None, seed: int
 ) -> Ints:
-    """Return the part number of each row."""
+    """Return the number of the part to which each row goes, (n,) int64."""
     for name in (by, group):
         if name is not None:
             view.field(name)
@@ -100,16 +100,16 @@ def _parts(
         return np.empty(0, np.int64)
     ids = view.row_ids
     if group is None and not _has_repeats(ids):
-        return _parts_of_rows(view, shares, by, seed, xxh3_64(ids, seed))
+        return _assign_single_rows(view, shares, by, seed, xxh3_64(ids, seed))
     # Repeated rows must stay in one part, so the occurrences of a row form a group.
     keys = ids.view(np.uint64) if group is None else _digests(view, group)
-    return _parts_of_groups(view, shares, by, seed, keys)
+    return _assign_groups(view, shares, by, seed, keys)
 
 
-def _parts_of_rows(
+def _assign_single_rows(
     view: View, shares: NDArray[np.float64], by: str | None, seed: int, rank: NDArray[np.uint64]
 ) -> Ints:
-    """Return the part of each row, without keeping any rows together."""
+    """Return the part of each row, if no rows need to stay together."""
     if by is not None and _has_several(view.schema[by].htype):
         return by_labels(_labels(view, by), shares, rank)
     strata = np.zeros(len(rank), np.uint64) if by is None else _digests(view, by)
@@ -117,14 +117,14 @@ def _parts_of_rows(
     return cut(number, rank, apportion(sizes, shares))
 
 
-def _parts_of_groups(
+def _assign_groups(
     view: View,
     shares: NDArray[np.float64],
     by: str | None,
     seed: int,
     keys: NDArray[np.uint64],
 ) -> Ints:
-    """Return the part of each row; rows with equal keys stay together."""
+    """Return the part of each row, such that rows with equal keys stay together."""
     number, sizes, rank = _number_keys(keys, seed)
     if by is None:
         return by_groups(sizes, shares, rank)[number]
@@ -160,7 +160,7 @@ def _number_keys(keys: NDArray[np.uint64], seed: int) -> tuple[Ints, Ints, NDArr
 def _explain_empty(
     view: View, shares: NDArray[np.float64], number: int, name: str, group: str | None
 ) -> str:
-    """Return a message that explains why a part has no rows, with a way out."""
+    """Return the message that explains why a part would have no rows, and what to pass instead."""
     if not len(view):
         return f"{name} would be empty, because the view has no rows to split. Append rows first."
     parts = np.count_nonzero(shares)
@@ -185,7 +185,7 @@ def _explain_empty(
 
 
 def _check_fractions(fractions: Sequence[float]) -> NDArray[np.float64]:
-    """Return the fraction of each part. Raises OptionError if they are not valid.
+    """Return the fraction of each part as an array. Raises OptionError if one is not valid.
 
     >>> _check_fractions([3, 1])
     Traceback (most recent call last):
@@ -224,9 +224,9 @@ def _format_normalized(shares: NDArray[np.float64]) -> str:
     >>> _format_normalized(np.array([3, 1])), _format_normalized(np.array([1, 1, 1]))
     ('[0.75, 0.25]', '[0.3333333, 0.3333333, 0.3333333]')
     """
-    whole = shares / shares.sum()
-    digits = next(d for d in range(3, 18) if abs(_round_digits(whole, d).sum() - 1) <= TOLERANCE)
-    return f"[{', '.join(f'{share:.{digits}g}' for share in whole)}]"
+    scaled = shares / shares.sum()
+    digits = next(d for d in range(3, 18) if abs(_round_digits(scaled, d).sum() - 1) <= TOLERANCE)
+    return f"[{', '.join(f'{share:.{digits}g}' for share in scaled)}]"
 
 
 def _round_digits(shares: NDArray[np.float64], digits: int) -> NDArray[np.float64]:
@@ -234,7 +234,7 @@ def _round_digits(shares: NDArray[np.float64], digits: int) -> NDArray[np.float6
 
 
 def _has_several(htype: Htype) -> bool:
-    """Return whether a row may have several labels: a 1-d array of integers, or a list.
+    """Return whether a row may have several labels, in a 1-d array of integers or in a list.
 
     >>> from deeplake_lite.htypes import ClassLabel, Sequence, Text
     >>> [_has_several(h) for h in (ClassLabel(multiple=True), Sequence(Text()), ClassLabel())]
@@ -264,6 +264,6 @@ def _labels(view: View, column: str) -> Labels:
 
 
 def _digests(view: View, column: str) -> NDArray[np.uint64]:
-    """Return a number per row, (n,) uint64, which is equal for equal values."""
+    """Return a number for each row, (n,) uint64, such that equal values have equal numbers."""
     table, slots = view.rows.locate()
     return digests_by_value(table, view.schema[column], slots)

@@ -1,8 +1,8 @@
 """Stratified splits of rows with several labels, and splits of groups of rows.
 
 Rows with several labels are split by iterative stratification: the label with the fewest remaining
-rows comes first, and its rows go to the parts that lack it most. Groups cannot be divided. They are
-assigned one after the other, large groups first, to the parts that lack their rows most.
+rows comes first, and its rows go to the parts that lack the label most. Groups cannot be divided.
+They are assigned one after the other, large groups first, to the parts that lack their rows most.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ROWS_WEIGHT = 10
 """Weight of a part's number of rows, relative to all labels together."""
 
 SWEEPS = 1
-"""Number of times that groups are reassigned, small ones first, after the first assignment."""
+"""Number of times that groups are reassigned, small groups first, after the first assignment."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,9 @@ class Labels:
     def at(self, rows: Ints) -> tuple[Ints, Ints]:
         """Return the concatenated labels of the given rows, and each label's index in `rows`."""
         counts = self.starts[rows + 1] - self.starts[rows]
-        which = np.repeat(np.arange(len(rows)), counts)
+        indices = np.repeat(np.arange(len(rows)), counts)
         first = np.repeat(self.starts[rows] - (np.cumsum(counts) - counts), counts)
-        return self.numbers[first + np.arange(len(which))], which
+        return self.numbers[first + np.arange(len(indices))], indices
 
 
 def by_labels(labels: Labels, shares: Reals, rank: NDArray[np.uint64]) -> Ints:
@@ -80,7 +80,7 @@ def by_labels(labels: Labels, shares: Reals, rank: NDArray[np.uint64]) -> Ints:
     shares : ndarray, (parts,) float64
         Fraction of rows for each part. The fractions add up to 1.
     rank : ndarray, (rows,) uint64
-        Order of rows with the same labels.
+        Numbers by which rows with the same labels are ordered.
 
     Notes
     -----
@@ -99,13 +99,13 @@ def by_labels(labels: Labels, shares: Reals, rank: NDArray[np.uint64]) -> Ints:
     part = np.full(len(labels), -1)
     room = largest_remainder(len(labels), shares)
     label_set, rows_of = _number_label_sets(labels), _RowsByLabel.of(labels)
-    left = np.bincount(labels.numbers)
-    missing = left[:, np.newaxis] * shares
-    queue = [(count, label) for label, count in enumerate(left.tolist())]
+    unassigned = np.bincount(labels.numbers)
+    missing = unassigned[:, np.newaxis] * shares
+    queue = [(count, label) for label, count in enumerate(unassigned.tolist())]
     heapify(queue)
     while queue:
         count, label = heappop(queue)
-        if count != left[label] or not count:
+        if count != unassigned[label] or not count:
             continue  # an outdated entry: the label has another entry with its current count
         rows = rows_of.label(label)
         rows = rows[part[rows] < 0]
@@ -117,23 +117,24 @@ def by_labels(labels: Labels, shares: Reals, rank: NDArray[np.uint64]) -> Ints:
             part[row] = target
             touched = labels.numbers[labels.starts[row] : labels.starts[row + 1]]
             missing[touched, target] -= 1.0
-            left[touched] -= 1
+            unassigned[touched] -= 1
         else:
             part[rows] = _spread(label_set[rows], rank[rows], counts)
-            numbers, which = labels.at(rows)
-            np.subtract.at(missing, (numbers, part[rows][which]), 1.0)
+            numbers, indices = labels.at(rows)
+            np.subtract.at(missing, (numbers, part[rows][indices]), 1.0)
             touched, sizes = np.unique(numbers, return_counts=True)
-            left[touched] -= sizes
-        for other, rest in zip(touched.tolist(), left[touched].tolist(), strict=True):
-            heappush(queue, (rest, other))
-    rest = np.flatnonzero(part < 0)  # rows without labels
-    part[rest[np.argsort(rank[rest], kind="stable")]] = np.repeat(np.arange(len(room)), room)
+            unassigned[touched] -= sizes
+        for other, other_count in zip(touched.tolist(), unassigned[touched].tolist(), strict=True):
+            heappush(queue, (other_count, other))
+    unlabelled = np.flatnonzero(part < 0)
+    order = np.argsort(rank[unlabelled], kind="stable")
+    part[unlabelled[order]] = np.repeat(np.arange(len(room)), room)
     return part
 
 
 @dataclass(frozen=True)
 class _RowsByLabel:
-    """The rows of each label."""
+    """An index from labels to the rows that have them."""
 
     rows: Ints
     """Rows of all labels, concatenated."""
@@ -151,7 +152,7 @@ class _RowsByLabel:
 
 
 def _number_label_sets(labels: Labels) -> Ints:
-    """Return a number per row, (rows,), which is equal for equal sets of labels."""
+    """Return a number for each row, such that rows with equal sets of labels have equal numbers."""
     # The sum of the labels' hashes identifies a set. Differences of cumulative sums are exact,
     # because unsigned integers wrap around.
     hashes = xxh3_64(labels.numbers)
@@ -161,34 +162,34 @@ def _number_label_sets(labels: Labels) -> Ints:
 
 
 def _count_rows(wanted: Reals, room: Ints, count: int, behind: Reals) -> Ints:
-    """Return how many of a label's `count` rows go to each part, close to `wanted`, within `room`.
+    """Return how many of a label's `count` rows go to each part: about `wanted`, at most `room`.
 
     >>> _count_rows(np.array([4.5, 0.5]), np.array([99, 9]), 5, np.array([-0.5, 0.5])).tolist()
     [4, 1]
     """
     # With few parts, Python lists are about twenty times as fast as NumPy.
-    want, free, late = wanted.tolist(), room.tolist(), behind.tolist()
-    counts = [min(max(floor(w + TINY), 0), f) for w, f in zip(want, free, strict=True)]
-    while (rest := count - sum(counts)) != 0:
-        short = [w - c for w, c in zip(want, counts, strict=True)]
-        if rest > 0:
-            _, most = min(
-                ((c >= f, s <= TINY, -s - d), part)
-                for part, (c, f, s, d) in enumerate(zip(counts, free, short, late, strict=True))
+    targets, limits, debts = wanted.tolist(), room.tolist(), behind.tolist()
+    counts = [min(max(floor(t + TINY), 0), m) for t, m in zip(targets, limits, strict=True)]
+    while (unassigned := count - sum(counts)) != 0:
+        short = [t - c for t, c in zip(targets, counts, strict=True)]
+        if unassigned > 0:
+            _, neediest = min(
+                ((c >= m, s <= TINY, -s - d), part)
+                for part, (c, m, s, d) in enumerate(zip(counts, limits, short, debts, strict=True))
             )
-            counts[most] += 1
+            counts[neediest] += 1
         else:
-            _, least = min(
+            _, fullest = min(
                 (s + d, part)
-                for part, (c, s, d) in enumerate(zip(counts, short, late, strict=True))
+                for part, (c, s, d) in enumerate(zip(counts, short, debts, strict=True))
                 if c > 0
             )
-            counts[least] -= 1
+            counts[fullest] -= 1
     return np.array(counts, np.int64)
 
 
 def _spread(kind: Ints, rank: NDArray[np.uint64], counts: Ints) -> Ints:
-    """Return the part of each row of a label, with each kind of row in the same proportions."""
+    """Return the part of each row of a label, so that each part has its share of every kind."""
     order = np.argsort(kind, kind="stable")
     if (np.diff(kind[order]) > 0).all():  # all rows differ: a shortcut with the same result
         part = np.empty(len(kind), np.int64)
@@ -199,14 +200,14 @@ def _spread(kind: Ints, rank: NDArray[np.uint64], counts: Ints) -> Ints:
 
 
 def cut(number: Ints, rank: NDArray[np.uint64], counts: Ints) -> Ints:
-    """Return the part of each row; the first rows of each class by rank go to the first part.
+    """Return the part of each row. Of each class, the rows of lowest rank go to the first part.
 
     Parameters
     ----------
     number : ndarray, (rows,) int64
         Class of each row.
     rank : ndarray, (rows,) uint64
-        Order of the rows within a class.
+        Numbers by which the rows of a class are ordered.
     counts : ndarray, (classes, parts) int64
         Number of rows of each class for each part.
     """
@@ -220,7 +221,7 @@ def cut(number: Ints, rank: NDArray[np.uint64], counts: Ints) -> Ints:
 
 
 def _narrow(numbers: Ints, count: int) -> NDArray[np.integer[Any]]:
-    """Return numbers below `count` as uint16 if they fit, because NumPy sorts these by radix."""
+    """Return numbers below `count` as uint16 if possible, because NumPy radix-sorts uint16."""
     return numbers.astype(np.uint16) if count <= 2**16 else numbers
 
 
@@ -230,8 +231,8 @@ def _narrow(numbers: Ints, count: int) -> NDArray[np.integer[Any]]:
 def by_groups(sizes: Ints, shares: Reals, rank: NDArray[np.uint64]) -> Ints:
     """Return the part of each group, so that the parts have about the right numbers of rows.
 
-    Groups of equal size are assigned together, large ones first, in proportion to the rows that the
-    parts still lack. If there are at least as many groups as parts, no part is empty.
+    Groups of equal size are assigned together, large groups first, in proportion to the rows that
+    the parts still lack. If there are at least as many groups as parts, no part is empty.
 
     >>> sizes, rank = np.array([50, 20, 20, 5, 5]), np.arange(5, dtype="uint64")
     >>> by_groups(sizes, np.array([0.7, 0.3]), rank).tolist()
@@ -260,7 +261,7 @@ def by_groups_and_labels(
     labels : Labels
         Labels of the groups.
     weights : ndarray, (pairs,) int64
-        Number of rows of the group with the label, for each label in ``labels.numbers``.
+        For each entry of ``labels.numbers``, the number of the group's rows that have the label.
     shares, rank
         As for `by_groups`.
     """
@@ -275,18 +276,18 @@ def by_groups_and_labels(
 
     def columns_of(group: int) -> tuple[Ints, Ints]:
         span = slice(bounds[group], bounds[group + 1])
-        own = np.append(labels.numbers[span], columns - 1)
-        return own, np.append(weights[span], sizes[group])
+        indices = np.append(labels.numbers[span], columns - 1)
+        return indices, np.append(weights[span], sizes[group])
 
     order = np.lexsort((rank, -sizes)).tolist()
     for sweep in range(1 + SWEEPS):
         moved = 0
         for group in order if not sweep else reversed(order):
-            own, rows = columns_of(group)
+            indices, rows = columns_of(group)
             if sweep:
-                missing[part[group], own] += rows
-            best = int(np.argmax(missing[:, own] @ (rows * scale[own])))
-            missing[best, own] -= rows
+                missing[part[group], indices] += rows
+            best = int(np.argmax(missing[:, indices] @ (rows * scale[indices])))
+            missing[best, indices] -= rows
             moved += part[group] != best
             part[group] = best
         if not moved:
@@ -304,7 +305,7 @@ def _balance_sizes(
     missing: Reals,
     rank: NDArray[np.uint64],
 ) -> None:
-    """Move groups from parts with too many rows to parts with too few, at the lowest label cost.
+    """Move groups to parts with too few rows, with the least change to the proportions of labels.
 
     This is needed because many rare labels may all be rounded towards the same part. An eighth of
     the surplus is moved at a time, and then the costs are computed again. `part` and `missing` are
@@ -348,7 +349,7 @@ def _unbalanced(missing: Reals) -> list[tuple[int, int]]:
 
 
 def _fill_empty_parts(part: Ints, sizes: Ints, shares: Reals, rank: NDArray[np.uint64]) -> Ints:
-    """Give each part without a group the smallest group of a part that has several."""
+    """Give each part without a group the smallest group of a part that has several groups."""
     for empty in np.flatnonzero(shares > 0).tolist():
         groups = np.bincount(part, minlength=len(shares))
         if groups[empty] or not (groups > 1).any():

@@ -30,7 +30,7 @@ def merge_rows(plan: MergePlan, target: Table, source: Table) -> None:
     """Apply a plan to `target`, with cells copied from `source` as they are stored.
 
     If one side has set the mode of an image column, images of the other side may not be in that
-    mode. They are converted afterwards.
+    mode. Such images are converted afterwards.
     """
     sides = [target.schema, source.schema]
     _copy_edits(plan, target, source, source.checked())
@@ -40,11 +40,11 @@ def merge_rows(plan: MergePlan, target: Table, source: Table) -> None:
 def _convert_to_modes(table: Table, sides: list[Schema]) -> None:
     """Convert the images of columns whose mode differs between the sides of a merge."""
     for f in table.schema:
-        own, stored = f.htype.pixels, f.htype.with_mode(None)
-        if own is None or own.mode is None or stored is None:
+        pixels, stored = f.htype.pixels, f.htype.with_mode(None)
+        if pixels is None or pixels.mode is None or stored is None:
             continue
         pixels_of_sides = [g.htype.pixels for side in sides for g in side if g.id == f.id]
-        if any(pixels is not None and pixels.mode != own.mode for pixels in pixels_of_sides):
+        if any(old is not None and old.mode != pixels.mode for old in pixels_of_sides):
             table.write([], convert_images(table, replace(f, htype=stored), f.htype))
 
 
@@ -59,12 +59,12 @@ def _copy_edits(plan: MergePlan, target: Table, source: Table, checked: Table) -
     """
     if len(plan.remove):
         target.delete(np.flatnonzero(np.isin(target.ids(target.rows.live()), plan.remove)))
-    known = {f.id for f in target.schema}
-    remaining = Schema(tuple(f for f in plan.schema if f.id in known))
+    existing = {f.id for f in target.schema}
+    remaining = Schema(tuple(f for f in plan.schema if f.id in existing))
     if remaining != target.schema or not same_json(plan.metadata, target.state.metadata):
         target.set_document(schema=remaining, metadata=plan.metadata)
     for f in plan.schema:
-        if f.id not in known:
+        if f.id not in existing:
             target.add_column(f, _cells_from(target, source, checked, f))
     if plan.schema != target.schema:
         target.set_document(schema=plan.schema)
@@ -77,7 +77,7 @@ def _copy_edits(plan: MergePlan, target: Table, source: Table, checked: Table) -
 
 
 def slots_of(table: Table, ids: Ids) -> Ids:
-    """Return the slots of live rows by id; ids may repeat. Raises NotFoundError."""
+    """Return the slots of the rows with the given ids; ids may repeat. Raises NotFoundError."""
     if not len(ids):
         return NONE
     slots = table.find(ids)
@@ -108,10 +108,14 @@ def _cells_from(target: Table, source: Table, checked: Table, added: Field) -> I
     source_slots = source.find(target.ids(np.arange(target.rows.slots)))
 
     def cells_of(slots: Slots) -> Cells:
-        at = source_slots[slots]
+        sources = source_slots[slots]
+
+        def read(rows: Slots) -> Cells:
+            return checked.read([added.id], sources[rows])[added.id]
+
         return interleave(
-            (np.flatnonzero(at >= 0), lambda rows: checked.read([added.id], at[rows])[added.id]),
-            (np.flatnonzero(at < 0), lambda rows: default_cells(added, len(rows))),
+            (np.flatnonzero(sources >= 0), read),
+            (np.flatnonzero(sources < 0), lambda rows: default_cells(added, len(rows))),
         )
 
     return fill_column(target, added, cells_of)
@@ -120,11 +124,11 @@ def _cells_from(target: Table, source: Table, checked: Table, added: Field) -> I
 def _rows_from(
     source: Table, checked: Table, ids: Ids, schema: Schema
 ) -> Iterator[dict[str, Cells]]:
-    """Yield rows of `source` in blocks; columns that do not exist in it get their default."""
-    known = {f.id for f in source.schema}
+    """Yield rows of `source` in blocks, with the default for columns that `source` lacks."""
+    existing = {f.id for f in source.schema}
     slots = _slots_to_copy(source, checked, ids)
     for span in chunks.spans(len(slots), chunks.COPY_ROWS):
-        block = checked.read([f.id for f in schema if f.id in known], slots[span])
+        block = checked.read([f.id for f in schema if f.id in existing], slots[span])
         yield block | {
-            f.id: default_cells(f, len(slots[span])) for f in schema if f.id not in known
+            f.id: default_cells(f, len(slots[span])) for f in schema if f.id not in existing
         }

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 type Ids = NDArray[np.int64]
 type Positions = NDArray[np.int64]
 type Touched = dict[str, set[int]]
-"""Numbers of the chunks in which two versions may differ, by path of the array."""
+"""Maps paths of arrays to the numbers of the chunks in which two versions may differ."""
 
 NONE = np.empty(0, np.int64)
 
@@ -41,19 +41,19 @@ COMPARED_IMAGES = 256
 
 @dataclass(frozen=True)
 class Changes:
-    """The changes from an older version to a newer one."""
+    """The changes from an older version to a newer version."""
 
     added: Ids
-    """Ids of the rows added, in the new order."""
+    """Ids of the added rows, in the order of the newer version."""
     removed: Ids
-    """Ids of the rows removed, in the old order."""
+    """Ids of the removed rows, in the order of the older version."""
     cells: Mapping[str, Ids]
-    """Ids of the rows whose cell changed, ascending, by column id; only for columns that exist in
-    both versions."""
+    """Maps the ids of columns that exist in both versions to the ids of the rows whose cell
+    changed, ascending."""
     schema: SchemaChanges
     """Columns that were added, dropped, renamed, changed in type or changed in metadata."""
     metadata: Mapping[str, tuple[object, object]] = field(default_factory=dict)
-    """Changed metadata of the dataset by key: (before, after), None for a missing key."""
+    """Maps keys of changed metadata to (before, after), with None where the key is missing."""
 
     def __bool__(self) -> bool:
         return bool(
@@ -71,20 +71,20 @@ def match_rows(a: Ids, b: Ids) -> tuple[Positions, Positions]:
     >>> [x.tolist() for x in match_rows(np.array([5, 6, 7]), np.array([7, 5, 9]))]
     [[0, 2], [1, 0]]
     """
-    # Versions usually begin with the same rows in the same order, and these need no search.
+    # Versions usually begin with the same rows in the same order, which need no search.
     shorter = min(len(a), len(b))
     differ = np.flatnonzero(a[:shorter] != b[:shorter])
     same = int(differ[0]) if len(differ) else shorter
     rest_a, rest_b = a[same:], b[same:]
     order = np.argsort(rest_b, kind="stable")
-    at = np.searchsorted(rest_b, rest_a, sorter=order)
-    at[at == len(rest_b)] = 0
-    where = order[at] if len(rest_b) else np.zeros(len(rest_a), np.int64)
-    hit = rest_b[where] == rest_a if len(rest_b) else np.zeros(len(rest_a), bool)
+    ranks = np.searchsorted(rest_b, rest_a, sorter=order)
+    ranks[ranks == len(rest_b)] = 0
+    candidates = order[ranks] if len(rest_b) else np.zeros(len(rest_a), np.int64)
+    is_match = rest_b[candidates] == rest_a if len(rest_b) else np.zeros(len(rest_a), bool)
     prefix = np.arange(same)
     return (
-        np.concatenate([prefix, np.flatnonzero(hit) + same]),
-        np.concatenate([prefix, where[hit] + same]),
+        np.concatenate([prefix, np.flatnonzero(is_match) + same]),
+        np.concatenate([prefix, candidates[is_match] + same]),
     )
 
 
@@ -93,8 +93,8 @@ def difference(a: Table, b: Table, *, by_meaning: bool = False) -> Changes:
 
     Cells are compared as they are stored. With `by_meaning`, classes are compared by name and
     images in the newer mode instead. This matters only if both versions added classes to a column,
-    so that class 2 may be "bird" in one and "fish" in the other, or if the modes differ, so that
-    the shapes of all images may differ.
+    so that class 2 may be "bird" in one version and "fish" in the other, or if the modes differ, so
+    that the shapes of all images may differ.
     """
     if b.edits is not None and a.edits is None and a.snapshot_id == b.snapshot_id:
         pairs, touched = _pairs_of_edits(a, b), None
@@ -103,14 +103,14 @@ def difference(a: Table, b: Table, *, by_meaning: bool = False) -> Changes:
         if has_same_rows := _has_same_rows(a, b, touched):
             b.rows.share_ids(a.rows)
         pairs = _pair_identical(a) if has_same_rows else _match_tables(a, b)
-    known = {f.id: f for f in a.schema}
+    old_fields = {f.id: f for f in a.schema}
     cells = {}
     for f in b.schema:
-        if f.id in known:
+        if f.id in old_fields:
             compare = _rows_with_changed_cells
-            if by_meaning and _is_renumbered(known[f.id], f):
+            if by_meaning and _is_renumbered(old_fields[f.id], f):
                 compare = _rows_with_changed_names
-            elif by_meaning and _has_other_mode(known[f.id], f):
+            elif by_meaning and _has_other_mode(old_fields[f.id], f):
                 compare = _rows_with_changed_images
             cells[f.id] = compare(a, b, f.id, pairs, touched)
     return Changes(
@@ -148,7 +148,7 @@ class _Pairs:
 
 
 def _match_tables(a: Table, b: Table) -> _Pairs:
-    """Match all rows by id."""
+    """Match all rows of two versions by their ids."""
     slots_a, slots_b = a.rows.live(), b.rows.live()
     ids_a, ids_b = a.ids(slots_a), b.ids(slots_b)
     at_a, at_b = match_rows(ids_a, ids_b)
@@ -158,7 +158,7 @@ def _match_tables(a: Table, b: Table) -> _Pairs:
 
 
 def _pair_identical(a: Table) -> _Pairs:
-    """Pair each row with the row in the same slot."""
+    """Pair each row with the row in the same slot, for versions that have the same rows."""
     live = a.rows.live()
     return _Pairs(live, live, NONE, NONE)
 
@@ -166,14 +166,14 @@ def _pair_identical(a: Table) -> _Pairs:
 def _has_same_rows(a: Table, b: Table, touched: Touched | None) -> bool:
     """Return whether the transaction logs show the same rows in the same slots in both versions.
 
-    The lengths are compared, too: deleting rows at the end changes the length of the order, but
-    writes no chunk of it.
+    The lengths are compared, too, because deleting rows at the end changes the length of the order,
+    but writes no chunk of the order.
     """
     rows = {f"{a.state.generation}/rows/{name}" for name in ("id", "slot")}
-    return touched is not None and not rows & touched.keys() and _extent(a) == _extent(b)
+    return touched is not None and not rows & touched.keys() and _row_layout(a) == _row_layout(b)
 
 
-def _extent(table: Table) -> tuple[int, bool, int]:
+def _row_layout(table: Table) -> tuple[int, bool, int]:
     """Return the number of slots, whether row *i* is in slot *i*, and the number of rows."""
     return table.state.slots, table.state.ordered, len(table.rows)
 
@@ -208,9 +208,9 @@ def compare_metadata(
 def common_ancestor(repository: Repository, a: str, b: str) -> str | None:
     """Return the newest version in the histories of both versions, ignoring merged histories.
 
-    The result is None if there is none. A history that a vacuum has truncated continues with
-    Icechunk's initial snapshot, which is not a version and has no record of the changes since, so
-    it is skipped.
+    The result is None if the histories have no version in common. A history that a vacuum has
+    truncated continues with Icechunk's initial snapshot, which is skipped, because it is not a
+    version and has no record of the changes since.
     """
     seen: set[str] = set()
     for pair in zip_longest(repository.ancestry(a), repository.ancestry(b)):
@@ -225,7 +225,7 @@ def common_ancestor(repository: Repository, a: str, b: str) -> str | None:
 
 
 def _touched_chunks(a: Table, b: Table) -> Touched | None:
-    """Return the chunks in which two versions may differ, by path, or None if any chunk may."""
+    """Return the chunks in which two versions may differ, or None if all chunks may differ."""
     if a.edits or b.edits or a.state.generation != b.state.generation:
         return None
     repository, result = a.repository, dict[str, set[int]]()
@@ -236,7 +236,7 @@ def _touched_chunks(a: Table, b: Table) -> Touched | None:
         for side in {a.snapshot_id, b.snapshot_id} - {base}:
             for path, touched in repository.changed_chunks(base, side).items():
                 result.setdefault(path, set()).update(touched)
-    except LakeError:  # the logs between them have been vacuumed
+    except LakeError:  # a vacuum has deleted the logs between the versions
         return None
     return result
 
@@ -254,7 +254,7 @@ def _rows_with_changed_cells(
 
 
 def _candidates(b: Table, column: str, pairs: _Pairs, touched: Touched | None) -> Positions:
-    """Return the shared rows that may differ in a column: moved rows, and rows in written chunks.
+    """Return the shared rows that may differ in a column: in another slot, or in written chunks.
 
     The rows are given as positions in `pairs`.
     """
@@ -309,7 +309,7 @@ def _rows_with_changed_images(
 
 
 def _names(table: Table, column: str, slots: Slots) -> list[object]:
-    """Return the class name, or list of class names, of each row; None for null."""
+    """Return a list with each row's class name or list of class names, and None for nulls."""
     htype = next(f.htype for f in table.schema if f.id == column)
     classes = htype.classes
     assert classes is not None

@@ -37,7 +37,11 @@ if TYPE_CHECKING:
 TRIES = 20
 """Number of attempts to write a commit to an object store while other writers are faster."""
 
-WAY_OUT = "Choose a side: ds.rebase(on_conflict='ours' or 'theirs'), then commit."
+WAY_OUT = (
+    "Keep your edits with ds.rebase(on_conflict='ours'), or the other writer's with "
+    "ds.rebase(on_conflict='theirs'), then commit."
+)
+"""Last line of the message about conflicts between the edits and another writer's commit."""
 
 
 def check_message(message: object) -> None:
@@ -46,17 +50,17 @@ def check_message(message: object) -> None:
         raise InvalidValueError(
             f"A commit's message must be a string, but it is {brief(message)}. Use str(…)."
         )
-    if (half := find_lone_surrogate(message)) is not None:
+    if (index := find_lone_surrogate(message)) is not None:
         raise InvalidValueError(
             f"A commit's message must be valid Unicode, but it has a lone surrogate at "
-            f"character {half}. Replace it: message.encode(errors='replace').decode()."
+            f"character {index}. Replace it: message.encode(errors='replace').decode()."
         )
 
 
 def missing_default(
     handle: Handle, error: MissingDefaultError, again: str, setup: str = ""
 ) -> InvalidValueError:
-    """Return the error for a missing default, with statements that can be pasted to fix it.
+    """Return the error for a missing default, with statements that the user can paste to set it.
 
     Parameters
     ----------
@@ -67,12 +71,12 @@ def missing_default(
     again : str
         The call to repeat.
     setup : str
-        Statements that open, as ``other``, the branch that has the column. By default, this is the
-        handle's own branch, unless the handle has the column itself.
+        Statements that open, as ``other``, the branch that has the column. By default, they open
+        the handle's own branch, or are left out if the handle has the column itself.
     """
-    own = next((f.name for f in handle.table.schema if f.id == error.field_id), None)
-    call = f"set_default({own or error.column!r}, …)"
-    if own is not None and not setup:
+    name = next((f.name for f in handle.table.schema if f.id == error.field_id), None)
+    call = f"set_default({name or error.column!r}, …)"
+    if name is not None and not setup:
         is_open = bool(handle.table.edits)
         steps = f"ds.{call}" if is_open else f"ds.{call}; ds.commit('default')"
     else:
@@ -132,14 +136,14 @@ def _commit_onto_tip(
     repository, branch = handle.repository, str(handle.branch)
     for _ in range(TRIES):
         tip_id = repository.refs.checked(branch_ref(branch))
-        if _take_landed(handle, tip_id) and not handle.table.edits:
+        if _adopt_unconfirmed_commit(handle, tip_id) and not handle.table.edits:
             return handle.version
         _check_same_branch(handle, tip_id)
         if merges:
             _check_merge_fits(handle, tip_id)
         elif _overwrites(handle, tip_id):
             handle.table = _copy_onto(handle, handle.open(tip_id), "raise")
-        if not (handle.table.edits or merges or empty):  # the tip already contains all of the edits
+        if not (handle.table.edits or merges or empty):  # the tip already contains all edits
             return handle.go_to(tip_id)
         try:
             version = handle.table.commit(branch, tip_id, message, metadata)
@@ -165,7 +169,7 @@ def rebase(handle: Handle, on_conflict: Resolution) -> None:
         with handle.repository.lock():
             branch = branch_ref(str(handle.branch))
             tip = handle.open(handle.repository.refs.checked(branch))
-            _take_landed(handle, tip.snapshot_id)
+            _adopt_unconfirmed_commit(handle, tip.snapshot_id)
             if not handle.table.edits:
                 handle.go_to(tip.snapshot_id)
             elif tip.snapshot_id != handle.version:
@@ -176,8 +180,8 @@ def rebase(handle: Handle, on_conflict: Resolution) -> None:
                     raise missing_default(handle, error, again) from error
 
 
-def _take_landed(handle: Handle, tip_id: str) -> bool:
-    """Move to the commit of an earlier attempt that succeeded, although its reply was lost.
+def _adopt_unconfirmed_commit(handle: Handle, tip_id: str) -> bool:
+    """Move to the commit of an earlier attempt that succeeded, although the reply was lost.
 
     Edits made after that attempt are kept. Return whether there was such a commit.
     """
@@ -276,9 +280,9 @@ def _check_merge_fits(handle: Handle, tip_id: str) -> None:
 def _copy_onto(
     handle: Handle, tip: Table, on_conflict: Resolution, *, base: Table | None = None
 ) -> Table:
-    """Copy the edits since `base`, by default the handle's version, onto `tip`; return the result.
+    """Copy the edits made since `base` (by default the handle's version) to a table on `tip`.
 
-    In a conflict, the edits count as "ours".
+    In a conflict, the edits count as "ours". Return the new table, and release the old table.
     """
     base, mine = base or handle.open(handle.version), handle.table
     sides = Sides(base, tip, mine, names=("theirs", "ours"))

@@ -1,8 +1,8 @@
 """Conflicts between the two sides of a merge, and the error message that lists them.
 
-A `Conflict` names one cell, row, column or metadata key. If two tips have several merge bases,
-these may conflict with each other. `Unresolved` lists the conflicting items: they have no base
-value to compare with, so the tips themselves must be equal.
+A `Conflict` names one cell, row, column or metadata key. If two tips have several merge bases, the
+merge bases may conflict with each other. `Unresolved` lists these conflicts. The items in conflict
+have no base value to compare with, so the tips themselves must agree on them.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class Conflict:
     kind: Literal["cell", "row", "column", "metadata"]
     """Kind of item that both sides changed."""
     name: str | None
-    """Name of the column, or the metadata key; None for a whole row."""
+    """Name of the column, or the metadata key, or None for a whole row."""
     row_id: int | None
-    """Id of the row; None for a column or metadata."""
+    """Id of the row, or None for a column or metadata."""
     reason: str
     """Description of the change on each side."""
     key: tuple[str, ...] = ()
@@ -60,9 +60,9 @@ class Unresolved:
     """The rows, cells, columns and metadata in which the merge bases of two tips conflict."""
 
     rows: Ids = field(default_factory=lambda: NONE)
-    """Ids of rows that one base removed and another changed."""
+    """Ids of rows that one merge base has removed and another has changed."""
     cells: Mapping[str, Ids] = field(default_factory=dict)
-    """Ids of rows whose cells conflict, by column id."""
+    """Maps column ids to the ids of the rows whose cells conflict."""
     keys: frozenset[tuple[str, ...]] = frozenset()
     """Keys of the conflicts over columns and metadata."""
 
@@ -70,7 +70,7 @@ class Unresolved:
         return bool(len(self.rows) or self.cells or self.keys)
 
     def with_conflicts(self, conflicts: Iterable[Conflict]) -> Unresolved:
-        """Return a copy with more conflicts."""
+        """Return a copy that also has the given conflicts."""
         rows, cells = [self.rows], {c: [ids] for c, ids in self.cells.items()}
         keys = set(self.keys)
         for c in conflicts:
@@ -121,15 +121,15 @@ def _exclude(ids: Ids, others: Ids) -> Ids:
 def check_conflicts(
     conflicts: Sequence[Conflict], sides: Mapping[str, Table], way_out: str
 ) -> None:
-    """Raise ConflictError if there are conflicts. The message lists the first of them.
+    """Raise ConflictError if there are conflicts. The message lists the first conflicts.
 
     Parameters
     ----------
     conflicts : sequence of Conflict
         The conflicts.
     sides : mapping
-        The two versions by name, "ours" and "theirs". The message gives the position of a row in
-        the first version that has it.
+        Maps "ours" and "theirs" to the two versions. The message gives the position of a row in
+        the first version that has the row.
     way_out : str
         Last line of the message.
     """
@@ -138,8 +138,8 @@ def check_conflicts(
     # Two columns with clashing names have a conflict each, but their messages may be equal.
     distinct = {(c.kind, c.name, c.row_id, c.reason): c for c in conflicts}
     listed = "\n".join(f"  {_describe(c, sides)}" for c in islice(distinct.values(), MAX_LISTED))
-    rest = len(distinct) - MAX_LISTED
-    more = f"\n  … and {rest:,} more" if rest > 0 else ""
+    hidden = len(distinct) - MAX_LISTED
+    more = f"\n  … and {hidden:,} more" if hidden > 0 else ""
     count = "1 conflict" if len(distinct) == 1 else f"{len(distinct):,} conflicts"
     raise ConflictError(
         f"Both sides changed the same data ({count}), so nothing was written:\n"

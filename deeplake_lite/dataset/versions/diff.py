@@ -32,7 +32,7 @@ else:
 class Diff:
     """The changes from one version to another, with rows matched by id.
 
-    `Dataset.diff` returns it. A Diff is false if the versions are equal.
+    `Dataset.diff` returns a Diff, which is false if the versions are equal.
 
     Examples
     --------
@@ -57,17 +57,17 @@ class Diff:
 
     @property
     def added(self) -> Ids:
-        """Ids of the rows that only the newer version has, in its order."""
+        """Ids of the rows that only the newer version has, in the order of that version."""
         return self._changes.added.copy()
 
     @property
     def removed(self) -> Ids:
-        """Ids of the rows that only the older version has, in its order."""
+        """Ids of the rows that only the older version has, in the order of that version."""
         return self._changes.removed.copy()
 
     @property
     def changed(self) -> Mapping[str, Ids]:
-        """Ids of the rows whose value changed, by the column's name in the newer version."""
+        """Maps columns, as the newer version names them, to ids of the rows whose value changed."""
         names = {f.id: f.name for f in self.newer.schema}
         return {names[c]: ids.copy() for c, ids in self._changes.cells.items()}
 
@@ -78,7 +78,7 @@ class Diff:
 
     @property
     def metadata(self) -> Mapping[str, tuple[object, object]]:
-        """Changed metadata of the dataset by key, each as (before, after)."""
+        """Maps keys of the dataset's changed metadata to (before, after)."""
         return deepcopy(self._changes.metadata)
 
     def __bool__(self) -> bool:
@@ -98,7 +98,7 @@ class Diff:
     def to_pandas(self) -> pd.DataFrame:
         """Return a DataFrame with one line per added or removed row and per changed cell.
 
-        Its columns are ``row_id``, ``change`` ("added", "removed" or "changed"), ``column`` and,
+        The columns are ``row_id``, ``change`` ("added", "removed" or "changed"), ``column`` and,
         for changed cells, ``before`` and ``after``. Classes are names; values other than scalars
         and strings are short descriptions.
         """
@@ -157,9 +157,9 @@ def has_net_effect(table: ReadTable) -> bool:
 
 @dataclass(frozen=True, repr=False)
 class Status:
-    """A summary of uncommitted edits. It is false if there are none.
+    """A summary of uncommitted edits. A Status is false if there are no edits.
 
-    `Dataset.status` returns it.
+    `Dataset.status` returns a Status.
     """
 
     added: int = 0
@@ -167,7 +167,7 @@ class Status:
     removed: int = 0
     """Number of committed rows that were removed."""
     updated: Mapping[str, int] = field(default_factory=dict)
-    """Number of cells updated, by column."""
+    """Maps columns to the number of updated cells."""
     schema: SchemaChanges | None = None
     """Columns that were added, dropped, renamed, changed in type or changed in metadata."""
     metadata: bool = False
@@ -229,8 +229,8 @@ class Status:
 
 def _shared_ids(a: Schema, b: Schema) -> list[str]:
     """Return the ids of the columns that both schemas have, in the order of `a`."""
-    known = {f.id for f in b}
-    return [f.id for f in a if f.id in known]
+    ids = {f.id for f in b}
+    return [f.id for f in a if f.id in ids]
 
 
 def _count(n: int, noun: str) -> str:

@@ -1,9 +1,9 @@
 """The plan of a vacuum: old versions that expire, and links between the versions that stay.
 
 Icechunk drops all snapshots older than a given time from each history, except the tips of branches
-and tags. The parent of the oldest remaining version is then Icechunk's initial snapshot. Merges
-need more: the versions at which histories forked. These are kept by links: internal branches that
-name a version and a later descendant, if all versions in between have expired.
+and tags. The parent of the oldest remaining version is then Icechunk's initial snapshot. But merges
+need the versions at which histories forked. Links keep these versions. A link is an internal branch
+whose name holds a version and a later descendant, where all versions in between have expired.
 
 Steps: read the graph of all versions, find the forks, and find the nearest remaining ancestors of
 each version that stays. For example, a branch that has not changed for a year keeps the version at
@@ -53,7 +53,7 @@ def plan_expiry(
     cutoff : datetime
         Time before which versions expire.
     named : iterable of str
-        Versions to which branches and tags point. They may be merged.
+        Versions to which branches and tags point, and which may be merged later.
     held : iterable of str
         Versions that stay because saved views or open transactions read them.
     """
@@ -84,13 +84,13 @@ def branch_points(parents: Mapping[str, set[str]], tips: Iterable[str]) -> set[s
         for parent in before:
             children[parent].append(version)
     order = _oldest_first(parents)[::-1]
-    # `descendants` maps a version to the known points that descend from it, as a bit mask. If no
-    # child has the same mask, the histories of two points fork at the version.
-    known, points = set[str](), set(tips)
-    while points != known:
-        known, descendants = points, dict[str, int]()
-        bit = {version: 1 << i for i, version in enumerate(sorted(known))}
-        points = set(known)
+    # `descendants` maps a version to the points in `previous` that descend from it, as a bit mask.
+    # If no child has the same mask, the histories of two points fork at the version.
+    previous, points = set[str](), set(tips)
+    while points != previous:
+        previous, descendants = points, dict[str, int]()
+        bit = {version: 1 << i for i, version in enumerate(sorted(previous))}
+        points = set(previous)
         for version in order:
             of_children = [descendants[child] for child in children[version]]
             mask = bit.get(version, 0)
@@ -99,11 +99,11 @@ def branch_points(parents: Mapping[str, set[str]], tips: Iterable[str]) -> set[s
             descendants[version] = mask
             if mask and mask not in of_children:
                 points.add(version)
-    return known
+    return previous
 
 
 def _recent(commits: Mapping[str, Commit], tip: str, cutoff: datetime) -> set[str]:
-    """Return a tip and its ancestors, without merged ones, that are not older than `cutoff`."""
+    """Return a tip and its ancestors, except merged versions, that are not older than `cutoff`."""
     recent, version = set[str](), tip
     while version in commits and commits[version].time >= cutoff:
         recent.add(version)
@@ -133,7 +133,7 @@ def _parents_left(commit: Commit, recent: set[str], kept: set[str]) -> set[str]:
 
 
 def _oldest_first(parents: Mapping[str, set[str]]) -> list[str]:
-    """Return the versions, each one after its parents. Raises DamagedError."""
+    """Return a list of the versions, each version after its parents. Raises DamagedError."""
     try:
         return list(TopologicalSorter(parents).static_order())
     except CycleError as error:

@@ -32,10 +32,10 @@ type Version = str | date | Commit
 MAX_NAMES = 10
 """Maximum number of branches and tags that an error message names."""
 
-NEAREST = 3
+MAX_SUGGESTIONS = 3
 """Maximum number of similar names that an error message suggests."""
 
-LONGEST_NAME = 200
+MAX_NAME_LENGTH = 200
 """Maximum length of the name of a branch or tag, which becomes part of a file name."""
 
 COMMIT_ID = r"[0-9A-Z]{20}"
@@ -46,7 +46,7 @@ ROOT_MESSAGE = "Repository initialized"
 
 
 def branches(repository: Repository) -> dict[str, str]:
-    """Return the commit id of the tip of each branch.
+    """Return a dict that maps the name of each branch to the commit id of its tip.
 
     Raises
     ------
@@ -57,17 +57,17 @@ def branches(repository: Repository) -> dict[str, str]:
 
 
 def tags(repository: Repository) -> dict[str, str]:
-    """Return the commit id of each tag. Raises the same errors as `branches`."""
+    """Return a dict from tags to their commit ids. Raises the same errors as `branches`."""
     return repository.refs.of_users("tag")
 
 
 def branch_names(repository: Repository) -> list[str]:
-    """Return the names of the users' branches."""
+    """Return the names of all branches that are not internal."""
     return [name for name in repository.branch_names() if not name.startswith("_")]
 
 
 def tag_names(repository: Repository) -> list[str]:
-    """Return the names of the users' tags."""
+    """Return the names of all tags that are not internal."""
     return [name for name in repository.tag_names() if not name.startswith("_")]
 
 
@@ -107,7 +107,7 @@ def resolve(repository: Repository, version: Version) -> str:
 
 
 def _find_commit(repository: Repository, version: str | date) -> str:
-    """Return the commit with the given id or prefix, or the one that was current at a time.
+    """Return the commit with the given id or prefix, or the commit that was current at a time.
 
     Cached histories may contain versions that a vacuum has since deleted.
     """
@@ -160,7 +160,7 @@ def version_name(version: Version) -> str:
         raise VersionNotFoundError(
             "A version must be a branch, tag, commit id, time, or a commit from ds.log(), but it "
             f"is {type(version).__name__} {brief(version)}. ds.log()[0] is the newest commit, and "
-            "ds.log()[1] is the one before."
+            "ds.log()[1] is the commit before."
         )
     return str(version)
 
@@ -168,20 +168,20 @@ def version_name(version: Version) -> str:
 def _unknown_name(
     kind: str, name: str, branches: Iterable[str], tags: Iterable[str] = ()
 ) -> VersionNotFoundError:
-    """Return the error for an unknown name, with similar names, then other branches and tags.
+    """Return the error for an unknown name, which lists similar names, other branches and tags.
 
     >>> print(_unknown_name("version", "fxi", ["main", "fix"], ["v1"]))
     There is no version 'fxi'. Did you mean 'fix'? Branches: 'main'. Tags: 'v1'. ds.log() lists the
     commits.
     """
-    near = get_close_matches(str(name), [*branches, *tags], n=NEAREST)
-    left = MAX_NAMES - len(near)
+    similar = get_close_matches(str(name), [*branches, *tags], n=MAX_SUGGESTIONS)
+    remaining = MAX_NAMES - len(similar)
     text = f"There is no {kind} {brief(name)}."
-    text += f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+    text += f" Did you mean {' or '.join(map(repr, similar))}?" if similar else ""
     for title, names in (("Branches", branches), ("Tags", tags)):
-        others = [n for n in names if n not in near]
-        shown = [repr(n) for n in others[:left]]
-        left -= len(shown)
+        others = [n for n in names if n not in similar]
+        shown = [repr(n) for n in others[:remaining]]
+        remaining -= len(shown)
         more = len(others) - len(shown)
         shown += [f"{'and ' if shown else ''}{more:,} more"] if more else []
         text += f" {title}: {', '.join(shown)}." if shown else ""
@@ -204,9 +204,9 @@ def _at_time(repository: Repository, when: datetime) -> str:
 
 
 def _in_utc(when: datetime) -> datetime:
-    """Convert a time to UTC; it is local time unless it has a time zone.
+    """Convert a time to UTC. A time without a time zone is local time.
 
-    If the result would be outside the calendar, the time zone is replaced without a conversion.
+    If the result would be outside the calendar, UTC replaces the time zone without a conversion.
 
     >>> _in_utc(datetime.fromisoformat("2026-01-31T12:00+02:00")).hour
     10
@@ -225,10 +225,10 @@ def check_new_name(repository: Repository, kind: str, name: str) -> Collection[s
     ExistsError, SchemaError
     """
     pattern = r"[A-Za-z0-9][A-Za-z0-9._+-]*(/[A-Za-z0-9][A-Za-z0-9._+-]*)*"
-    if not isinstance(name, str) or len(name) > LONGEST_NAME or not re.fullmatch(pattern, name):
+    if not isinstance(name, str) or len(name) > MAX_NAME_LENGTH or not re.fullmatch(pattern, name):
         raise SchemaError(
-            f"The name of a {kind} must consist of at most {LONGEST_NAME} characters, which may be "
-            "letters, digits or any of ._+-/, and must begin with a letter or digit, but it is "
+            f"The name of a {kind} must consist of at most {MAX_NAME_LENGTH} characters, which may "
+            "be letters, digits or any of ._+-/, and must begin with a letter or digit, but it is "
             f"{brief(name)}. Choose another name."
         )
     branches = branch_names(repository)
@@ -240,27 +240,27 @@ def check_new_name(repository: Repository, kind: str, name: str) -> Collection[s
 
 def check_branch(repository: Repository, name: str) -> str:
     """Return the tip of a branch. Raises the same errors as `resolve`."""
-    known = branch_names(repository)
+    branches = branch_names(repository)
     if not isinstance(name, str):
-        raise _unknown_name("branch", name, known)
-    if name not in known and name in tag_names(repository):
+        raise _unknown_name("branch", name, branches)
+    if name not in branches and name in tag_names(repository):
         raise VersionNotFoundError(
-            f"Only a branch can be checked out, but {name!r} is a tag. Open it with "
-            f"dl.open(…, version={name!r}), or go back to it with ds.restore({name!r})."
+            f"Only a branch can be checked out, but {name!r} is a tag. Open the tag with "
+            f"dl.open(…, version={name!r}), or go back to its version with ds.restore({name!r})."
         )
-    if name not in known:
+    if name not in branches:
         repository.refs.check(branch_ref(name))
-        raise _unknown_name("branch", name, known)
+        raise _unknown_name("branch", name, branches)
     return repository.tip(name)
 
 
 def check_tag(repository: Repository, name: str) -> None:
     """Reject the name of a tag that does not exist. Raises VersionNotFoundError, DamagedError."""
-    known = tag_names(repository)
-    if not isinstance(name, str) or name not in known:
+    tags = tag_names(repository)
+    if not isinstance(name, str) or name not in tags:
         if isinstance(name, str):
             repository.refs.check(tag_ref(name))
-        raise _unknown_name("tag", name, (), known)
+        raise _unknown_name("tag", name, (), tags)
 
 
 @contextlib.contextmanager
@@ -291,7 +291,7 @@ def keep_version(repository: Repository, snapshot_id: str) -> Iterator[None]:
 
 
 def check_related(repository: Repository, snapshot_id: str, branches: Collection[str]) -> None:
-    """Reject a version without history in common with a branch or tag; it could not be merged.
+    """Reject a version that could never be merged, because no branch or tag shares its history.
 
     Such a version has expired, although its files may still exist. The caller protects the version
     with `keep_version`.
@@ -311,8 +311,9 @@ def check_related(repository: Repository, snapshot_id: str, branches: Collection
     if graph.ancestors([snapshot_id]).isdisjoint(graph.ancestors(named)):
         raise VersionNotFoundError(
             "A branch or tag must share history with the other branches, but version "
-            f"{snapshot_id} expired in a vacuum, so it could never be merged. Move to the newest "
-            "version with ds.refresh(), or copy the rows: dl.open(url).append(ds.to_arrow())."
+            f"{snapshot_id} expired in a vacuum, so that version could never be merged. Move to "
+            "the newest version with ds.refresh(), or copy the rows: "
+            "dl.open(url).append(ds.to_arrow())."
         )
 
 
@@ -327,16 +328,16 @@ class Graph:
     """Versions and their parents, including merged and linked versions."""
 
     commits: Mapping[str, Commit]
-    """Existing versions by commit id."""
+    """Maps commit ids to the commits of existing versions."""
     parents: Mapping[str, set[str]]
-    """Existing parents of each version, by commit id."""
+    """Maps the commit id of each version to the ids of its existing parents."""
 
     @classmethod
     def read(cls, repository: Repository, starts: Collection[str]) -> Graph:
         """Read some versions and all their ancestors.
 
-        A vacuum may cut histories at the same time. It records links first, so the graph is
-        complete if the links are the same before and after it is read.
+        A vacuum may cut histories at the same time. The vacuum records links first, so the graph is
+        complete if the links are the same before and after the graph is read.
         """
         links = repository.links()
         while True:
@@ -355,19 +356,19 @@ class Graph:
             start = todo.pop()
             if start in commits or start in missing:
                 continue
-            line = _read_line(repository, start, commits)
+            line = _read_first_parents(repository, start, commits)
             commits.update(line)
             todo += [p for c in line.values() for p in (*parents(c), *links.get(c.id, ()))]
             if start not in line:  # it has expired, although a merge commit still refers to it
                 missing.add(start)
-        known = {
+        existing_parents = {
             v: {p for p in (*parents(c), *links.get(v, ())) if p in commits}
             for v, c in commits.items()
         }
-        return cls(commits, known)
+        return cls(commits, existing_parents)
 
     def ancestors(self, starts: Iterable[str]) -> set[str]:
-        """Return some versions and all their ancestors."""
+        """Return the set of the given versions and all their ancestors."""
         ancestors, todo = set[str](), list(starts)
         while todo:
             version = todo.pop()
@@ -377,17 +378,19 @@ class Graph:
         return ancestors
 
     def bases(self, ours: Iterable[str], theirs: str) -> list[str]:
-        """Return the common ancestors that are not ancestors of another one, newest first."""
+        """Return the common ancestors that are not ancestors of each other, newest first."""
         common = self.ancestors(ours) & self.ancestors([theirs])
         followed = {parent for version in common for parent in self.parents[version]}
         return sorted(common - followed, key=lambda v: self.commits[v].time, reverse=True)
 
 
-def _read_line(repository: Repository, start: str, known: Container[str]) -> dict[str, Commit]:
+def _read_first_parents(
+    repository: Repository, start: str, known: Container[str]
+) -> dict[str, Commit]:
     """Return a version and its ancestors up to the first known version, without merged ancestors.
 
-    The result is empty if any of them does not exist. Icechunk's initial snapshot, which has no
-    parent, is not a version.
+    The result is empty if one of these versions does not exist. Icechunk's initial snapshot, which
+    has no parent, is not a version.
     """
     line: dict[str, Commit] = {}
     try:
@@ -425,6 +428,6 @@ def merge_bases(repository: Repository, ours: Iterable[str], theirs: str) -> lis
     if not bases:
         raise VersionNotFoundError(
             f"Only versions with a common ancestor can be merged, but {', '.join(ours)} and "
-            f"{theirs} have none. Append the rows of one to the other instead."
+            f"{theirs} have none. Append the rows of one version to the other instead."
         )
     return bases

@@ -79,13 +79,13 @@ def merge(
 def _missing_default(
     handle: Handle, error: MissingDefaultError, name: str, theirs_id: str, on_conflict: Resolution
 ) -> InvalidValueError:
-    """Return the error for a missing default, with statements that set it on the right side."""
+    """Return the error for a missing default, with statements that set it on the right branch."""
     ours, theirs = handle.table.schema, handle.open(theirs_id).schema
     setup, url, branch = "", handle.url, name
     if any(f.id == error.field_id for f in theirs) and not any(
         f.id == error.field_id for f in ours
     ):
-        if name not in history.branch_names(handle.repository):  # it cannot be edited
+        if name not in history.branch_names(handle.repository):  # a tag or commit cannot be edited
             branch = f"default-{error.column}-{theirs_id[:6]}"
             setup = f"dl.open({url!r}, version={name!r}).branch({branch!r}); "
         setup += f"other = dl.open({url!r}, branch={branch!r})"
@@ -138,7 +138,8 @@ def _plan(handle: Handle, bases: list[str], theirs: Table, on_conflict: Resoluti
             check_conflicts(
                 conflicts,
                 {"ours": before, "theirs": theirs},
-                "Choose a side: ds.merge(…, on_conflict='ours' or 'theirs').",
+                "Keep this branch's values with ds.merge(…, on_conflict='ours'), or the merged "
+                "version's with ds.merge(…, on_conflict='theirs').",
             )
     finally:
         base.release()

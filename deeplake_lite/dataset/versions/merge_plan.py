@@ -1,7 +1,8 @@
 """The plan of a three-way merge, by row id, cell, column and metadata key.
 
-`plan_merge` compares the changes of both sides since their base, and lists the conflicts. It reads
-only the data needed for these decisions; the module `apply` copies the cells.
+Our side is the version that receives the changes; their side is the version whose changes are
+merged. `plan_merge` compares the changes of both sides since their base, and lists the conflicts.
+It reads only the data needed for these decisions; the module `apply` copies the cells.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ RESOLUTIONS = ("raise", "ours", "theirs")
 
 
 def check_resolution(on_conflict: str) -> None:
-    """Reject values other than those of `Resolution`. Raises OptionError."""
+    """Reject a value that is not a `Resolution`. Raises OptionError."""
     checks.choice("on_conflict", on_conflict, RESOLUTIONS)
 
 
@@ -46,7 +47,7 @@ class MergePlan:
     remove: Ids = field(default_factory=lambda: NONE)
     """Ids of rows to remove."""
     cells: Mapping[str, Ids] = field(default_factory=dict)
-    """Ids of rows whose cells are copied from their side, by column id."""
+    """Maps column ids to the ids of the rows whose cells are copied from their side."""
 
 
 @dataclass(frozen=True)
@@ -60,29 +61,29 @@ class Sides:
     theirs: Table
     """The version whose changes are merged."""
     unresolved: Unresolved = ALL_RESOLVED
-    """Items without a common base value, because several merge bases conflict."""
+    """Items that have no common base value, because several merge bases conflict."""
     names: tuple[str, str] = ("ours", "theirs")
     """Names of the two sides in messages."""
 
 
 def _keep_existing(table: Table, ids: Ids) -> Ids:
-    """Return the ids that belong to rows of a table."""
+    """Return those of the ids that belong to rows of a table."""
     return ids[table.find(ids) >= 0] if len(ids) else ids
 
 
 def plan_merge(
     sides: Sides, mine: Changes, other: Changes, side: Resolution
 ) -> tuple[MergePlan, list[Conflict]]:
-    """Plan the merge of the other side's changes (`other`) into our side, which has changes `mine`.
+    """Plan the merge of their side's changes (`other`) into our side, which has changes `mine`.
 
     Parameters
     ----------
     sides : Sides
         The three versions.
     mine, other : Changes
-        The changes on our side and on the other side since the base.
+        The changes on our side and on their side since the base.
     side : {"raise", "ours", "theirs"}
-        Side whose change is kept in a conflict. "raise" plans like "ours".
+        Side whose change is kept in a conflict. With "raise", the plan is the same as with "ours".
 
     Returns
     -------
@@ -143,7 +144,7 @@ def _find_row_conflicts(sides: Sides, mine: Changes, other: Changes) -> list[Con
 def _plan_rows(
     sides: Sides, mine: Changes, other: Changes, conflicting: Ids, *, theirs_wins: bool
 ) -> tuple[Ids, Ids]:
-    """Return the rows to remove from our side, and the rows to add to it."""
+    """Return the ids of the rows to remove from our side, and of the rows to add to our side."""
     in_ours = _keep_existing(sides.ours, conflicting)
     remove = np.setdiff1d(other.removed, mine.removed)
     add = other.added[~np.isin(other.added, mine.added)]
@@ -156,7 +157,7 @@ def _plan_rows(
 def _plan_cells(
     sides: Sides, schema: Schema, mine: Changes, other: Changes, *, theirs_wins: bool
 ) -> tuple[dict[str, Ids], list[Conflict]]:
-    """Return the cells to copy, by column id, and the conflicts between cells."""
+    """Return a dict from column ids to the rows whose cells are copied, and the conflicts."""
     ours, theirs, base = ({f.id for f in t.schema} for t in (sides.ours, sides.theirs, sides.base))
     cells, conflicts = {}, []
     # In rows without a base value, all cells are compared between the two sides.

@@ -31,7 +31,7 @@ class Reconciler:
     Parameters
     ----------
     unresolved : Unresolved
-        Items without a common base value, because several merge bases conflict.
+        Items that have no common base value, because several merge bases conflict.
     names : tuple of str
         Names of the two sides in messages.
     theirs_wins : bool
@@ -43,7 +43,7 @@ class Reconciler:
     ) -> None:
         self.theirs_wins, self.unresolved, self.names = theirs_wins, unresolved, names
         self.conflicts = list[Conflict]()
-        """The conflicts so far."""
+        """The conflicts that have been found so far."""
 
     def choose[T](
         self,
@@ -53,7 +53,7 @@ class Reconciler:
         values: tuple[object, T, T],
         key: tuple[str, ...],
     ) -> T:
-        """Merge (base, ours, theirs): return the changed value, or the winner's in a conflict."""
+        """Merge (base, ours, theirs) to the changed value, or in a conflict the winner's value."""
         base, ours, theirs = values
         base = UNKNOWN if key in self.unresolved.keys else base
         if same_json(ours, theirs) or same_json(theirs, base):
@@ -128,7 +128,7 @@ class Reconciler:
     def _merge_type(
         self, f: Field, base: Htype | None, theirs: Htype, mine: Changes, other: Changes
     ) -> Htype:
-        """Merge the type of our column `f`: nullability, default and meaning separately.
+        """Merge the type of our column `f`: nullability, default and the rest separately.
 
         Raises
         ------
@@ -207,8 +207,8 @@ class Reconciler:
         """Resolve clashes between the names of columns in favour of the winner.
 
         Clashing columns get the names that they have on the winner's side. If they already have
-        them, columns that the winner lacks are dropped. Either step may cause new clashes, so this
-        is repeated until there are none.
+        these names, columns that the winner lacks are dropped. Either step may cause new clashes,
+        so the steps are repeated until no names clash.
         """
         while clashing := _with_clashing_names(fields):
             names = {f.id: winner[f.id].name for f in clashing if f.id in winner}
@@ -240,5 +240,5 @@ def _with_clashing_names(fields: list[Field]) -> list[Field]:
 
 
 def _wrote(changes: Changes, f: Field) -> bool:
-    """Return whether a side has stored values in a column, for new rows or existing ones."""
+    """Return whether a side has stored values in a column, for new or existing rows."""
     return bool(len(changes.added) or len(changes.cells.get(f.id, NONE)))

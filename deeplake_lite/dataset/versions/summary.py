@@ -1,7 +1,7 @@
 """The summary of a diff for display: counts, schema changes, and a few rows that differ.
 
-Steps: choose rows (mostly changed ones, a few added and removed ones), read previews of their cells
-in both versions, and put them next to each other.
+Steps: choose rows (mostly changed rows, and a few added and removed rows), read previews of their
+cells in both versions, and put the previews next to each other.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def _metadata_changes(
 
 
 def plain_pair(before: object, after: object, htypes: tuple[Htype, Htype]) -> tuple[object, object]:
-    """Return two values like `to_table_cell`, with more detail if their short forms are equal.
+    """Return two values as `to_table_cell` does, with more detail if their short forms are equal.
 
     >>> from deeplake_lite.htypes import Array
     >>> htype = Array("float64", (2,))
@@ -136,7 +136,7 @@ def _any_of(changed: Mapping[str, Ids]) -> Ids:
 
 
 def _choose_rows(changed: Ids, added: Ids, removed: Ids) -> tuple[Ids, Ids, Ids]:
-    """Choose up to eight rows, mostly changed ones.
+    """Choose up to eight rows, mostly changed rows.
 
     >>> [len(c) for c in _choose_rows(np.arange(9), np.arange(1), np.arange(5))]
     [5, 1, 2]
@@ -172,11 +172,11 @@ class Side:
         self._slots = dict(zip(ids.tolist(), slots_of(table, ids).tolist(), strict=True))
 
     def slots(self, ids: Ids) -> Ids:
-        """Return the slots of some of the rows."""
+        """Return the slots of the rows with the given ids."""
         return np.array([self._slots[row_id] for row_id in ids.tolist()], np.int64)
 
     def values(self, f: Field, ids: Ids) -> list[Content]:
-        """Return previews of cells."""
+        """Return previews of a column's cells in the rows with the given ids."""
         return preview.contents(self.table, f, self.slots(ids))
 
     def exact(self, f: Field, row: Ids) -> str | None:
@@ -189,14 +189,14 @@ class Side:
             return None
 
     def positions(self, ids: Ids) -> list[int]:
-        """Return the positions of some of the rows in the version."""
+        """Return the positions, in this version, of the rows with the given ids."""
         live, slots = self.table.rows.live(), self.slots(ids)
-        at = np.flatnonzero(np.isin(live, slots))
-        where = dict(zip(live[at].tolist(), at.tolist(), strict=True))
-        return [where[slot] for slot in slots.tolist()]
+        positions = np.flatnonzero(np.isin(live, slots))
+        by_slot = dict(zip(live[positions].tolist(), positions.tolist(), strict=True))
+        return [by_slot[slot] for slot in slots.tolist()]
 
     def pictures(self, ids: Ids) -> list[Picture | None]:
-        """Return previews of the rows' images, from the first image column, if there is one."""
+        """Return the preview of each row's image in the first image column, or None."""
         f = next((f for f in self.table.schema if f.htype.is_image), None)
         contents: list[Content] = self.values(f, ids) if f else [None] * len(ids)
         return [content if isinstance(content, Picture) else None for content in contents]
@@ -223,7 +223,7 @@ def _changed_rows(diff: Diff, older: Side, newer: Side, ids: Ids) -> Iterator[Di
 
 
 def _are_same_previews(before: Content, after: Content) -> bool:
-    """Return whether two previews show the same; False for cells that were not read.
+    """Return whether two previews look the same; False if the cells were not read.
 
     >>> [_are_same_previews(a, b) for a, b in (("1.7e+09", "1.7e+09"), ("a", "b"), ("…", "…"))]
     [True, False, False]
@@ -234,7 +234,7 @@ def _are_same_previews(before: Content, after: Content) -> bool:
 
 
 def _cut_to_difference(before: str | None, after: str | None) -> list[Content]:
-    """Return two values cut around their first difference; an empty list if one is None."""
+    """Return two values cut to where they differ, or an empty list if one of them is None."""
     return (
         []
         if before is None or after is None

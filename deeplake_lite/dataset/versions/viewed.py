@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo import Repository, Session
 
 AUX = "_aux"
-"""Branch that holds the saved views."""
+"""Branch that holds the saved views and evaluations."""
 
 KEY = "deeplake_lite_views"
-"""Attribute of the root group on ``_aux`` that holds the documents by name, and their digest."""
+"""Attribute of the root group on ``_aux`` that maps names to documents, and has their digest."""
 
 DAMAGED = "The list of saved views is damaged. Restore the lake from a backup."
 
@@ -34,7 +34,7 @@ def views_session(repository: Repository) -> Session | None:
 
 
 def view_documents(repository: Repository, session: Session | None) -> dict[str, Any]:
-    """Return the documents of the saved views by name. Raises DamagedError."""
+    """Return a dict from names to the documents of saved views. Raises DamagedError."""
     if session is None:
         return {}
     attribute = run(session.attributes()).get(KEY)
@@ -47,7 +47,7 @@ def view_documents(repository: Repository, session: Session | None) -> dict[str,
 
 
 def first_version(repository: Repository) -> str:
-    """Return the first version of the lake."""
+    """Return the id of the lake's first version."""
     return list(repository.ancestry(repository.tip("main")))[-1].id
 
 

@@ -52,11 +52,12 @@ STREAMED_ROWS = 1_024
 """Number of rows read from a generator at a time."""
 
 type Data = Mapping[str, object] | Iterable[Mapping[str, object]] | Tabular | View
-"""Columns by name, rows as dicts (or a generator of them), a DataFrame, an Arrow table, a view."""
+"""A dict of columns, rows as dicts (or a generator of such rows), a DataFrame, Arrow table or view.
+"""
 
 
 def as_columns(data: Data, schema: Schema) -> tuple[dict[str, object], int]:
-    """Return the columns of users' data by name, and their common length.
+    """Return a dict from column names to values of users' data, and the number of rows.
 
     Raises
     ------
@@ -86,7 +87,7 @@ def as_columns(data: Data, schema: Schema) -> tuple[dict[str, object], int]:
 
 
 def named_columns(data: Data, schema: Schema) -> dict[str, Any]:
-    """Return the columns of users' data by name; the values are not checked yet.
+    """Return a dict from column names to values of users' data, which are not checked yet.
 
     Raises
     ------
@@ -111,7 +112,7 @@ def named_columns(data: Data, schema: Schema) -> dict[str, Any]:
 
 
 def incoming_blocks(data: Data, schema: Schema, check: Check) -> Iterator[dict[str, Cells]]:
-    """Yield users' data as blocks of cells by column id; a generator is read in batches.
+    """Yield blocks of users' data, as dicts from column ids to cells; read generators in batches.
 
     Raises
     ------
@@ -136,7 +137,7 @@ def incoming_blocks(data: Data, schema: Schema, check: Check) -> Iterator[dict[s
 def encode_blocks(
     columns: Mapping[str, object], count: int, fields: Sequence[Field], check: Check
 ) -> Iterator[dict[str, Cells]]:
-    """Yield blocks of cells by column id; missing columns get their default.
+    """Yield blocks of rows, as dicts from column ids to cells; missing columns get their default.
 
     Raises
     ------
@@ -158,7 +159,9 @@ def copy_blocks(
     source_fields: Sequence[Field],
     fields: Sequence[Field],
 ) -> Iterator[dict[str, Cells]]:
-    """Yield blocks of another table's cells by column id, re-encoded only if necessary.
+    """Yield blocks of another table's rows, as dicts from column ids to cells.
+
+    Cells are re-encoded only if the types of the two columns differ.
 
     Raises
     ------
@@ -181,7 +184,7 @@ def copy_blocks(
 
 
 def _convert_cells(f: Field, of: Field, cells: Cells, span: slice) -> Cells:
-    """Convert cells of the field `of` to the field `f`; re-encode them only if the types differ."""
+    """Convert cells of the field `of` to the field `f`, re-encoding only if the types differ."""
     same = f.htype.bare == of.htype.bare
     if same and (f.htype.nullable or cells.valid is None):
         return cells
@@ -217,7 +220,7 @@ def encode_column(
 
 @contextmanager
 def naming_rows(position: Callable[[int], SupportsInt]) -> Iterator[None]:
-    """In errors, replace the index of a value with the row that `position` returns."""
+    """Replace a value's index in errors with the row that `position` returns for that index."""
     try:
         yield
     except InvalidValueError as error:
@@ -278,7 +281,7 @@ def _is_columnar(data: object) -> bool:
 
 
 def _rows(data: object) -> Iterable[Mapping[str, object]]:
-    """Yield the rows of data. Raises InvalidValueError if one is not a dict."""
+    """Yield the rows of data. Raises InvalidValueError if a row is not a dict."""
     if is_wrong_table(data):
         raise InvalidValueError(
             f"{_ACCEPTED_DATA}, but they are of type {type(data).__name__}. {table_hint(data)}"

@@ -32,17 +32,17 @@ def fill_column(table: Table, f: Field, cells_of: Callable[[Slots], Cells]) -> I
     for span in chunks.spans(len(live), chunks.COPY_ROWS):
         rows, deleted = np.flatnonzero(live[span]), np.flatnonzero(~live[span])
         yield interleave(
-            (rows, partial(_cells_behind, cells_of, span.start)),
+            (rows, partial(_cells_from, cells_of, span.start)),
             (deleted, lambda rows: f.htype.encode([f.htype.blank] * len(rows))),
         )
 
 
-def _cells_behind(cells_of: Callable[[Slots], Cells], start: int, rows: Ids) -> Cells:
+def _cells_from(cells_of: Callable[[Slots], Cells], start: int, rows: Ids) -> Cells:
     return cells_of(rows + start)
 
 
 def interleave(*parts: tuple[Ids, Callable[[Ids], Cells]]) -> Cells:
-    """Combine the cells from several functions, each paired with the rows that it is called for."""
+    """Combine cells in the order of rows. Each part has rows and a function that returns cells."""
     cells = [(rows, cells_of(rows)) for rows, cells_of in parts if len(rows)]
     if len(cells) == 1:
         return cells[0][1]

@@ -1,6 +1,7 @@
 """Search for cells whose bytes are intact but contradict the type of their column.
 
-Checksums do not detect them. They occur if another program has changed the schema or written cells.
+Checksums do not detect such cells, which occur if another program has changed the schema or written
+cells.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ BLOCK_BYTES = 1 << 26
 
 
 def find_contradictions(table: Table, f: Field, slots: Positions) -> Iterator[tuple[int, str]]:
-    """Yield the slots whose cells cannot be decoded, with the reason. Files are not decoded.
+    """Yield pairs of a slot whose cell cannot be decoded and the reason. Files are not decoded.
 
     Parameters
     ----------
@@ -54,7 +55,7 @@ def find_contradictions(table: Table, f: Field, slots: Positions) -> Iterator[tu
 
 
 def _decode_error(table: Table, f: Field, slots: Positions) -> LakeError | None:
-    """Decode cells; return the error, or None if they can be decoded."""
+    """Decode cells, and return the error, or None if all cells can be decoded."""
     try:
         decode_block(f.htype, table.read([f.id], slots)[f.id], follow=False)
     except LakeError as error:

@@ -65,8 +65,8 @@ def _append(table: Table, data: Data | View, check: Check) -> None:
         table.append(incoming_blocks(data, table.schema, check))
 
 
-def _is_own(view: View, handle: Handle) -> bool:
-    """Return whether a view is the handle's own Dataset, which selects all of its rows."""
+def _is_dataset_of(view: View, handle: Handle) -> bool:
+    """Return whether a view is the Dataset of the handle, which always selects all rows."""
     return getattr(view, "handle", None) is handle
 
 
@@ -80,9 +80,10 @@ def update(handle: Handle, rows: object, data: Mapping[str, object] | None, ids:
         )
     if data is None:
         raise OptionError(
-            "update needs values by column name, but data= is missing. Pass data={'x': [5, 6]}."
+            "update needs a dict from column names to values, but data= is missing. Pass "
+            "data={'x': [5, 6]}."
         )
-    if isinstance(rows, View) and not _is_own(rows, handle):
+    if isinstance(rows, View) and not _is_dataset_of(rows, handle):
         ids = ids_for_update(rows, handle.url)
     handle.edit(_update, rows, data, ids)
 
@@ -98,7 +99,7 @@ def _update(table: Table, rows: object, data: Mapping[str, object], ids: object)
 
 
 def _slots_of(table: Table, rows: object, count: int) -> NDArray[np.int64]:
-    """Return the slots of rows given by position. Raises InvalidValueError if one is repeated."""
+    """Return the slots of rows, given positions. Raises InvalidValueError if a row is repeated."""
     rows = slice(None) if isinstance(rows, View) else [rows] if is_position(rows) else rows
     positions = resolve_positions(rows, count)
     if len(np.unique(positions)) != len(positions):
@@ -110,7 +111,7 @@ def _slots_of(table: Table, rows: object, count: int) -> NDArray[np.int64]:
 
 
 def _slots_of_ids(table: Table, ids: object) -> NDArray[np.int64]:
-    """Return the slots of rows given by id. Raises InvalidValueError if one does not exist."""
+    """Return the slots of rows, given ids. Raises InvalidValueError for unknown or repeated ids."""
     row_ids = as_ids(ids)
     slots = table.find(row_ids)
     missing = row_ids[slots < 0]
@@ -132,11 +133,11 @@ def _slots_of_ids(table: Table, ids: object) -> NDArray[np.int64]:
 
 
 def ids_for_update(view: View, url: str) -> NDArray[np.int64]:
-    """Return the ids of a view's rows. Raises InvalidValueError if it is a view of another lake."""
+    """Return the ids of a view's rows. Raises InvalidValueError for a view of another lake."""
     if view.url != url:
         raise InvalidValueError(
             f"An edit needs a view of this lake, {url!r}, but the given view reads {view.url!r}. "
-            "If its rows are copies with the same ids, update them by id: ids=view.row_ids."
+            "If that view has copies of rows with the same ids, pass ids=view.row_ids instead."
         )
     if not view.rows.table.has_ids:
         raise InvalidValueError(
@@ -147,7 +148,7 @@ def ids_for_update(view: View, url: str) -> NDArray[np.int64]:
 
 
 def set_one(handle: Handle, name: str, index: int, value: object) -> None:
-    """Set one cell, even if the value is a list."""
+    """Set the value of one cell, which may be a list."""
     handle.edit(_set_one, name, index, value)
 
 
@@ -160,7 +161,7 @@ def _set_one(table: Table, name: str, index: int, value: object) -> None:
 
 def delete(handle: Handle, rows: object) -> None:
     """Delete rows; see `Dataset.delete`."""
-    if isinstance(rows, View) and not _is_own(rows, handle):
+    if isinstance(rows, View) and not _is_dataset_of(rows, handle):
         handle.edit(_delete_ids, np.unique(ids_for_update(rows, handle.url)))
     elif isinstance(rows, View):
         handle.edit(_delete, slice(None))
@@ -204,7 +205,8 @@ def _add_column(
     added = table.schema.add(name, htype, metadata)[name]
     if values is not None and compute is not None:
         raise InvalidValueError(
-            "a new column needs either values= or compute=, but both are given. Leave one out.",
+            "a new column needs either values= or compute=, but both are given. Leave out one of "
+            "the two.",
             column=name,
         )
     missing = values is None and compute is None
@@ -219,8 +221,8 @@ def _add_column(
         values = [compute(row) for row in View(before, before.table.schema.names, "")]
     if callable(values):
         raise InvalidValueError(
-            "values= must have one value per row, or one for all rows, but it is a function. Pass "
-            "it as compute=.",
+            "values= must have one value per row, or one value for all rows, but it is a function. "
+            "Pass the function as compute=.",
             column=name,
         )
     # A single value is repeated for every row. An iterator is read first to find out its length.
@@ -287,8 +289,8 @@ def _add_classes(table: Table, name: str, names: Iterable[str]) -> None:
     classes = htype.labels
     if classes is None:
         raise SchemaError(
-            f"Only a ClassLabel, or a sequence of them, has classes, but column {name!r} is "
-            f"{htype}. Choose another column."
+            "Only a column of type ClassLabel, or of sequences of ClassLabel, has classes, but "
+            f"column {name!r} is {htype}. Choose another column."
         )
     if not classes.names:
         raise SchemaError(
@@ -297,8 +299,10 @@ def _add_classes(table: Table, name: str, names: Iterable[str]) -> None:
             "ds.add_column(…, dl.ClassLabel([…]), values=…)."
         )
     new = check_names(names, "class")
-    if known := [n for n in new if n in classes.names]:
-        raise SchemaError(f"Column {name!r} already has the class {known[0]!r}. Leave it out.")
+    if existing := [n for n in new if n in classes.names]:
+        raise SchemaError(
+            f"Column {name!r} already has the class {existing[0]!r}. Leave that name out."
+        )
     if new:
         wider = htype.with_classes(new)
         if wider is None:
@@ -310,7 +314,7 @@ def _add_classes(table: Table, name: str, names: Iterable[str]) -> None:
 
 
 def retype(schema: Schema, name: str, **changes: Any) -> Schema:
-    """Return a schema with some fields of one column's type replaced."""
+    """Return a schema in which some properties of one column's type are replaced."""
     return _with_type(schema, name, replace(schema[name].htype, **changes))
 
 

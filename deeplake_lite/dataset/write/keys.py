@@ -68,11 +68,11 @@ class Keys:
             When a key is a float so large that several whole numbers round to it.
         """
         if isinstance(cells, DenseCells) and cells.values.dtype.kind == "f":
-            self._check_whole(cells.values)
+            self._check_exact(cells.values)
         return self._column.digest(canonical(self._htype, cells))
 
     def find(self, digests: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Return the slot of the row with each key, (n,) int64; -1 if there is none.
+        """Return the slot of the row with each key, (n,) int64, or -1 if no row has the key.
 
         Raises
         ------
@@ -81,16 +81,16 @@ class Keys:
         """
         slots = np.full(len(digests), -1, np.int64)
         if len(self._digests):
-            at = np.minimum(np.searchsorted(self._digests, digests), len(self._digests) - 1)
-            matches = self._digests[at] == digests
-            self._check_unique(self._is_repeated[at[matches]])
-            slots[matches] = self._slots[at[matches]]
+            index = np.minimum(np.searchsorted(self._digests, digests), len(self._digests) - 1)
+            matches = self._digests[index] == digests
+            self._check_unique(self._is_repeated[index[matches]])
+            slots[matches] = self._slots[index[matches]]
         for i in np.flatnonzero(slots < 0).tolist() if self._added else ():
             slots[i] = self._added.get(int(digests[i]), -1)
         return slots
 
     def others(self, digests: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Return the slots of the rows with none of these keys, (n,) int64, in order."""
+        """Return the slots of the rows that have none of these keys, (n,) int64, ascending."""
         others = ~np.isin(self._digests, digests)
         return np.sort(self._slots[others])
 
@@ -107,7 +107,7 @@ class Keys:
                 column=self._name,
             )
 
-    def _check_whole(self, values: NDArray[Any]) -> None:
+    def _check_exact(self, values: NDArray[Any]) -> None:
         bits = np.finfo(values.dtype).nmant + 1
         large = values[np.isfinite(values) & (np.abs(values) >= 2.0**bits)]
         if len(large):
@@ -119,7 +119,7 @@ class Keys:
             )
 
     def add(self, digests: NDArray[np.uint64], slots: NDArray[np.int64]) -> None:
-        """Add the rows of later appends to the index."""
+        """Add rows that were appended later to the index."""
         self._added.update(zip(digests.tolist(), slots.tolist(), strict=True))
 
 
@@ -129,7 +129,7 @@ def digests_by_value(
     slots: NDArray[np.int64],
     read: Callable[[NDArray[np.int64]], Cells] | None = None,
 ) -> NDArray[np.uint64]:
-    """Return digests of rows' values, (n,) uint64, which are equal for equal values.
+    """Return digests of the values of rows, (n,) uint64; equal values have equal digests.
 
     Stored digests are computed from bytes. If the type may encode equal values as different bytes,
     the cells are read, with `read` or from the table, and their canonical form is digested.

@@ -36,8 +36,8 @@ def convert_images(table: Table, f: Field, htype: Htype) -> Iterator[tuple[NDArr
         cells: Any = source.read([f.id], slots)[f.id]
         with naming_rows(positions.__getitem__):
             images = images_of(f.htype, cells)
-            of = replace(f, htype=htype)
-            new: Any = encode_column(of, images, 0, len(images), "header", warns=False)
+            retyped = replace(f, htype=htype)
+            new: Any = encode_column(retyped, images, 0, len(images), "header", warns=False)
         changed = np.flatnonzero((new.shapes != cells.shapes).any(axis=1))
         if len(changed):
             yield slots[changed], {f.id: take(new, changed)}

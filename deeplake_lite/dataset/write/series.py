@@ -35,7 +35,7 @@ def is_arrow(values: object) -> bool:
 
 
 def series_values(values: object) -> object:
-    """Return a column as a NumPy or Arrow array, or as a list with None for null.
+    """Return a column as a NumPy or Arrow array, or as a list with None for nulls.
 
     NaN in an array of floats stays NaN. Raises InvalidValueError for periods and intervals, which
     no column type can store.

@@ -38,7 +38,7 @@ class Tabular(Protocol):
 
 
 def table_columns(table: Any, schema: Schema) -> dict[str, object]:
-    """Return the columns of a `Tabular` by name, one value per row, None or masked where null.
+    """Return a dict from the columns of a `Tabular` to values, with nulls as None or masked.
 
     NaN in a column of floats stays NaN. JSON in a table that was exported from a view is parsed.
     The index of a DataFrame is left out.
@@ -111,7 +111,7 @@ def named_values(name: str, values: object, of: Htype | None) -> object:
 
 
 def column_values(values: Any, of: Htype | None = None) -> object:
-    """Return a pandas, Arrow or xarray column as an array or list, None or masked where null.
+    """Return a pandas, Arrow or xarray column as an array or list, with nulls as None or masked.
 
     Other values are returned as they are. Arrow values are converted for a column of type `of`.
 
@@ -133,10 +133,10 @@ def column_values(values: Any, of: Htype | None = None) -> object:
 
 
 def variable_htype(variable: xr.Variable | xr.DataArray) -> Htype | None:
-    """Return the row type recorded in a variable of an exported dataset; None for others.
+    """Return the column type that a variable of an exported dataset records, or None.
 
-    A variable computed from an exported one has its attributes, but may have another shape or
-    dtype: see `variable_values`.
+    A variable that was computed from an exported variable keeps the attributes, but may have
+    another shape or dtype; see `variable_values`.
     """
     of = _parse_htype(variable.attrs.get("htype"))
     if of is None or not isinstance(of.layout, Dense) or of.layout.shape != variable.shape[1:]:
@@ -145,7 +145,7 @@ def variable_htype(variable: xr.Variable | xr.DataArray) -> Htype | None:
 
 
 def variable_values(values: xr.Variable | xr.DataArray) -> object:
-    """Return the values of an xarray variable, with the type in its attributes, if any.
+    """Return the values of an xarray variable, with the column type if its attributes record one.
 
     `to_xarray` writes nulls as NaN for integers, and as -1 for classes.
     """
@@ -159,7 +159,7 @@ def variable_values(values: xr.Variable | xr.DataArray) -> object:
     filled = of.nullable and (
         is_class or (dtype.kind in "biu" and is_float) or (of.is_embedding and is_float)
     )
-    if not filled:  # a variable computed from an exported one keeps its attributes, not its dtype
+    if not filled:  # a computed variable keeps the attributes, but its dtype may differ
         return Exported(array, of) if array.dtype == dtype else array
     null = array == -1 if is_class else np.isnan(array)
     nulls = null.all(axis=tuple(range(1, null.ndim)))
@@ -176,7 +176,7 @@ class Exported:
     """Values of a table that was exported from a lake, with the type from the table's metadata."""
 
     values: Any
-    """One value per row, None where null."""
+    """One value per row, with None for nulls."""
 
     of: Htype
     """Type of the values."""
@@ -210,7 +210,7 @@ def is_exported_as_names(of: Htype) -> bool:
 
 
 def exported_htype(f: pa.Field | None) -> Htype | None:
-    """Return the type in the metadata of an exported column, if any.
+    """Return the column type in the metadata of an exported column, or None.
 
     >>> import json, pyarrow as pa
     >>> metadata = {"deeplake_lite.htype": json.dumps({"htype": "image", "codec": "png"})}
@@ -223,7 +223,7 @@ def exported_htype(f: pa.Field | None) -> Htype | None:
 
 
 def _parse_htype(config: Any) -> Htype | None:
-    """Return the type that a JSON string describes, or None if it does not describe one."""
+    """Return the column type that a JSON string describes, or None if the string is invalid."""
     try:
         return None if config is None else from_config(json.loads(config))
     except (LakeError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
@@ -247,7 +247,7 @@ def _parse_values(values: Any, of: Htype) -> object:
 
 
 def _with_nat(rows: Any, nat: object) -> object:
-    """Return rows of times with nulls converted to NaT, as before the export.
+    """Return rows of times with NaT for nulls, as they were before the export.
 
     >>> _with_nat([None, [[np.timedelta64(1, "s"), None]]], np.timedelta64("NaT", "s"))
     [None, [[np.timedelta64(1,'s'), np.timedelta64('NaT','s')]]]

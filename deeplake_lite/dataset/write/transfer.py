@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def wrap_source(values: object, to: Htype) -> Any:
-    """Wrap a Column or Exported values in a `Transfer` to type `to`; return others unchanged."""
+    """Wrap a Column or Exported in a `Transfer` to type `to`; return other values unchanged."""
     if isinstance(values, Column):
         view = values.view.pin().checked()
         f = view.field(values.name)
@@ -55,7 +55,7 @@ class Transfer:
     of : Htype
         Type of the source.
     read : callable
-        Function from positions in the source, (n,) int64, to values for the other type.
+        Function from positions in the source, (n,) int64, to values that the other type accepts.
     positions : ndarray, (n,) int64
         Positions of the values in the source.
     """
@@ -97,7 +97,7 @@ def _same_values(of: Htype, to: Htype) -> bool:
 def transfer_values(
     of: Htype, cells: Cells, to: Htype, allow: tuple[str, ...] | None = None
 ) -> object:
-    """Return the values of cells in a form that another type accepts, None where null.
+    """Return the values of cells in a form that another type accepts, with None for nulls.
 
     Parameters
     ----------
@@ -136,8 +136,8 @@ def naming_types(of: Htype, to: Htype) -> Iterator[None]:
         if _same_values(of, to):
             raise
         raise type(error)(
-            f"{error.args[0]} The values were copied from a column of type {of.bare} to one of "
-            f"type {to.bare}.",
+            f"{error.args[0]} The values were copied from a column of type {of.bare} to a column "
+            f"of type {to.bare}.",
             column=error.column,
             row=error.row,
         ) from error.__cause__

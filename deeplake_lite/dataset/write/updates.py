@@ -1,7 +1,8 @@
 """The interpretation of an update's values: one value per row, or one value for all rows.
 
-Values are interpreted as one per row if the column accepts that. Otherwise, they are interpreted
-as a single cell and repeated for every row, like a number in NumPy: ``ds["label"][1:4] = "two"``.
+Values are interpreted as one value per row if the column accepts each of them. Otherwise, they are
+interpreted as a single cell, which is repeated for every row, like a number in NumPy:
+``ds["label"][1:4] = "two"``.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def cells_for(f: Field, values: Any, rows: int) -> Cells:
-    """Return the cells of the given rows, given one value per row or one for all rows.
+    """Return the cells of `rows` rows, given one value per row or one value for all rows.
 
     Raises
     ------

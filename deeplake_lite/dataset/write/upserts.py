@@ -1,4 +1,4 @@
-"""Upserts by key, which append new rows and update changed ones, and cells of new columns.
+"""Upserts by key, which append new rows and update changed rows; and the cells of new columns.
 
 Rows match if their values in the key column are equal. Cells are compared by digest, so upserting
 the same data twice writes nothing the second time.
@@ -49,7 +49,7 @@ class Upserted:
 
 
 def upsert(handle: Handle, data: Data, on: str, check: Check) -> Upserted:
-    """Append rows with new keys and update the others; see `Dataset.upsert`."""
+    """Append rows with new keys, and update rows with existing keys; see `Dataset.upsert`."""
     return handle.edit(_upsert, data, on, check)
 
 
@@ -60,7 +60,8 @@ def _upsert(table: Table, data: Data, on: str, check: Check) -> Upserted:
         return Upserted(0, 0, 0)
     if on not in columns:
         raise InvalidValueError(
-            "an upsert needs the key column in its data, but the column is missing. Add it.",
+            "an upsert needs the key column in its data, but the column is missing. Add the "
+            "column to the data.",
             column=on,
         )
     keys = Keys(table, key)
@@ -91,14 +92,14 @@ def column_blocks(table: Table, added: Field, values: object) -> Iterator[Cells]
 
 
 def _encode_rows(f: Field, values: object, rows: NDArray[np.int64], check: Check) -> Cells:
-    """Encode the values of rows, or the default if `values` is None; errors name the row."""
+    """Encode the values of rows, or the default if `values` is None. Errors name the row."""
     selected = None if values is None else _pick(values, rows)
     with naming_rows(rows.__getitem__):
         return encode_column(f, selected, 0, len(rows), check)
 
 
 def _blocks_naming_rows[T](rows: NDArray[np.int64], blocks: Iterator[T]) -> Iterator[T]:
-    """Yield blocks of selected rows; errors name the row's position in the complete data."""
+    """Yield blocks of selected rows. Errors name the row's position in the complete data."""
     with naming_rows(rows.__getitem__):
         yield from blocks
 
@@ -110,7 +111,7 @@ def _differing_cells(
     slots: NDArray[np.int64],
     check: Check,
 ) -> Iterator[tuple[NDArray[np.int64], str, Cells]]:
-    """Yield the cells that differ from the stored ones, as (rows, column id, new cells)."""
+    """Yield the cells that differ from the stored cells, as (rows, column id, new cells)."""
     for name, values in columns.items():
         f, start = table.schema[name], 0
         blocks = encode_blocks({name: _pick(values, rows)}, len(rows), [f], check)

@@ -1,4 +1,4 @@
-"""Caching parsed pictures, which are used twice, as long as they are small."""
+"""Caching parsed pictures, which are used twice, if they are small enough."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.export.annotations.objects import Object, Picture
 
 MAX_OBJECTS = 100_000
-"""Maximum number of objects that are cached. Each takes one or two kilobytes."""
+"""Maximum number of objects that are cached, which take one or two kilobytes each."""
 
 MAX_BYTES = 64 * 2**20
 """Maximum size in bytes of the masks and images that are cached."""
@@ -22,7 +22,8 @@ class CachedPictures:
     Parameters
     ----------
     read : callable
-        Reads the pictures. It is called for each iteration if they are too large to cache.
+        Yields the pictures. It is called again for each iteration if its pictures are too large to
+        cache.
     """
 
     def __init__(self, read: Callable[[], Iterator[Picture]]) -> None:
@@ -47,5 +48,5 @@ class CachedPictures:
         self._cached = cached
 
 
-def _mask_bytes(own: Object) -> int:
-    return 0 if own.mask is None else own.mask.nbytes
+def _mask_bytes(obj: Object) -> int:
+    return 0 if obj.mask is None else obj.mask.nbytes

@@ -1,4 +1,4 @@
-"""Ingesting CVAT's own formats, for images and for video, in version 1.1."""
+"""Ingesting CVAT's own XML formats, "CVAT for images 1.1" and "CVAT for video 1.1"."""
 
 from __future__ import annotations
 
@@ -59,10 +59,11 @@ def from_cvat(
     -------
     Dataset
         The committed dataset, with one row per image or frame: ``image``, ``path`` (the key: subset
-        and name), ``split`` (the subset), ``width``, ``height``, ``boxes`` (xyxy; for other shapes,
-        the bounding box), ``labels``, and, if there are any: ``segmentation`` (polygons and rotated
-        boxes), ``polylines``, ``keypoints`` (points and skeletons), ``masks``, ``occluded``, and
-        ``tags``. ``ingested`` is a summary.
+        and file name), ``split`` (the subset), ``width``, ``height``, ``boxes`` (xyxy; shapes other
+        than boxes are stored with their bounding boxes), ``labels``, and, if there are any:
+        ``segmentation`` (polygons and rotated boxes), ``polylines``, ``keypoints`` (points and
+        skeletons), ``masks``, ``occluded``, and ``tags``. The dataset's attribute ``ingested``
+        summarizes the import.
 
     Raises
     ------
@@ -74,9 +75,9 @@ def from_cvat(
 
     Notes
     -----
-    Attributes, ellipses, cuboids, angles, groups and layers are stored in the column ``cvat``, and
-    the task with its labels and colours in ``ds.metadata["cvat"]``, so that `View.to_cvat` can
-    write them back, except for cells that have been edited. If shapes between the keyframes of a
+    Attributes, ellipses, cuboids, angles, groups and layers are stored in the column ``cvat``. The
+    task is stored with its labels and colours in ``ds.metadata["cvat"]``. `View.to_cvat` writes
+    all of this back, except for cells that have been edited. If shapes between the keyframes of a
     track are missing, they are interpolated as in CVAT. All tracks of a file are held in memory.
 
     Examples
@@ -97,7 +98,7 @@ def from_cvat(
 def cvat_reader(
     path: str | os.PathLike[str], images: str | os.PathLike[str] | bool | None = None
 ) -> CvatReader:
-    """Return the reader for a file. Raises NotFoundError, InvalidValueError."""
+    """Return the reader of a CVAT export. Raises NotFoundError, InvalidValueError."""
     given = Path(checks.location("path", path)).expanduser()
     if given.is_dir():
         given = given / "annotations.xml"
@@ -122,7 +123,7 @@ def cvat_reader(
 
 @dataclass(frozen=True)
 class CvatReader:
-    """Reads an export of CVAT."""
+    """Reads the pictures of a CVAT export."""
 
     path: Path
     images: ImageFolder | ImageZip | None
@@ -138,7 +139,7 @@ class CvatReader:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Identifies the file and its content."""
+        """A hash of the file's path, size and modification time."""
         return fingerprint(self.path, [str(self.path)])
 
     @property
@@ -148,7 +149,7 @@ class CvatReader:
 
     @cached_property
     def meta(self) -> dict[str, Any]:
-        """The header of the file."""
+        """The content of ``<meta>``, the header of the file; empty if there is none."""
         for element in self._elements():
             if element.tag == "meta":
                 tree = xml_tree.tree_of(element)
@@ -159,31 +160,31 @@ class CvatReader:
 
     @property
     def classes(self) -> Collection[str]:
-        """Labels of objects."""
+        """Declared labels of objects."""
         return cvat_meta.classes(self.meta)
 
     @property
     def tags(self) -> Collection[str]:
-        """Labels of images."""
+        """Declared labels of whole images."""
         return cvat_meta.tags(self.meta)
 
     @cached_property
     def skeletons(self) -> dict[str, list[str]]:
-        """Names of the points of each skeleton."""
+        """Maps the labels of skeletons to the names of their points."""
         return cvat_meta.skeletons(self.meta)
 
     @property
     def points(self) -> Keypoints:
-        """Type of keypoints, with names if all of them belong to the same skeleton."""
+        """Type of keypoints, with names if all keypoints belong to the same skeleton."""
         return Keypoints(cvat_meta.only_skeleton(self.meta))
 
     @property
     def metadata(self) -> Mapping[str, object]:
-        """The header of the file."""
+        """The header of the file, as metadata of the dataset."""
         return {"meta": self.meta} if self.meta else {}
 
     def types(self) -> Mapping[str, Htype]:
-        """Return no additional columns."""
+        """Return an empty dict, because CVAT files need no additional columns."""
         return {}
 
     @contextmanager
@@ -197,20 +198,23 @@ class CvatReader:
             pages = [n for n in archive.namelist() if n.rpartition("/")[2] == "annotations.xml"]
             if len(pages) != 1:
                 raise InvalidValueError(
-                    f"{self.path.name} must contain exactly one annotations.xml, but it contains "
-                    f'{len(pages)}. Export the task from CVAT as "CVAT for images 1.1".'
+                    f"The ZIP file {self.path.name} must contain exactly one annotations.xml, but "
+                    f"it contains {len(pages)}. Export the task from CVAT as "
+                    '"CVAT for images 1.1".'
                 )
             with archive.open(pages[0]) as file:
                 yield file
 
     def _elements(self) -> Iterator[Element]:
-        """Yield the elements below the root. Raises InvalidValueError."""
+        """Yield the child elements of the root. Raises InvalidValueError."""
         try:
             with self._open() as file:
                 elements = xml_tree.elements(file)
                 root = next(elements)
                 if root.tag != "annotations":
-                    raise ValueError(f"its root must be <annotations>, but it is <{root.tag[:40]}>")  # noqa: TRY301
+                    raise ValueError(  # noqa: TRY301
+                        f"its root element must be <annotations>, but it is <{root.tag[:40]}>"
+                    )
                 yield from elements
         except InvalidValueError:
             raise
@@ -222,7 +226,7 @@ class CvatReader:
             ) from None
 
     def pictures(self) -> Iterator[Picture]:
-        """Yield the images, and then the frames of all tracks."""
+        """Yield a picture for each image, and then for each frame of the tracks."""
         tracks = Tracks(self)
         for element in self._elements():
             if element.tag == "image":
@@ -246,11 +250,14 @@ class CvatReader:
             return Picture(key, error=f"{error}.")
 
     def _picture(self, element: Element, key: str) -> Picture:
-        """Return an image. Raises ValueError."""
+        """Convert an element ``<image>`` to a picture. Raises ValueError."""
         head = dict(element.attrib)
         name, subset = head.pop("name", ""), head.pop("subset", None)
         if not name:
-            raise ValueError("an image must have a name, but this one has none")
+            image_id = element.get("id", "?")[:20]
+            raise ValueError(
+                f"an image must have a name, but the image with id {image_id} has none"
+            )
         number, size = head.pop("id", None), (_length(head, "width"), _length(head, "height"))
         objects, tags = list[Object](), list[dict[str, Any]]()
         for child in element:
@@ -280,12 +287,12 @@ class CvatReader:
     def object_of(self, shape: Mapping[str, Any], size: tuple[int | None, int | None]) -> Object:
         """Convert a shape to an object. Raises ValueError."""
         names = self.skeletons.get(str(shape.get("label")), [])
-        own = cvat_shapes.parse(shape, size, names)
-        return replace(own, rest=rest_of(shape, cvat_shapes.rebuild(own, names)))
+        obj = cvat_shapes.parse(shape, size, names)
+        return replace(obj, rest=rest_of(shape, cvat_shapes.rebuild(obj, names)))
 
 
 def _length(head: Mapping[str, str], key: str) -> int | None:
-    """Return the width or height of an image; None if it is unknown."""
+    """Return the width or height of an image; None if it is missing or not a positive integer."""
     text = head.get(key, "").strip()
     return int(text) or None if text.isascii() and text.isdigit() and len(text) < 10 else None
 

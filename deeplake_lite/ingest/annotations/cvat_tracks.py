@@ -1,4 +1,4 @@
-"""Converting the tracks of "CVAT for video 1.1" to objects of frames."""
+"""Converting the tracks of "CVAT for video 1.1" to pictures, one per frame."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ MAX_FRAME = 10_000_000
 _FRAME = re.compile(r"(\d+)(?=\.[^.]*$)")
 
 _MOVING = (*cvat_shapes.CORNERS, *cvat_shapes.CUBOID, "cx", "cy", "rx", "ry", "rotation")
-"""Attributes that are interpolated."""
+"""Attributes of shapes that are interpolated between keyframes."""
 
 _OF_TRACKS = ("frame", "outside", "keyframe")
 
 
 @dataclass
 class Tracks:
-    """The shapes of all tracks, by frame."""
+    """Collects the shapes of all tracks by frame number."""
 
     reader: CvatReader
     frames: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
 
     def add(self, track: Element) -> None:
-        """Add the shapes of a track. Raises ValueError."""
+        """Add the shapes of a track to the frames in which they are visible. Raises ValueError."""
         number = track.get("id", "")
         common = {"label": track.get("label"), "track": number, "source": track.get("source")}
         common = {key: value for key, value in common.items() if value is not None}
@@ -52,7 +52,7 @@ class Tracks:
                 self.frames.setdefault(frame, []).append(moved)
 
     def pictures(self) -> Iterator[Picture]:
-        """Yield the frames."""
+        """Yield a picture for each frame, ordered by frame number."""
         if not self.frames:
             return
         files = self._files()
@@ -64,7 +64,7 @@ class Tracks:
                 yield Picture(name, error=f"frame {frame}: {error}.")
 
     def _files(self) -> dict[int, str]:
-        """Return the image file of each frame, by the number in its name."""
+        """Return a dict that maps frame numbers to names of image files."""
         if self.reader.images is None:
             return {}
         names = [(match, name) for name in self.reader.images.image_names()
@@ -72,13 +72,13 @@ class Tracks:
         return {int(match[1]): name for match, name in names if len(match[1]) < 10}
 
     def _picture(self, frame: int, name: str) -> Picture:
-        """Return a frame. Raises ValueError."""
+        """Return the picture of a frame. Raises ValueError."""
         images = self.reader.images
         size = self._size
         objects = []
         for shape in self.frames.get(frame, ()):
-            own = {k: v for k, v in shape.items() if k not in (*_OF_TRACKS, "track")}
-            parsed = self.reader.object_of(own, size)
+            attributes = {k: v for k, v in shape.items() if k not in (*_OF_TRACKS, "track")}
+            parsed = self.reader.object_of(attributes, size)
             objects.append(replace(parsed, rest={**parsed.rest, "track": shape["track"]}))
         check_masks(objects)
         return Picture(
@@ -92,7 +92,7 @@ class Tracks:
 
     @property
     def _size(self) -> tuple[int | None, int | None]:
-        """Width and height of the video."""
+        """Width and height of the video in pixels, or None for both if they are unknown."""
         for part in self.reader.meta.values():
             size = part.get("original_size") if isinstance(part, dict) else None
             if isinstance(size, dict):
@@ -110,10 +110,13 @@ def shape_of(element: Element) -> dict[str, Any]:
     {'label': 'a', 'attribute': [{'name': 'b', 'text': 'c'}], 'shape': 'box'}
     """
     result: dict[str, Any] = dict(element.attrib)
-    own = [{"name": a.get("name", ""), "text": a.text or ""} for a in element.iter("attribute")
-           if a in element]  # fmt: skip
-    if own:
-        result["attribute"] = own
+    attributes = [
+        {"name": a.get("name", ""), "text": a.text or ""}
+        for a in element.iter("attribute")
+        if a in element
+    ]
+    if attributes:
+        result["attribute"] = attributes
     if element.tag == "skeleton":
         points = [shape_of(child) for child in element if child.tag == "points"]
         result["skeleton"] = [{k: v for k, v in p.items() if k != "shape"} for p in points]
@@ -121,7 +124,7 @@ def shape_of(element: Element) -> dict[str, Any]:
 
 
 def _frame(shape: Mapping[str, Any]) -> int:
-    """Return the frame of a shape. Raises ValueError."""
+    """Return the frame number of a shape. Raises ValueError."""
     text = str(shape.get("frame", ""))
     if not (text.isascii() and text.isdigit() and len(text) < 10) or int(text) > MAX_FRAME:
         raise ValueError(
@@ -137,15 +140,15 @@ def interpolate(first: Mapping[str, Any], last: Mapping[str, Any], frame: int) -
     Parameters
     ----------
     first, last : mapping
-        The shapes before and after the frame. If the object is outside in the last one, the first
-        one is returned unchanged.
+        The shapes in the keyframes before and after the frame. If `last` has ``outside="1"``, which
+        means that the object has left the image, `first` is returned unchanged.
     frame : int
         Number of the frame.
 
     Raises
     ------
     ValueError
-        If the shapes cannot be interpolated, such as outlines with different numbers of corners.
+        If the shapes cannot be interpolated, such as polygons with different numbers of points.
     """
     if last.get("outside") == "1":
         return dict(first)
@@ -160,22 +163,23 @@ def interpolate(first: Mapping[str, Any], last: Mapping[str, Any], frame: int) -
         start, end = _points(first), _points(last)
         if start.shape != end.shape:
             raise ValueError(
-                f"frame {frame} must be interpolated, which is not possible between shapes with "
-                f"{len(start)} and {len(end)} points; export all frames"
+                f"frame {frame} must be interpolated between two keyframes, which is not possible "
+                f"because their shapes have {len(start)} and {len(end)} points; export every "
+                "frame as a keyframe"
             )
         moved = (start + (end - start) * share).round(6).tolist()
         result["points"] = ";".join(f"{x},{y}" for x, y in moved)
     if "skeleton" in first:
-        own = {str(child.get("label")): child for child in last.get("skeleton", ())}
+        last_children = {str(child.get("label")): child for child in last.get("skeleton", ())}
         result["skeleton"] = [
             interpolate({**c, "frame": first["frame"]},
-                    {**own.get(str(c.get("label")), c), "frame": last["frame"]}, frame)
+                    {**last_children.get(str(c.get("label")), c), "frame": last["frame"]}, frame)
             for c in first["skeleton"]
         ]  # fmt: skip
     if "rle" in first and (first["rle"], first.get("left")) != (last.get("rle"), last.get("left")):
         raise ValueError(
-            f"frame {frame} has no mask of its own, and masks cannot be interpolated; export all "
-            "frames"
+            f"frame {frame} must have its own mask, because masks cannot be interpolated between "
+            "keyframes; export every frame as a keyframe"
         )
     return result
 

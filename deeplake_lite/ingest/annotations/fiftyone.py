@@ -1,4 +1,4 @@
-"""Ingesting datasets that FiftyOne exports in its own format."""
+"""Ingesting datasets that FiftyOne exports in its own format, ``FiftyOneDataset``."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _DOCUMENT = (
     "tags", "description", "info", "app_config", "classes", "default_classes", "mask_targets",
     "default_mask_targets", "skeletons", "default_skeleton", "sample_fields",
 )  # fmt: skip
-"""Parts of the dataset's document that are stored in the metadata."""
+"""Keys of ``metadata.json`` whose values are stored in the metadata."""
 
 
 @takes_options
@@ -64,8 +64,9 @@ def from_fiftyone(
     url : str
         URL of the lake, which is created if it does not exist.
     label_field : str, optional
-        The field whose labels become objects. By default, for each class of labels (detections,
-        polylines, keypoints), this is ``ground_truth`` or the only field of the class.
+        The field whose labels become objects. By default, each type of labels (detections,
+        polylines, keypoints) is read from the only field of this type or, if there are several,
+        from ``ground_truth``.
     images : str, Path or False, optional
         Folder of the images, if they are not in `path`. False ingests only the labels.
     **options
@@ -75,18 +76,18 @@ def from_fiftyone(
     -------
     Dataset
         The committed dataset, with one row per sample: ``image``, ``path`` (the key), ``split``
-        (from tags such as "train" and "val"), ``tags`` (all others), ``width``, ``height``,
+        (from tags such as "train" and "val"), ``tags`` (all other tags), ``width``, ``height``,
         ``boxes`` (xyxy, in pixels), ``labels``, and, if there are any: ``segmentation`` (closed
         polylines), ``polylines``, ``keypoints``, ``masks``, ``scores``, and a column for each field
-        of classifications, segmentations, regressions, numbers and strings. ``ingested`` is a
-        summary.
+        of classifications, segmentations, regressions, numbers and strings. The dataset's attribute
+        ``ingested`` summarizes the import.
 
     Raises
     ------
     NotFoundError
         If the folder or the field does not exist.
     OptionError
-        If several fields have objects of the same class and none is named ``ground_truth``.
+        If several fields have labels of the same type and none of them is ``ground_truth``.
     InvalidValueError
         If a file is not a FiftyOne export, a label is invalid, or an image is missing; with
         ``on_error="skip"``, such samples are skipped.
@@ -94,9 +95,9 @@ def from_fiftyone(
     Notes
     -----
     Everything else, such as attributes, ids and the labels of other fields, is stored in the column
-    ``fiftyone``, and the classes and descriptions of fields in ``ds.metadata["fiftyone"]``, so that
-    `View.to_fiftyone` can write them back, except for cells that have been edited. Saved views and
-    the results of runs are not ingested.
+    ``fiftyone``. The classes and descriptions of fields are stored in ``ds.metadata["fiftyone"]``.
+    `View.to_fiftyone` writes all of this back, except for cells that have been edited. Saved views
+    and the results of runs are not ingested.
 
     Examples
     --------
@@ -125,7 +126,7 @@ def fiftyone_reader(
     label_field: str | None = None,
     images: str | os.PathLike[str] | bool | None = None,
 ) -> FiftyOneReader:
-    """Return the reader for a dataset. Raises NotFoundError, InvalidValueError, OptionError."""
+    """Return the reader of a dataset. Raises NotFoundError, InvalidValueError, OptionError."""
     root = Path(checks.location("path", path)).expanduser()
     if not (root / "metadata.json").is_file():
         raise NotFoundError(
@@ -147,7 +148,7 @@ def fiftyone_reader(
 
 
 def _document(path: Path) -> dict[str, Any]:
-    """Read the document of a dataset. Raises InvalidValueError."""
+    """Read ``metadata.json``, which describes the dataset. Raises InvalidValueError."""
     try:
         document = decode_item(msgspec.Raw(bytes(read_bytes(path))))
     except ValueError as error:
@@ -155,14 +156,14 @@ def _document(path: Path) -> dict[str, Any]:
     kind = document.get("media_type")
     if kind not in (None, "image"):
         raise InvalidValueError(
-            f"The media type of a dataset must be 'image', but that of {path.parent.name!r} is "
-            f"{kind!r:.40}. Export its frames as a dataset of images."
+            f"The media type of a dataset must be 'image', but the media type of "
+            f"{path.parent.name!r} is {kind!r:.40}. Export its frames as a dataset of images."
         )
     return document
 
 
 def _samples(root: Path) -> list[msgspec.Raw]:
-    """Return the undecoded samples. Raises NotFoundError, InvalidValueError."""
+    """Return the samples as undecoded JSON. Raises NotFoundError, InvalidValueError."""
     if (root / "samples.json").is_file():
         return read_list(root / "samples.json", "samples")
     if (root / "samples").is_dir():
@@ -174,7 +175,7 @@ def _samples(root: Path) -> list[msgspec.Raw]:
 
 @dataclass(frozen=True)
 class FiftyOneReader:
-    """Reads a FiftyOne dataset."""
+    """Reads the samples of a FiftyOne dataset."""
 
     root: Path
     document: Mapping[str, Any]
@@ -193,7 +194,7 @@ class FiftyOneReader:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Identifies the files and their content."""
+        """A hash of the paths, sizes and modification times of the two JSON files."""
         names = [self.root / name for name in ("metadata.json", "samples.json")]
         return fingerprint(self.root, [str(name) for name in names if name.is_file()])
 
@@ -204,7 +205,7 @@ class FiftyOneReader:
 
     @cached_property
     def fields(self) -> dict[str, Field]:
-        """The fields of samples, except those that every sample has."""
+        """Maps names to fields of samples, without the fields that every sample has."""
         fields: dict[str, Field] = {}
         for raw in self.raw:
             try:
@@ -221,7 +222,7 @@ class FiftyOneReader:
 
     @cached_property
     def object_fields(self) -> list[str]:
-        """The fields whose labels are objects. Raises NotFoundError, OptionError."""
+        """Names of the fields whose labels become objects. Raises NotFoundError, OptionError."""
         by_kind: dict[str, list[str]] = {}
         for name, field in self.fields.items():
             if field.kind in labels.LISTS:
@@ -243,18 +244,20 @@ class FiftyOneReader:
 
     @property
     def classes(self) -> Collection[str]:
-        """Classes declared for the fields of objects."""
+        """Classes that are declared for the fields of objects."""
         declared = _dict(self.document.get("classes"))
-        own = [name for f in self.object_fields for name in _list(declared.get(f))]
-        own = own or (_list(self.document.get("default_classes")) if self.object_fields else [])
-        return [name for name in own if isinstance(name, str)]
+        names = [name for f in self.object_fields for name in _list(declared.get(f))]
+        names = names or (_list(self.document.get("default_classes")) if self.object_fields else [])
+        return [name for name in names if isinstance(name, str)]
 
     @property
     def points(self) -> Keypoints:
-        """Type of keypoints, with the names and connections of the skeleton."""
+        """Type of keypoints, with the names and connections of the skeleton's points."""
         skeletons = _dict(self.document.get("skeletons"))
-        own = [skeletons[f] for f in self.object_fields if f in skeletons]
-        skeleton = _dict(own[0] if own else self.document.get("default_skeleton"))
+        field_skeletons = [skeletons[f] for f in self.object_fields if f in skeletons]
+        skeleton = _dict(
+            field_skeletons[0] if field_skeletons else self.document.get("default_skeleton")
+        )
         names = [name for name in _list(skeleton.get("labels")) if isinstance(name, str) and name]
         if len({*names}) != len(_list(skeleton.get("labels"))):
             return Keypoints()
@@ -266,7 +269,7 @@ class FiftyOneReader:
 
     @cached_property
     def columns(self) -> dict[str, str]:
-        """Names of columns by field."""
+        """Maps the names of fields to the names of their columns."""
         result, taken = dict[str, str](), set(_RESERVED)
         for name in self._types:
             column = name
@@ -287,22 +290,22 @@ class FiftyOneReader:
         return {name: htype for name, htype in types.items() if htype is not None}
 
     def types(self) -> Mapping[str, Htype]:
-        """Return the type of each field's column."""
+        """Return a dict that maps names of columns to their types."""
         return {self.columns[name]: htype for name, htype in self._types.items()}
 
     @property
     def metadata(self) -> Mapping[str, object]:
-        """The document of the dataset, and the columns of its fields."""
-        kept = {key: self.document[key] for key in _DOCUMENT if self.document.get(key)}
-        if "info" in kept:
-            kept["info"] = {k: v for k, v in _dict(kept["info"]).items() if k != ORDER}
+        """Metadata of the dataset: its description, and the fields of columns and of objects."""
+        document = {key: self.document[key] for key in _DOCUMENT if self.document.get(key)}
+        if "info" in document:
+            document["info"] = {k: v for k, v in _dict(document["info"]).items() if k != ORDER}
         columns = {column: {"field": name, "kind": self.fields[name].kind}
                    for name, column in self.columns.items()}  # fmt: skip
         objects = [[self.fields[name].kind, name] for name in self.object_fields]
-        return {"document": kept, "columns": columns, "objects": objects}
+        return {"document": document, "columns": columns, "objects": objects}
 
     def pictures(self) -> Iterator[Picture]:
-        """Yield the samples."""
+        """Yield a picture for each sample."""
         for number, raw in enumerate(self.raw):
             try:
                 yield self._picture(decode_item(raw))
@@ -310,13 +313,13 @@ class FiftyOneReader:
                 yield Picture(f"samples.json, sample {number}", error=f"{str(error).rstrip('.')}.")
 
     def _picture(self, sample: Mapping[str, Any]) -> Picture:
-        """Return a sample. Raises ValueError."""
-        place = sample.get("filepath")
-        if not isinstance(place, str) or not place:
-            raise ValueError("a sample must have a filepath, but this one has none")
-        place = place.replace("\\", "/")
-        path = place.lstrip("/").removeprefix("data/")
-        image = None if self.images is None else self.images.find(_candidate_names(place))
+        """Convert a sample to a picture. Raises ValueError."""
+        filepath = sample.get("filepath")
+        if not isinstance(filepath, str) or not filepath:
+            raise ValueError("a sample must have a filepath, but this sample has none")
+        filepath = filepath.replace("\\", "/")
+        path = filepath.lstrip("/").removeprefix("data/")
+        image = None if self.images is None else self.images.find(_candidate_names(filepath))
         size = _size(sample, image)
         objects = self._objects(sample, size)
         check_masks(objects)
@@ -345,34 +348,34 @@ class FiftyOneReader:
                 continue
             key = labels.LISTS[str(kind_of(value))]
             for number, label in enumerate(_list(value.get(key))):
-                own = self._inline_mask(label if isinstance(label, dict) else {})
-                parsed = labels.parse(own, size)
+                label_with_mask = self._inline_mask(label if isinstance(label, dict) else {})
+                parsed = labels.parse(label_with_mask, size)
                 assert size[0] is not None
                 assert size[1] is not None
                 rebuilt = labels.rebuild(parsed, (size[0], size[1]), f"{field}/{number}")
-                objects.append(replace(parsed, rest=rest_of(own, rebuilt)))
+                objects.append(replace(parsed, rest=rest_of(label_with_mask, rebuilt)))
         return self._sort_objects(objects)
 
     def _sort_objects(self, objects: list[Object]) -> list[Object]:
-        """Sort objects in the order of the lake from which they were exported."""
+        """Restore the order that objects had in the lake from which they were exported."""
         if _dict(self.document.get("info")).get(ORDER) is not True:
             return objects
-        numbers = [own.rest.get("index") for own in objects]
+        numbers = [obj.rest.get("index") for obj in objects]
         if not all(type(n) is int for n in numbers) or len({*numbers}) != len(numbers):
             return objects
-        ordered = [own for _, own in sorted(zip(numbers, objects, strict=True),
+        ordered = [obj for _, obj in sorted(zip(numbers, objects, strict=True),
                                             key=lambda pair: pair[0] or 0)]  # fmt: skip
-        return [replace(own, rest={k: v for k, v in own.rest.items() if k != "index"})
-                for own in ordered]  # fmt: skip
+        return [replace(obj, rest={k: v for k, v in obj.rest.items() if k != "index"})
+                for obj in ordered]  # fmt: skip
 
     def _inline_mask(self, label: Mapping[str, Any]) -> dict[str, Any]:
-        """Read the mask of a label from its file. Raises ValueError."""
+        """Return a label whose mask, if it is in a file, has been read. Raises ValueError."""
         path = label.get("mask_path")
         if path is None or label.get("mask") is not None:
             return dict(label)
-        own = {k: v for k, v in label.items() if k not in ("mask", "mask_path")}
+        other_items = {k: v for k, v in label.items() if k not in ("mask", "mask_path")}
         mask = Mask().from_file(Path(self._media(path)).read_bytes())
-        return {**own, "mask": labels.binary_of(mask != 0)}
+        return {**other_items, "mask": labels.binary_of(mask != 0)}
 
     def _media(self, path: Any) -> str:
         """Return the absolute path of a file in the dataset. Raises ValueError."""
@@ -386,7 +389,7 @@ class FiftyOneReader:
         return str((self.root / name).absolute())
 
     def _columns(self, sample: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the cells of fields other than objects. Raises ValueError."""
+        """Return a sample's cells by column, except for fields of objects. Raises ValueError."""
         cells: dict[str, Any] = {}
         for name, column in self.columns.items():
             value = sample.get(name)
@@ -399,7 +402,7 @@ class FiftyOneReader:
         return cells
 
     def _rest(self, sample: Mapping[str, Any], tags: list[str], usual: list[str]) -> dict[str, Any]:
-        """Return the values of a sample that are not in other columns."""
+        """Return the values of a sample that no other column stores."""
         rest: dict[str, Any] = {}
         if "_id" in sample:
             rest["_id"] = sample["_id"]
@@ -408,7 +411,7 @@ class FiftyOneReader:
         metadata = _dict(sample.get("metadata"))
         if more := {k: v for k, v in metadata.items() if k not in ("_cls", "width", "height")}:
             rest["metadata"] = more
-        kept = {
+        other_fields = {
             name: sample[name] for name in sample.keys() - OWN
             if name not in self.object_fields and name not in self.columns
             and sample[name] is not None
@@ -416,17 +419,17 @@ class FiftyOneReader:
         for name in self.columns:
             value = sample.get(name)
             if isinstance(value, dict):
-                own = {k: v for k, v in value.items() if k not in ("mask", "mask_path")}
-                if own.keys() - {"_cls", "label"}:
-                    rest.setdefault("labels", {})[name] = own
-        return {**rest, **({"fields": kept} if kept else {})}
+                items = {k: v for k, v in value.items() if k not in ("mask", "mask_path")}
+                if items.keys() - {"_cls", "label"}:
+                    rest.setdefault("labels", {})[name] = items
+        return {**rest, **({"fields": other_fields} if other_fields else {})}
 
 
-def _candidate_names(place: str) -> list[str]:
+def _candidate_names(filepath: str) -> list[str]:
     """Return the names that an image may have in the folder of images."""
-    return [*names_of(place.lstrip("/"))] if place.startswith("/") or ":" in place[:3] else [
-        place, place.removeprefix("data/")
-    ]  # fmt: skip
+    if filepath.startswith("/") or ":" in filepath[:3]:
+        return [*names_of(filepath.lstrip("/"))]
+    return [filepath, filepath.removeprefix("data/")]
 
 
 def _size(sample: Mapping[str, Any], image: str | None) -> labels.Size:

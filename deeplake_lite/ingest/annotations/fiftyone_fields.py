@@ -19,11 +19,13 @@ OWN = frozenset({
 """Fields that every sample has."""
 
 PLAIN = {str: "String", bool: "Boolean", int: "Int", float: "Float"}
-"""Kinds of fields with plain values, by Python type."""
+"""Maps the Python types of plain values to kinds of fields."""
 
 
 def kind_of(value: Any) -> str | None:
-    """Return the kind of a value; None for null, and "" for values that have no column type.
+    """Return the kind of a value: its ``_cls`` or, for a plain value, a name such as "Float".
+
+    The kind of null is None, and "" stands for values that have no column type.
 
     >>> kind_of({"_cls": "Classification", "label": "a"}), kind_of(1.5), kind_of([])
     ('Classification', 'Float', '')
@@ -33,8 +35,8 @@ def kind_of(value: Any) -> str | None:
     if isinstance(value, dict):
         if _double(value) is not None:
             return "Float"
-        own = value.get("_cls")
-        return own if isinstance(own, str) else ""
+        name = value.get("_cls")
+        return name if isinstance(name, str) else ""
     if isinstance(value, int) and abs(value) >= 2**63:
         return ""
     return PLAIN.get(type(value), "")
@@ -42,12 +44,12 @@ def kind_of(value: Any) -> str | None:
 
 @dataclass
 class Field:
-    """A field of samples."""
+    """The kinds, classes and dtypes of the values that one field has in all samples."""
 
     kinds: set[str] = field(default_factory=set)
     classes: dict[str, None] = field(default_factory=dict)
     dtypes: set[str] = field(default_factory=set)
-    """Dtypes of masks."""
+    """Dtypes of the masks in segmentations."""
 
     def add(self, value: Any) -> None:
         """Add the kind, classes and dtype of a value."""
@@ -67,13 +69,19 @@ class Field:
 
     @property
     def kind(self) -> str:
-        """The kind of all values; "" if they differ."""
+        """The kind that all values have; "Float" for integers and floats; "" for other mixtures."""
         if self.kinds == {"Int", "Float"}:
             return "Float"
         return next(iter(self.kinds)) if len(self.kinds) == 1 else ""
 
     def htype(self, targets: Mapping[str, Any]) -> Htype | None:
-        """Return the type of the field's column; None if it has no column."""
+        """Return the type of the field's column; None if the field gets no column.
+
+        Parameters
+        ----------
+        targets : mapping
+            Maps numbers in segmentation masks, as strings, to the names of classes.
+        """
         match self.kind:
             case "Classification":
                 return ClassLabel([*self.classes], nullable=True)
@@ -95,7 +103,7 @@ class Field:
 
 
 def names_of(targets: Mapping[str, Any]) -> list[str]:
-    """Return the names of a mask's classes by number; empty if they cannot be listed.
+    """Return the names of classes 0, 1, and so on; an empty list if an entry is unusable.
 
     >>> names_of({"0": "background", "2": "cat"})
     ['background', '1', 'cat']
@@ -109,7 +117,7 @@ def names_of(targets: Mapping[str, Any]) -> list[str]:
 
 
 def cell_of(value: Any) -> Any:
-    """Convert a field's value, which is not a segmentation, to a cell. Raises ValueError."""
+    """Convert a field's value, except for a segmentation, to a cell. Raises ValueError."""
     match kind_of(value):
         case "Classification":
             label = value.get("label")
@@ -119,15 +127,15 @@ def cell_of(value: Any) -> Any:
                 )
             return label
         case "Classifications":
-            own = value.get("classifications") or []
-            if not isinstance(own, list) or not all(
-                isinstance(c, dict) and isinstance(c.get("label"), str) for c in own
+            classifications = value.get("classifications") or []
+            if not isinstance(classifications, list) or not all(
+                isinstance(c, dict) and isinstance(c.get("label"), str) for c in classifications
             ):
                 raise ValueError(
-                    "classifications must be a list of objects with labels, but they are "
-                    f"{own!r:.40}"
+                    "classifications must be a list of objects whose 'label' is a string, but "
+                    f"they are {classifications!r:.40}"
                 )
-            return list(dict.fromkeys(c["label"] for c in own))
+            return list(dict.fromkeys(c["label"] for c in classifications))
         case "Regression":
             return None if value.get("value") is None else number_of(value["value"])
         case "Float":

@@ -21,7 +21,7 @@ MAX_BYTES = 2**31
 
 
 def is_inside(name: str) -> bool:
-    """Return whether a path stays inside its folder.
+    """Return whether a path is relative and does not lead out of the folder where it starts.
 
     >>> is_inside("a/b.jpg"), is_inside("../b.jpg"), is_inside("/b.jpg")
     (True, False, False)
@@ -34,13 +34,16 @@ def is_inside(name: str) -> bool:
 
 @dataclass(frozen=True)
 class ImageFolder:
-    """Folders with images."""
+    """Folders in which the images of a dataset are looked up."""
 
     folders: Sequence[Path]
-    """Folders to look in, in this order."""
+    """Folders, in the order in which they are searched."""
 
     def find(self, names: Iterable[str]) -> str:
-        """Return the path of the first name that exists. Raises ValueError."""
+        """Return the absolute path of the first file that exists under one of the names.
+
+        Raises ValueError.
+        """
         names = [name.replace("\\", "/") for name in names]
         for name in names:
             if not is_inside(name):
@@ -54,7 +57,8 @@ class ImageFolder:
                     return str((folder / name).absolute())
         where = str(self.folders[0]) if self.folders else "."
         raise ValueError(
-            f"there is no image {brief(names[0], 80)} in {where!r}; pass its folder as images=…"
+            f"there is no image {brief(names[0], 80)} in {where!r}; pass the folder of the images "
+            "as images=…"
         )
 
     def image_names(self) -> list[str]:
@@ -68,29 +72,32 @@ class ImageFolder:
 
 @dataclass(frozen=True)
 class ImageZip:
-    """A ZIP file with images."""
+    """A ZIP file in which the images of a dataset are looked up."""
 
     path: Path
     _open: list[zipfile.ZipFile] = field(default_factory=list)
 
     @cached_property
     def file(self) -> zipfile.ZipFile:
-        """The open file. Raises InvalidValueError."""
+        """The ZIP file, opened for reading. Raises InvalidValueError."""
         return open_zip(self.path)
 
     @cached_property
     def names(self) -> dict[str, zipfile.ZipInfo]:
-        """The members of the file, by name."""
+        """Maps names to members of the ZIP file, without folders."""
         return {info.filename: info for info in self.file.infolist() if not info.is_dir()}
 
     def find(self, names: Iterable[str]) -> bytes:
-        """Return the content of the first name that exists. Raises ValueError."""
+        """Return the content of the first member that has one of the names. Raises ValueError."""
         names = [*names]
         for name in names:
-            for place in (f"images/{name}", name):
-                if place in self.names:
-                    return read_member(self.file, self.names[place])
-        raise ValueError(f"there is no image {brief(names[0], 80)} in {self.path.name!r}")
+            for member in (f"images/{name}", name):
+                if member in self.names:
+                    return read_member(self.file, self.names[member])
+        raise ValueError(
+            f"there is no image {brief(names[0], 80)} in {self.path.name!r}; pass the folder of "
+            "the images as images=…"
+        )
 
     def image_names(self) -> list[str]:
         """Return the sorted names of images, relative to the folder ``images``."""
@@ -122,6 +129,6 @@ def read_member(file: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     if len(data) != info.file_size:
         raise ValueError(
             f"the size of {info.filename} must be {info.file_size:,} bytes, as recorded in the ZIP "
-            "file, but it is different"
+            "file, but its content has another size"
         )
     return data

@@ -1,6 +1,6 @@
 """Reading large JSON files, whose list items are decoded only when they are needed.
 
-The file is mapped into memory, and items are slices of the mapping, as for COCO files.
+The file is mapped into memory, and items are slices of the mapping, as in `coco.document`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _TOKENS = re.compile(rb'"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b')
-"""Matches strings, and numbers that are not JSON although Python writes them."""
+"""Matches strings, and also NaN and infinity, which are not JSON although Python writes them."""
 
 _parts = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _items = msgspec.json.Decoder(list[msgspec.Raw])
@@ -37,12 +37,12 @@ def read_bytes(path: Path) -> bytes | mmap.mmap:
 
 
 def read_list(path: Path, key: str | None = None) -> list[msgspec.Raw]:
-    """Return the undecoded items of the list in a file, which may be the value of a key.
+    """Return the undecoded items of a list, which is the whole file or the value of a key.
 
     Raises
     ------
     InvalidValueError
-        If the file is not JSON or has no such list.
+        If the file is not JSON or does not contain the list.
     """
     data = read_bytes(path)
     try:
@@ -55,7 +55,7 @@ def read_list(path: Path, key: str | None = None) -> list[msgspec.Raw]:
             return _list_of(cleaned, key)
     except (msgspec.DecodeError, RecursionError, KeyError, UnicodeDecodeError) as error:
         where = "a list of objects" if key is None else f"a list of objects under the key {key!r}"
-        reason = "it has no such key" if isinstance(error, KeyError) else str(error)
+        reason = "there is no such key" if isinstance(error, KeyError) else str(error)
         raise InvalidValueError(
             f"{path.name} must be JSON with {where}, but it cannot be read: {reason}. Check the "
             "file."
@@ -74,7 +74,7 @@ def _without_nan(match: re.Match[bytes]) -> bytes:
 
 
 def decode_item(raw: msgspec.Raw) -> dict[str, Any]:
-    """Decode an item of a list. Raises ValueError if it is not an object."""
+    """Decode an item of a list. Raises ValueError if the item is not an object."""
     try:
         return _item.decode(raw)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:

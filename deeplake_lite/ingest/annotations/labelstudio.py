@@ -55,9 +55,9 @@ def from_labelstudio(
     url : str
         URL of the lake, which is created if it does not exist.
     images : str, Path or False, optional
-        Folder of the images. The path of an image in this folder may be the URL's path or any
-        trailing part of it, with or without the digits that Label Studio adds to the names of
-        uploads. By default, the folder is ``images`` next to the file, or else the file's own
+        Folder of the images. The path of an image in this folder may be the path in its URL or any
+        trailing part of that path, with or without the digits that Label Studio adds to the names
+        of uploads. By default, the folder is ``images`` next to the file, or else the file's own
         folder. False ingests only the annotations. Nothing is downloaded.
     **options
         See `Options`.
@@ -66,12 +66,12 @@ def from_labelstudio(
     -------
     Dataset
         The committed dataset, with one row per task: ``image``, ``path`` (the key, from the URL of
-        the image), ``width``, ``height``, ``boxes`` (xyxy, in pixels; for other shapes, the
-        bounding box), ``labels``, ``data``, and, if there are any: ``segmentation`` (polygons and
-        rotated rectangles), ``keypoints``, ``masks`` (of brushes), ``scores``. Each control for
-        whole images becomes a column with its name: choices become classes, taxonomies become JSON,
-        ratings and numbers become numbers, and text areas become lists of strings. ``ingested`` is
-        a summary.
+        the image), ``width``, ``height``, ``boxes`` (xyxy, in pixels; shapes other than boxes are
+        stored with their bounding boxes), ``labels``, ``data``, and, if there are any:
+        ``segmentation`` (polygons and rotated rectangles), ``keypoints``, ``masks`` (of brushes),
+        ``scores``. Each control for whole images becomes a column with its name: choices become
+        classes, taxonomies become JSON, ratings and numbers become numbers, and text areas become
+        lists of strings. The dataset's attribute ``ingested`` summarizes the import.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def from_labelstudio(
 def labelstudio_reader(
     path: str | os.PathLike[str], images: str | os.PathLike[str] | bool | None = None
 ) -> LabelStudioReader:
-    """Return the reader for a file. Raises NotFoundError, InvalidValueError."""
+    """Return the reader of a JSON export. Raises NotFoundError, InvalidValueError."""
     given = Path(checks.location("path", path)).expanduser()
     if not given.is_file():
         raise NotFoundError(
@@ -137,12 +137,12 @@ class _Control:
 
     kind: str
     names: dict[str, None] = field(default_factory=dict)
-    """All choices in the file."""
+    """All choices that occur in the file. (A dict is used as an ordered set.)"""
     is_single: bool = True
 
     @property
     def htype(self) -> Htype:
-        """Type of its column."""
+        """Type of the column that stores the control's values."""
         match self.kind:
             case "choices":
                 names = [*self.names]
@@ -158,13 +158,13 @@ class _Control:
         return Json(nullable=True)
 
     def cell(self, value: Any) -> Any:
-        """Convert a value to a cell."""
+        """Convert a value of the control to a cell."""
         return value[0] if self.kind == "choices" and self.is_single else value
 
 
 @dataclass(frozen=True)
 class LabelStudioReader:
-    """Reads Label Studio's tasks."""
+    """Reads Label Studio's tasks as pictures."""
 
     path: Path
     raw: list[msgspec.Raw]
@@ -183,7 +183,7 @@ class LabelStudioReader:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Identifies the file and its content."""
+        """A hash of the file's path, size and modification time."""
         return fingerprint(self.path, [str(self.path)])
 
     @property
@@ -193,13 +193,13 @@ class LabelStudioReader:
 
     @property
     def metadata(self) -> Mapping[str, object]:
-        """Type and name of each column's control."""
+        """Metadata of the dataset, with the type and name of each column's control."""
         return {"columns": {c: {"type": self.controls[n].kind, "from_name": n}
                             for n, c in self.columns.items()}}  # fmt: skip
 
     @cached_property
     def key(self) -> str:
-        """``annotations``, or ``predictions`` if no task has an annotation."""
+        """The key of tasks to read: ``annotations``, or ``predictions`` if no task has any."""
         for raw in self.raw:
             try:
                 task = tasks.expand_task(decode_item(raw))
@@ -211,7 +211,7 @@ class LabelStudioReader:
 
     @cached_property
     def controls(self) -> dict[str, _Control]:
-        """Controls for whole images, by name."""
+        """Maps names to controls for whole images. Controls with several types are left out."""
         controls: dict[str, _Control] = {}
         mixed = set[str]()
         for raw in self.raw:
@@ -233,7 +233,7 @@ class LabelStudioReader:
 
     @cached_property
     def columns(self) -> dict[str, str]:
-        """Names of columns by control."""
+        """Maps the names of controls to the names of their columns."""
         result, taken = dict[str, str](), set(_RESERVED)
         for name in self.controls:
             column = name or "control"
@@ -244,29 +244,31 @@ class LabelStudioReader:
         return result
 
     def types(self) -> Mapping[str, Htype]:
-        """Return the type of each control's column."""
-        own = {self.columns[name]: control.htype for name, control in self.controls.items()}
-        return {**own, "data": Json()}
+        """Return a dict that maps names of columns to their types."""
+        control_types = {
+            self.columns[name]: control.htype for name, control in self.controls.items()
+        }
+        return {**control_types, "data": Json()}
 
     def pictures(self) -> Iterator[Picture]:
-        """Yield the tasks."""
+        """Yield a picture for each task."""
         for number, raw in enumerate(self.raw):
-            place = f"{self.path.name}, task {number}"
+            title = f"{self.path.name}, task {number}"
             try:
                 task = self._task(raw)
                 yield self._picture(task)
             except ValueError as error:
-                yield Picture(place, error=f"{error}.")
+                yield Picture(title, error=f"{error}.")
 
     def _task(self, raw: msgspec.Raw) -> dict[str, Any]:
-        """Decode a task. Raises ValueError."""
+        """Decode a task, which may be JSON or JSON-MIN. Raises ValueError."""
         task = tasks.expand_task(decode_item(raw))
         if not isinstance(task.get("data"), dict):
-            raise ValueError("a task must have data, but this one has none")  # noqa: TRY004
+            raise ValueError("a task must have an object 'data', but this one has none")  # noqa: TRY004
         return task
 
     def _annotation(self, task: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the annotation that is ingested. Raises ValueError."""
+        """Return the annotation to ingest, with its index as the item "-". Raises ValueError."""
         annotations = tasks.annotations_of(task, self.key)
         number = (
             tasks.choose_annotation(annotations)
@@ -275,13 +277,14 @@ class LabelStudioReader:
         )
         if number is None:
             return {"result": []}
-        own = dict(annotations[number])
-        own["result"] = own.get("result") or []
-        if not isinstance(own["result"], list):
+        annotation = dict(annotations[number])
+        annotation["result"] = annotation.get("result") or []
+        if not isinstance(annotation["result"], list):
             raise ValueError(  # noqa: TRY004
-                f"the result of an annotation must be a list, but it is {own['result']!r:.40}"
+                "the result of an annotation must be a list, but it is "
+                f"{annotation['result']!r:.40}"
             )
-        return {**own, "-": number}
+        return {**annotation, "-": number}
 
     def _picture(self, task: Mapping[str, Any]) -> Picture:
         """Convert a task to a picture. Raises ValueError."""
@@ -311,13 +314,13 @@ class LabelStudioReader:
 
     def _object(self, region: Mapping[str, Any], number: int) -> Object:
         """Convert a region to an object. Raises ValueError."""
-        own = regions.parse(region)
+        obj = regions.parse(region)
         return replace(
-            own, rest=rest_of(region, regions.rebuild(own, regions.size_of(region), number))
+            obj, rest=rest_of(region, regions.rebuild(obj, regions.size_of(region), number))
         )
 
     def _columns(self, whole: list[dict[str, Any]]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        """Return the cells of controls, and the results without a cell. Raises ValueError."""
+        """Return cells by column, and the results that no cell can store. Raises ValueError."""
         cells, rest = dict[str, Any](), []
         for result in whole:
             name = str(result.get("from_name"))
@@ -334,7 +337,7 @@ class LabelStudioReader:
     def _rest(
         self, task: Mapping[str, Any], annotation: Mapping[str, Any], results: list[dict[str, Any]]
     ) -> dict[str, Any]:
-        """Return the values of a task that are not in other columns."""
+        """Return the values of a task that no other column stores."""
         number = annotation.get("-")
         rest: dict[str, Any] = {
             "task": {k: v for k, v in task.items()
@@ -343,19 +346,19 @@ class LabelStudioReader:
             "results": results,
         }  # fmt: skip
         for key in ("annotations", "predictions"):
-            own = tasks.annotations_of(task, key)
-            rest[key] = [a for i, a in enumerate(own) if key != self.key or i != number]
-        kept = {key: value for key, value in rest.items() if value}
-        return {**kept, "number": number} if number else {**kept, **_unlabelled_mark(number)}
+            annotations = tasks.annotations_of(task, key)
+            rest[key] = [a for i, a in enumerate(annotations) if key != self.key or i != number]
+        filled = {key: value for key, value in rest.items() if value}
+        return {**filled, "number": number} if number else {**filled, **_unlabelled_mark(number)}
 
 
 def _unlabelled_mark(number: int | None) -> dict[str, Any]:
-    """Return an entry that marks a task without an annotation, or an empty dict."""
+    """Return an entry that marks a task as unlabelled if `number` is None, or an empty dict."""
     return {"unlabelled": True} if number is None else {}
 
 
 def _size(results: list[dict[str, Any]]) -> tuple[int | None, int | None]:
-    """Return the size of an image without regions, if any of its results records the size."""
+    """Return the width and height recorded in one of the results, or None for both."""
     for result in results:
         try:
             return regions.size_of(result)

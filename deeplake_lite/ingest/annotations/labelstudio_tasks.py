@@ -16,18 +16,19 @@ if TYPE_CHECKING:
 _OF_TASKS = frozenset({
     "id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time", "image",
 })  # fmt: skip
-"""Keys of JSON-MIN that are not results and, except for the image, not data."""
+"""Keys of JSON-MIN that are not results. Except for the image, they are not data either."""
 
 
 def image_key(data: Mapping[str, Any]) -> str:
-    """Return the key of the image in the data of a task. Raises ValueError."""
+    """Return the key whose value is the URL of the image. Raises ValueError."""
     if isinstance(data.get("image"), str):
         return "image"
     keys = [key for key, value in data.items() if isinstance(value, str) and _is_image(value)]
     if len(keys) != 1:
         raise ValueError(
-            "the data of a task must have one image, but it has "
-            f"{', '.join(repr(key[:40]) for key in keys) or 'none'}"
+            "the data of a task must have the key 'image', or exactly one other key whose value is "
+            "the URL of an image file, but it has "
+            f"{', '.join(repr(key[:40]) for key in keys) or 'no such key'}"
         )
     return keys[0]
 
@@ -37,7 +38,7 @@ def _is_image(url: str) -> bool:
 
 
 def path_of(url: str) -> str:
-    """Return the path of an image from its URL, without Label Studio's prefixes.
+    """Return the path of the image at a URL, without Label Studio's prefixes.
 
     >>> path_of("/data/local-files/?d=cats/a%20b.jpg"), path_of("/data/upload/3/0a1b2c3d-a.jpg")
     ('cats/a b.jpg', 'upload/3/0a1b2c3d-a.jpg')
@@ -58,7 +59,7 @@ def path_of(url: str) -> str:
 
 
 def names_of(path: str) -> Iterator[str]:
-    """Yield the names that an image may have in a folder of images.
+    """Yield the names that an image may have in a folder of images, the longest first.
 
     >>> list(names_of("upload/3/0a1b2c3d-a.jpg"))
     ['upload/3/0a1b2c3d-a.jpg', '3/0a1b2c3d-a.jpg', '0a1b2c3d-a.jpg', 'a.jpg']
@@ -73,7 +74,7 @@ def names_of(path: str) -> Iterator[str]:
 
 
 def expand_task(task: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert a JSON-MIN task to JSON; return other tasks unchanged. Raises ValueError."""
+    """Convert a task from JSON-MIN to JSON; return JSON unchanged. Raises ValueError."""
     if "data" in task:
         return dict(task)
     result_keys = [
@@ -84,7 +85,8 @@ def expand_task(task: Mapping[str, Any]) -> dict[str, Any]:
     if not all(results):
         raise ValueError(
             "a task must have the key 'data' or, in JSON-MIN, a key such as 'rectanglelabels' in "
-            "each result, but a result has none or several; export the project as JSON instead"
+            "each result, but a result has no such key or several; export the project as JSON "
+            "instead"
         )
     data = {
         k: v
@@ -98,23 +100,34 @@ def expand_task(task: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _region_of(from_name: str, value: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert a JSON-MIN value to a result, whose type is the key of the value's labels."""
+    """Convert a value of JSON-MIN to a result; return an empty dict if its type is unclear.
+
+    The type of the result is the key that holds the labels, such as "rectanglelabels".
+    """
     kinds = [key for key in value if key in {f"{shape}labels" for shape in regions.SHAPES}]
     if len(kinds) != 1:
         return {}
     head = {k: value[k] for k in ("original_width", "original_height", "image_rotation")
             if k in value}  # fmt: skip
-    own = {k: v for k, v in value.items() if k not in head}
-    return {"from_name": from_name, "to_name": "image", "type": kinds[0], **head, "value": own}
+    shape_value = {k: v for k, v in value.items() if k not in head}
+    return {
+        "from_name": from_name,
+        "to_name": "image",
+        "type": kinds[0],
+        **head,
+        "value": shape_value,
+    }
 
 
 # ---- annotations
 
 
 def annotations_of(task: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
-    """Return the annotations or predictions of a task. Raises ValueError."""
+    """Return the annotations or predictions of a task, depending on `key`. Raises ValueError."""
     annotations = task.get(key) or []
-    if not isinstance(annotations, list) or not all(isinstance(own, dict) for own in annotations):
+    if not isinstance(annotations, list) or not all(
+        isinstance(annotation, dict) for annotation in annotations
+    ):
         raise ValueError(
             f"the {key} of a task must be a list of objects, but they are {annotations!r:.40}"
         )
@@ -122,9 +135,9 @@ def annotations_of(task: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
 
 
 def choose_annotation(annotations: Sequence[Mapping[str, Any]]) -> int | None:
-    """Return the number of the annotation to ingest; None if there is none.
+    """Return the index of the annotation to ingest; None if there is none.
 
-    This is the ground truth or, if there is none, the annotation that was changed last. Cancelled
+    The ground truth is chosen or, if there is none, the annotation that was changed last. Cancelled
     annotations are ignored.
 
     >>> choose_annotation([{"updated_at": "2026-01-02"}, {"updated_at": "2026-01-01"}])
@@ -132,7 +145,7 @@ def choose_annotation(annotations: Sequence[Mapping[str, Any]]) -> int | None:
     >>> choose_annotation([{"was_cancelled": True}]) is None
     True
     """
-    valid = [i for i, own in enumerate(annotations) if not own.get("was_cancelled")]
+    valid = [i for i, annotation in enumerate(annotations) if not annotation.get("was_cancelled")]
     truths = [i for i in valid if annotations[i].get("ground_truth")]
     dates = {i: str(annotations[i].get("updated_at") or annotations[i].get("created_at") or "")
              for i in truths or valid}  # fmt: skip
@@ -142,28 +155,28 @@ def choose_annotation(annotations: Sequence[Mapping[str, Any]]) -> int | None:
 def sort_results(
     results: Sequence[Any],
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]:
-    """Divide results into flat regions, results about the whole image, and other results.
+    """Return three lists: regions, results about the whole image, and other results.
 
-    A result that has the id of a region, but no shape, becomes part of the region.
+    A result without a shape that has the id of a region becomes part of that region.
     Raises ValueError.
     """
     if not all(isinstance(result, dict) for result in results):
         raise ValueError(f"results must be a list of objects, but they are {[*results]!r:.40}")
-    own: dict[Any, dict[str, Any]] = {}
+    regions_by_id: dict[Any, dict[str, Any]] = {}
     shapes: list[dict[str, Any]] = []
     for result in results:
         if regions.shape_of(result) is not None:
             region = regions.flatten(result)
             shapes.append(region)
             if isinstance(region.get("id"), str):
-                own.setdefault(region["id"], region)
+                regions_by_id.setdefault(region["id"], region)
     whole: list[dict[str, Any]] = []
     rest: list[dict[str, Any]] = []
     for result in results:
         if regions.shape_of(result) is not None:
             continue
         number = result.get("id")
-        described = own.get(number) if isinstance(number, str) else None
+        described = regions_by_id.get(number) if isinstance(number, str) else None
         if described is None:
             (whole if result.get("type") in values.KINDS else rest).append(result)
         elif result.get("type") == "labels" and regions.LABELS not in described:

@@ -1,7 +1,8 @@
 """The source for annotated images, which turns pictures into columns.
 
-A file is read twice: first to find the columns and classes, then to read the rows. This way, only
-one block of rows is in memory, even if the file is large.
+A picture (`Picture`) is an image with its objects. A file is read twice: first to find the columns
+and classes, then to read the rows. This way, only one block of rows is in memory, even if the file
+is large.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 BLOCK_ROWS = 256
 
 MASK_BYTES = 64 * 2**20
-"""Maximum size of the masks of a block in bytes, unless a single row has more."""
+"""Maximum size in bytes of the masks in a block, unless a single row has more."""
 
 FORMATS = 100_000
 """Maximum number of image files that are examined to choose the codec of the column."""
@@ -55,7 +56,7 @@ class Reader(Protocol):
 
     @property
     def name(self) -> str:
-        """Name of the format, and of the column and metadata that store all other values."""
+        """Name of the format, also of the column and the metadata that store all other values."""
 
     @property
     def title(self) -> str:
@@ -63,7 +64,7 @@ class Reader(Protocol):
 
     @property
     def fingerprint(self) -> str | None:
-        """Identifies the files and their content."""
+        """A string that changes when the files change; None if rows are found by their keys."""
 
     @property
     def has_images(self) -> bool:
@@ -71,19 +72,19 @@ class Reader(Protocol):
 
     @property
     def classes(self) -> Collection[str]:
-        """Declared classes in order; others are added when they occur."""
+        """Declared classes of objects, in order. Other classes are added when they occur."""
 
     @property
     def tags(self) -> Collection[str]:
-        """Declared classes of whole images; others are added when they occur."""
+        """Declared classes of whole images. Other classes are added when they occur."""
 
     @property
     def splits(self) -> Collection[str]:
-        """Known splits in order; others are added when they occur."""
+        """Known splits, in order. Other splits are added when they occur."""
 
     @property
     def points(self) -> Keypoints:
-        """Type of keypoints."""
+        """Type of the column of keypoints."""
 
     @property
     def metadata(self) -> Mapping[str, object]:
@@ -94,7 +95,7 @@ class Reader(Protocol):
         """Files and records that are not pictures."""
 
     def types(self) -> Mapping[str, Htype]:
-        """Return the types of additional columns."""
+        """Return a dict that maps names of additional columns to their types."""
 
     def pictures(self) -> Iterator[Picture]:
         """Yield the pictures, always in the same order."""
@@ -102,7 +103,7 @@ class Reader(Protocol):
 
 @dataclass
 class Summary:
-    """The columns, classes and number of rows of a dataset, found in the first pass."""
+    """The facts about a dataset that the first pass collects to choose columns and types."""
 
     rows: int = 0
     classes: dict[str, None] = field(default_factory=dict)
@@ -132,26 +133,26 @@ class Summary:
             self.heads.add(format_of(picture.image[:16]))
         elif picture.image is not None and len(self.paths) < FORMATS:
             self.paths.append(Path(picture.image))
-        for own in picture.objects:
-            self._add_object(own)
+        for obj in picture.objects:
+            self._add_object(obj)
 
-    def _add_object(self, own: Object) -> None:
-        if own.label is None:
+    def _add_object(self, obj: Object) -> None:
+        if obj.label is None:
             self.lacks_labels = True
         else:
-            self.classes[own.label] = None
-        self.flags.update(own.flags)
-        self.has_scores |= own.score is not None
+            self.classes[obj.label] = None
+        self.flags.update(obj.flags)
+        self.has_scores |= obj.score is not None
         parts: dict[str, Any] = {
-            "outlines": own.outlines, "lines": own.lines, "points": own.points,
-            "mask": () if own.mask is None else own.mask,
+            "outlines": obj.outlines, "lines": obj.lines, "points": obj.points,
+            "mask": () if obj.mask is None else obj.mask,
         }  # fmt: skip
         self.kinds.update(name for name, part in parts.items() if len(part))
-        self.points = max(self.points, len(own.points))
+        self.points = max(self.points, len(obj.points))
 
     @property
     def codec(self) -> str:
-        """The codec of all image files, or "auto"."""
+        """The codec of all image files, or "auto" if they have several codecs."""
         formats = ({*formats_of(self.paths)} | self.heads) - {None}
         return str(formats.pop()) if len(formats) == 1 else "auto"
 
@@ -173,7 +174,7 @@ class AnnotationSource:
 
     @property
     def fingerprint(self) -> str | None:
-        """Identifies the files and their content."""
+        """A string that changes when the files change; None if rows are found by their keys."""
         return self.reader.fingerprint
 
     @property
@@ -189,12 +190,12 @@ class AnnotationSource:
     @property
     def metadata(self) -> Mapping[str, object]:
         """Metadata of the dataset."""
-        own = self.reader.metadata
-        return {self.reader.name: own} if own else {}
+        items = self.reader.metadata
+        return {self.reader.name: items} if items else {}
 
     @cached_property
     def summary(self) -> Summary:
-        """The columns, classes and number of rows of the dataset."""
+        """The classes, number of rows and other facts that the first pass has collected."""
         summary = Summary()
         summary.classes.update(dict.fromkeys(self.reader.classes))
         summary.splits.update(dict.fromkeys(self.reader.splits))
@@ -209,7 +210,7 @@ class AnnotationSource:
         return CachedPictures(self._read)
 
     def _read(self) -> Iterator[Picture]:
-        """Yield the pictures; a second picture with the same path gets an error."""
+        """Yield the pictures. If several have the same path, all but the first are errors."""
         seen = set[str]()
         for picture in self.reader.pictures():
             if picture.path in seen and picture.error is None:
@@ -254,14 +255,14 @@ class AnnotationSource:
         return declared if len(declared.names) == self.summary.points else Keypoints()
 
     def check_unrounded(self, names: Iterable[str]) -> None:
-        """Accept all columns, because another column keeps the exact originals of numbers."""
+        """Accept all columns, because the column of JSON keeps the exact numbers."""
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
         """Yield the pictures from number `start` on."""
         rows, size = list[Any](), 0
         for picture in islice(self._pictures, start, None):
             rows.append(picture)
-            size += sum(own.mask.nbytes for own in picture.objects if own.mask is not None)
+            size += sum(obj.mask.nbytes for obj in picture.objects if obj.mask is not None)
             if len(rows) == BLOCK_ROWS or size >= MASK_BYTES:
                 yield self._block(rows)
                 rows, size = [], 0
@@ -277,7 +278,7 @@ class AnnotationSource:
         return Block(columns, [p.path for p in pictures], errors=errors)
 
     def _cell(self, name: str, picture: Picture) -> Any:
-        """Return the value of a column for a picture."""
+        """Return the cell of a column for a picture."""
         match name:
             case "image" | "path" | "split" | "width" | "height":
                 return getattr(picture, name)
@@ -288,37 +289,40 @@ class AnnotationSource:
         if name in _OBJECTS:
             return _OBJECTS[name](picture)
         if name in FLAGS:
-            return [bool(own.flags.get(name)) for own in picture.objects]
+            return [bool(obj.flags.get(name)) for obj in picture.objects]
         if name == self.reader.name:
             return rest_of_picture(picture)
         return picture.columns.get(name)
 
 
 def rest_of_picture(picture: Picture) -> dict[str, Any] | None:
-    """Return the values of a picture that are not in other columns, or None."""
+    """Return the values of a picture that no other column stores; None if there are none."""
     rest: dict[str, Any] = {"image": dict(picture.rest)} if picture.rest else {}
-    if any(own.rest for own in picture.objects):
-        rest["objects"] = [dict(own.rest) for own in picture.objects]
+    if any(obj.rest for obj in picture.objects):
+        rest["objects"] = [dict(obj.rest) for obj in picture.objects]
     return rest or None
 
 
 def _keypoints(picture: Picture, least: int) -> NDArray[np.float32]:
-    """Return the keypoints of a picture; missing points of an object are zeros."""
-    most = max([least, *(len(own.points) for own in picture.objects)])
+    """Return the keypoints of a picture as an array; missing points of an object are zeros.
+
+    `least` is the minimum number of points per object.
+    """
+    most = max([least, *(len(obj.points) for obj in picture.objects)])
     cell = np.zeros((len(picture.objects), most, 3), np.float32)
-    for row, own in zip(cell, picture.objects, strict=True):
-        row[: len(own.points)] = own.points
+    for row, obj in zip(cell, picture.objects, strict=True):
+        row[: len(obj.points)] = obj.points
     return cell
 
 
 def _masks(picture: Picture) -> NDArray[np.bool_]:
     """Return the masks of a picture; objects without a mask get an empty one."""
-    shapes = {own.mask.shape for own in picture.objects if own.mask is not None}
+    shapes = {obj.mask.shape for obj in picture.objects if obj.mask is not None}
     shape = shapes.pop() if shapes else (1, 1)
     cell = np.zeros((len(picture.objects), *shape), bool)
-    for row, own in zip(cell, picture.objects, strict=True):
-        if own.mask is not None:
-            row[:] = own.mask
+    for row, obj in zip(cell, picture.objects, strict=True):
+        if obj.mask is not None:
+            row[:] = obj.mask
     return cell
 
 
@@ -330,4 +334,4 @@ _OBJECTS: dict[str, Callable[[Any], Any]] = {
     "masks": _masks,
     "scores": lambda p: [np.nan if own.score is None else own.score for own in p.objects],
 }
-"""Functions that return the cell of a column of objects."""
+"""Maps columns of objects to functions that return the column's cell for a picture."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.source import Skipped
 
 _COLOUR_TYPE, _PALETTE_OR_GREY = 25, (0, 3)
-"""Offset of the colour type in a PNG file, and the types whose pixels are class numbers."""
+"""Offset of the colour type in a PNG file, and the colour types whose pixels are numbers."""
 
 
 @takes_options
@@ -51,9 +51,9 @@ def from_voc(
     url : str
         URL of the lake, which is created if it does not exist.
     origin : {1, 0}
-        Number of the first pixel. VOC counts pixels from 1, and ``xmax`` and ``ymax`` are the last
-        pixels inside the box. Some tools, such as CVAT, write the coordinates of the edges instead,
-        which start at 0.
+        Coordinate of the first pixel. VOC counts pixels from 1, and ``xmax`` and ``ymax`` are the
+        last pixels inside the box. Some tools, such as CVAT, write the coordinates of the edges
+        instead, which start at 0.
     **options
         See `Options`.
 
@@ -64,8 +64,8 @@ def from_voc(
         (from the lists in ``ImageSets/Main``), ``width``, ``height``, ``boxes`` (xyxy, edges in
         pixels from 0), ``labels``, and, if there are any: ``difficult``, ``truncated``,
         ``occluded``, ``segmentation_class`` and ``segmentation_object`` (the PNG files, with 255
-        for ignored pixels). Images without an XML file have no objects. ``ingested`` is a summary
-        and lists XML files without an image.
+        for ignored pixels). Images without an XML file have no objects. The dataset's attribute
+        ``ingested`` summarizes the import and lists XML files without an image.
 
     Raises
     ------
@@ -77,8 +77,8 @@ def from_voc(
     Notes
     -----
     Everything else in the XML files, such as poses, parts and sources, is stored in the column
-    ``voc`` along with the other lists of images, so that `View.to_voc` can write the same content
-    back, except for cells that have been edited.
+    ``voc``, along with other lists that name the image. `View.to_voc` writes all of this back,
+    except for cells that have been edited.
 
     Examples
     --------
@@ -102,13 +102,13 @@ def from_voc(
 
 @dataclass(frozen=True)
 class VocReader:
-    """Reads a PASCAL VOC dataset."""
+    """Reads the images of a PASCAL VOC dataset as pictures."""
 
     layout: Layout
     origin: int
     name: str = "voc"
     fingerprint: None = None
-    """Not needed, because there is a key."""
+    """None, because rows are identified by their paths."""
     has_images: bool = True
     tags: Collection[str] = ()
     points: Keypoints = Keypoints()  # noqa: RUF009 (frozen)
@@ -120,12 +120,12 @@ class VocReader:
 
     @property
     def left_out(self) -> Collection[Skipped]:
-        """Annotations without an image."""
+        """XML files without an image."""
         return self.layout.left_out
 
     @property
     def splits(self) -> Collection[str]:
-        """Splits that have a list, except ``trainval``, which is the union of two others."""
+        """Splits that have a list, except ``trainval``, which is the union of train and val."""
         lists = self.layout.lists
         return [s for s in lists.splits if s != "trainval"]
 
@@ -133,24 +133,24 @@ class VocReader:
     def classes(self) -> Collection[str]:
         """Classes in the order of the label map or, without one, in alphabetical order.
 
-        Without a label map, the numbers in masks are assumed to be those of VOC's own classes.
+        If there is no label map, masks are assumed to use the class numbers of VOC itself.
         """
         if (names := self.layout.class_names) is not None:
             return [name for name in names if name != voc.BACKGROUND]
-        used = {own.label for picture in self.pictures() for own in picture.objects}
+        used = {obj.label for picture in self.pictures() for obj in picture.objects}
         names = sorted(name for name in used if name is not None)
         has_masks = any("segmentation_class" in entry.masks for entry in self.layout.entries)
         return voc.CLASSES if has_masks and {*names} <= {*voc.CLASSES} else names
 
     @property
     def metadata(self) -> Mapping[str, object]:
-        """The lists of images."""
+        """The lists of images, and the origin of pixel coordinates."""
         lists = self.layout.lists
         return {"origin": self.origin, "main": lists.main, "sets": [*lists.names],
                 "class_lists": [*lists.class_lists]}  # fmt: skip
 
     def types(self) -> Mapping[str, Htype]:
-        """Return the type of each column of masks."""
+        """Return a dict that maps names of columns of masks to their types."""
         result: dict[str, Htype] = {}
         for column in layouts.MASKS:
             paths = [e.masks[column] for e in self.layout.entries if column in e.masks]
@@ -165,7 +165,7 @@ class VocReader:
 
     @property
     def _mask_names(self) -> Sequence[str]:
-        """Names of the classes in masks; empty if they are unknown."""
+        """Names of the classes in masks, by number; an empty list if they are unknown."""
         names = self.layout.class_names
         if names is None:
             is_voc = tuple(self.classes) == voc.CLASSES
@@ -173,7 +173,7 @@ class VocReader:
         return names
 
     def pictures(self) -> Iterator[Picture]:
-        """Yield the images."""
+        """Yield a picture for each image."""
         return iter(self._pictures)
 
     @cached_property
@@ -189,12 +189,12 @@ class VocReader:
                 yield Picture(entry.key, error=f"{page}: {error}.")
 
     def _picture(self, entry: Entry) -> Picture:
-        """Return an image. Raises ValueError."""
+        """Return the picture of an image. Raises ValueError."""
         page = self._page(entry)
         objects = []
         for original in _as_list(page.pop("object", [])):
-            own = voc.parse(original if isinstance(original, dict) else {}, self.origin)
-            objects.append(voc.with_rest_of(own, original, self.origin))
+            obj = voc.parse(original if isinstance(original, dict) else {}, self.origin)
+            objects.append(voc.with_rest_of(obj, original, self.origin))
         width, height = _size(page.get("size"))
         split = self.layout.split(entry)
         rest: dict[str, Any] = {}
@@ -217,30 +217,33 @@ class VocReader:
         )
 
     def _page(self, entry: Entry) -> dict[str, Any]:
-        """Return the content of an annotation. Raises ValueError."""
+        """Return the content of an image's XML file as a dict. Raises ValueError."""
         if entry.annotation is None:
             return {}
         root = xml_tree.parse(layouts.read_bytes(entry.annotation))
         if root.tag != "annotation":
             raise ValueError(
-                f"the root of an annotation must be <annotation>, but it is <{root.tag[:40]}>"
+                f"the root element of an annotation must be <annotation>, but it is "
+                f"<{root.tag[:40]}>"
             )
         page = xml_tree.tree_of(root)
         return page if isinstance(page, dict) else {}
 
     def _lines(self, entry: Entry, split: str | None, objects: Any) -> dict[str, Any]:
-        """Return the lists that cannot be derived from the split and the objects."""
+        """Return an image's list entries, unless they follow from its split and objects."""
         lists = self.layout.lists
-        own = dict(lists.lines.get(entry.stem, {}))
+        lines = dict(lists.lines.get(entry.stem, {}))
         for name in lists.class_lists:
             label, _, of = name.rpartition("_")
-            if f"Main/{of}" in own and own.get(f"Main/{name}") == [voc.presence(objects, label)]:
-                del own[f"Main/{name}"]
+            if f"Main/{of}" in lines and lines.get(f"Main/{name}") == [
+                voc.presence(objects, label)
+            ]:
+                del lines[f"Main/{name}"]
         has_mask = bool(entry.masks)
         usual = voc.default_sets(split, lists.names, lists.main, has_mask=has_mask)
         if not lists.names:
             usual = {}
-        rest = rest_of(own, usual)
+        rest = rest_of(lines, usual)
         return {"lists": {k: [*v] for k, v in rest.items()}} if rest else {}
 
 
@@ -249,11 +252,11 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _size(size: Any) -> tuple[int | None, int | None]:
-    """Return the width and height of an image; None if they are unknown."""
-    own = size if isinstance(size, dict) else {}
+    """Return the width and height of an image; None for both if one of them is unknown."""
+    sizes = size if isinstance(size, dict) else {}
     numbers: list[int | None] = []
     for key in ("width", "height"):
-        text = str(own.get(key, "")).strip()
+        text = str(sizes.get(key, "")).strip()
         number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
         numbers.append(number or None)
     return (numbers[0], numbers[1]) if None not in numbers else (None, None)

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 IMAGES, ANNOTATIONS, SETS = "JPEGImages", "Annotations", "ImageSets"
 MASKS = {"segmentation_class": "SegmentationClass", "segmentation_object": "SegmentationObject"}
-"""Folder of each column of masks."""
+"""Maps columns of masks to the folders with their PNG files."""
 
 MAINS = ("Main", "Segmentation", "Layout", "Action")
-"""Folders of lists; the first one that exists determines the splits."""
+"""Folders with lists of images. The first of these folders that exists determines the splits."""
 
 MAX_BYTES = 64 * 2**20
-"""Maximum size of an annotation or a list in bytes."""
+"""Maximum size in bytes of an XML file or a list."""
 
 _ORDER = {"train": 0, "val": 1, "trainval": 2, "test": 3}
 _VALUES = ("-1", "0", "1")
@@ -38,7 +38,7 @@ class Entry:
     image: Path
     annotation: Path | None
     masks: Mapping[str, Path] = field(default_factory=dict)
-    """Its masks by column."""
+    """Maps names of columns to the image's masks."""
 
     @property
     def stem(self) -> str:
@@ -51,10 +51,10 @@ class Lists:
     """The lists of images in ImageSets."""
 
     lines: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
-    """For each image and list, the text that follows the image's name in each of its lines."""
+    """Maps images and lists to the words after the image's name, a string for each line."""
 
     names: Sequence[str] = ()
-    """Lists that only contain names of images, such as ``Main/train``."""
+    """Lists that contain only the names of images, such as ``Main/train``."""
 
     class_lists: Sequence[str] = ()
     """Lists in Main that say whether images contain a class, such as ``cat_train``."""
@@ -64,38 +64,48 @@ class Lists:
 
     @property
     def splits(self) -> list[str]:
-        """Splits in order."""
-        own = [n.partition("/")[2] for n in self.names if n.startswith(f"{self.main}/")]
-        return sorted(own, key=lambda name: (_ORDER.get(name, 4), name))
+        """Names of the splits, in order."""
+        names = [n.partition("/")[2] for n in self.names if n.startswith(f"{self.main}/")]
+        return sorted(names, key=lambda name: (_ORDER.get(name, 4), name))
 
     def split(self, stem: str) -> str | None:
-        """Return the split of an image."""
-        own = self.lines.get(stem, {})
-        splits = [split for split in self.splits if f"{self.main}/{split}" in own]
+        """Return the name of an image's split; None if no list contains the image."""
+        lines = self.lines.get(stem, {})
+        splits = [split for split in self.splits if f"{self.main}/{split}" in lines]
         return next((s for s in splits if s != "trainval"), splits[0] if splits else None)
 
     @classmethod
     def read(cls, folder: Path, stems: Collection[str] = ()) -> Lists:
-        """Read the lists of a dataset; `stems` are the images. Raises InvalidValueError."""
+        """Read the lists in a folder. Raises InvalidValueError.
+
+        Parameters
+        ----------
+        folder : Path
+            The folder ``ImageSets``.
+        stems : collection of str
+            Names of the dataset's images, without suffixes.
+        """
         lines: dict[str, dict[str, list[str]]] = {}
         plain, classes = list[str](), list[str]()
         for path in sorted(folder.glob("*/*.txt")):
             name = f"{path.parent.name}/{path.stem}"
             texts = [line.strip() for line in read_text(path).splitlines() if line.strip()]
-            own = [(text, "") if text in stems else _line(text) for text in texts]
-            are_values = bool(own) and all(rest in _VALUES for _, rest in own)
+            entries = [(text, "") if text in stems else _line(text) for text in texts]
+            are_values = bool(entries) and all(rest in _VALUES for _, rest in entries)
             if are_values and path.parent.name == "Main":
                 classes.append(path.stem)
-            elif all(not rest for _, rest in own):
+            elif all(not rest for _, rest in entries):
                 plain.append(name)
-            for stem, rest in own:
+            for stem, rest in entries:
                 lines.setdefault(stem, {}).setdefault(name, []).append(rest)
         mains = [m for m in MAINS if any(n.startswith(f"{m}/") for n in plain)]
         return cls(lines, plain, classes, mains[0] if mains else "Main")
 
 
 def _line(line: str) -> tuple[str, str]:
-    """Split a line into an image's name, which may contain blanks or be quoted, and other words.
+    """Split a line into the name of an image and the words after it.
+
+    The name may contain blanks or be in double quotes.
 
     >>> _line("2008_000002 -1"), _line("a b"), _line('"my cat" 1'), _line("x 1  1")
     (('2008_000002', '-1'), ('a b', ''), ('my cat', '1'), ('x', '1 1'))
@@ -135,14 +145,14 @@ def read_bytes(path: Path) -> bytes:
 
 @dataclass(frozen=True)
 class Layout:
-    """The files of a dataset."""
+    """The files of a PASCAL VOC dataset, grouped by image."""
 
     root: Path
     entries: Sequence[Entry]
     lists: Lists
     left_out: Sequence[Skipped]
     folder_splits: bool = False
-    """Whether the first folder of a path is the split."""
+    """Whether the first folder in an image's path is the name of its split."""
 
     @classmethod
     def of(cls, folder: Path) -> Layout:
@@ -199,14 +209,14 @@ class Layout:
         return cls(root, entries, Lists(), alone, folder_splits=tops <= SPLITS.keys())
 
     def split(self, entry: Entry) -> str | None:
-        """Return the split of an image."""
+        """Return the name of an image's split; None if the split is unknown."""
         if self.folder_splits:
             return PurePosixPath(entry.key).parts[0]
         return self.lists.split(entry.stem)
 
     @property
     def class_names(self) -> list[str] | None:
-        """Classes in the order of their numbers, including the background; None if unknown."""
+        """Classes in ``labelmap.txt``, ordered by number, with the background, or None."""
         path = self.root / "labelmap.txt"
         if not path.is_file():
             return None
@@ -216,7 +226,7 @@ class Layout:
 
 
 def _root(folder: Path) -> Path:
-    """Return the folder of the dataset, which may be a subfolder of the given one."""
+    """Return the dataset's folder: `folder` or the only dataset up to two levels below it."""
     if not folder.is_dir():
         raise NotFoundError(
             f"There is no folder {str(folder)!r} (working directory: {Path.cwd()}). Check the path."
@@ -227,9 +237,9 @@ def _root(folder: Path) -> Path:
                    for path in folder.glob(pattern) if (path.parent / IMAGES).is_dir())  # fmt: skip
     if len(inner) > 1:
         raise InvalidValueError(
-            f"{str(folder)!r} must have one dataset, but it has "
-            f"{', '.join(str(path.relative_to(folder)) for path in inner[:5])}. Pass one of them. "
-            "To put several into the same lake, call from_voc for each."
+            f"{str(folder)!r} must contain one dataset, but it contains "
+            f"{', '.join(str(path.relative_to(folder)) for path in inner[:5])}. Pass one of these "
+            "folders. To ingest several datasets into the same lake, call from_voc for each."
         )
     return inner[0].absolute() if inner else folder.absolute()
 
@@ -244,14 +254,17 @@ def _check_unique(entries: Sequence[Entry]) -> None:
     for entry in entries:
         if entry.stem in seen:
             raise InvalidValueError(
-                "Image names must be unique without their suffix, but there are "
+                "Image names must be unique without their suffix, but there are the images "
                 f"{seen[entry.stem]!r} and {entry.key!r}. Rename one of them."
             )
         seen[entry.stem] = entry.key
 
 
 def _match_annotations(images: Sequence[str], pages: Mapping[str, Path]) -> dict[str, Path]:
-    """Return the annotation of each image: next to it, or the only one with its name."""
+    """Return a dict that maps images to their XML files.
+
+    The XML file is next to the image, or the only one with the image's name in any folder.
+    """
     by_stem: dict[str, list[str]] = {}
     for path in pages:
         by_stem.setdefault(PurePosixPath(path).stem, []).append(path)

@@ -1,4 +1,4 @@
-"""Parsing XML that may be malicious, without entities and with limited depth.
+"""Parsing XML that may be malicious: entities are refused, and the depth is limited.
 
 The parser is expat, which reads a file piece by piece, so that only one element of a large file is
 in memory. ElementTree's own parser does not report entities, which may expand to gigabytes.
@@ -19,12 +19,12 @@ MAX_DEPTH = 64
 """Maximum nesting depth of elements."""
 
 PIECE = 1 << 16
-"""Number of bytes parsed at a time."""
+"""Number of bytes that are parsed at a time."""
 
 _ENCODING = re.compile(rb"""<\?xml[^>]*?encoding\s*=\s*["']([A-Za-z][\w.-]*)["']""")
 
 _NATIVE = ("utf-8", "utf-16", "iso8859-1", "ascii")
-"""Encodings that expat supports."""
+"""Names of the encodings that expat supports."""
 
 
 def parse(data: bytes) -> Element:
@@ -48,12 +48,12 @@ def parse(data: bytes) -> Element:
 
 
 def elements(file: IO[bytes]) -> Iterator[Element]:
-    """Yield the root, without children, and then each of its children.
+    """Yield the root element without its children, and then each of its children.
 
     Raises
     ------
     ValueError
-        As in `parse`.
+        If `parse` would raise this error.
     """
     parser = _Parser(1)
     parser.connect()
@@ -65,7 +65,7 @@ def elements(file: IO[bytes]) -> Iterator[Element]:
 
 
 def tree_of(element: Element) -> Any:
-    """Convert an element to a string, or to a dict of its attributes, children and text.
+    """Convert an element to a string or, if it has attributes or children, to a dict.
 
     >>> tree_of(parse(b"<a id='1'><b>x</b><b/></a>"))
     {'@id': '1', 'b': ['x', '']}
@@ -87,7 +87,7 @@ def tree_of(element: Element) -> Any:
 
 
 def _encoding(data: bytes) -> str | None:
-    """Return the declared encoding of a document if expat does not support it."""
+    """Return the declared encoding of a document if expat does not support it, or None."""
     declared = _ENCODING.match(data[:200].lstrip())
     if declared is None:
         return None
@@ -112,7 +112,10 @@ def _to_utf8(data: bytes) -> bytes:
 
 
 class _Parser:
-    """An expat parser that builds the elements at one depth."""
+    """An expat parser that builds a tree for each element at one depth.
+
+    Depth 0 is the root. Elements above this depth are returned without their children.
+    """
 
     def __init__(self, depth: int) -> None:
         self.depth = depth
@@ -122,7 +125,7 @@ class _Parser:
         self._builder = TreeBuilder()
 
     def connect(self) -> None:
-        """Set the handlers."""
+        """Let expat call the methods of this parser."""
         self.expat.buffer_text = True
         self.expat.StartElementHandler = self._start
         self.expat.EndElementHandler = self._end
@@ -130,7 +133,7 @@ class _Parser:
         self.expat.EntityDeclHandler = self._entity
 
     def feed(self, data: bytes, *, is_last: bool = False) -> None:
-        """Parse more bytes. Raises ValueError."""
+        """Parse more bytes of the document. Raises ValueError."""
         try:
             self.expat.Parse(data, is_last)
         except expat.ExpatError as error:

@@ -29,20 +29,20 @@ BLOCK_BYTES = 32 * 2**20
 
 
 class ArrayColumn(Protocol):
-    """A column that is read in parts."""
+    """A column whose rows are read in blocks."""
 
     def __len__(self) -> int: ...
 
     @property
     def htype(self) -> Htype:
-        """Type of the values. Raises SchemaError if there is none."""
+        """Type of the column. Raises SchemaError if no type can store its values."""
 
     @property
     def row_bytes(self) -> int:
         """Size of a value in bytes, or an estimate if values vary in size."""
 
     def read(self, start: int, stop: int) -> Any:
-        """Return the values of the given rows. Sources read rows in order."""
+        """Return the values of rows `start` up to `stop`. Rows are read in ascending order."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Part:
     """Name of the part in messages."""
 
     columns: Mapping[str, ArrayColumn]
-    """Its columns, which all have the same length."""
+    """Columns of the part, which all have the same length."""
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
@@ -84,16 +84,16 @@ class ArraySource:
     """Name of the source in messages."""
 
     parts: tuple[Part, ...]
-    """Its parts, whose rows are concatenated; at least one."""
+    """Parts of the source, at least one, whose rows are concatenated."""
 
     key: str | None = None
-    """The column that identifies rows."""
+    """Name of the column that identifies rows; None if there is no such column."""
 
     schema: Mapping[str, Any] = field(default_factory=dict)
     """Types that the user declares."""
 
     fingerprint: str | None = None
-    """Identifies files and their content; None for data in memory."""
+    """A string that changes when the files change; None for data in memory."""
 
     left_out: Collection[Skipped] = ()
 
@@ -142,7 +142,10 @@ class ArraySource:
             start = max(start - len(part), 0)
 
     def _step(self, part: Part) -> int:
-        """Return the number of rows in a block. Raises TooLargeError if one exceeds the limits."""
+        """Return the number of rows in a block of a part.
+
+        Raises TooLargeError if a single row exceeds the limits.
+        """
         for name, column in part.columns.items():
             try:
                 self.limits.check_bytes((column.row_bytes,), 1)
@@ -152,7 +155,7 @@ class ArraySource:
         return int(np.clip(BLOCK_BYTES // max(size, 1), 1, BLOCK_ROWS))
 
     def _htype(self, name: str) -> Htype:
-        """Return the type of a column: the declared one, or else the common one of all parts."""
+        """Return the declared type of a column, or else a type that suits all parts."""
         columns = [part.columns[name] for part in self.parts]
         declared = resolve(self.schema[name]) if name in self.schema else None
         if declared is not None and declared != ClassLabel():
@@ -169,12 +172,12 @@ class ArraySource:
 
 
 def _read(column: ArrayColumn, at: int, start: int, stop: int) -> Any:
-    """Return the values of some rows of the block that begins at row `at`."""
+    """Return the values of a column's rows, counted from row `at`."""
     return column.read(at + start, at + stop)
 
 
 def blocks_of(column: ArrayColumn) -> Iterator[Any]:
-    """Yield the values of a column that can be read, block by block."""
+    """Yield the readable values of a column, block by block."""
     step = int(np.clip(BLOCK_BYTES // max(column.row_bytes, 1), 1, BLOCK_ROWS))
     for at in range(0, len(column), step):
         for _, _, values in readable_parts(column.read, at, min(at + step, len(column))):
@@ -183,12 +186,12 @@ def blocks_of(column: ArrayColumn) -> Iterator[Any]:
 
 
 def has_nat(column: ArrayColumn) -> bool:
-    """Return whether any time in a column is NaT, by reading the column."""
+    """Read a column, and return whether any of its times is NaT (not a time)."""
     return any(np.isnat(block).any() for block in blocks_of(column))
 
 
 def array_htype(dtype: np.dtype[Any], shape: Shape[int | None]) -> Htype:
-    """Return the type for rows of the same dtype and shape; an axis of size 0 becomes variable.
+    """Return the type for rows with a dtype and shape. An axis of size 0 may vary in size.
 
     Raises
     ------
@@ -215,14 +218,14 @@ def _common(name: str, a: Htype, b: Htype) -> Htype:
     common = a if a == b else _common_array(a, b) or a.united(b)
     if common is None:
         raise SchemaError(
-            f"all parts must have the same type, but there are {a} and {b}. Declare a type: "
-            f"schema={{{name!r}: {to_code(a)}}}."
+            f"all parts must have the same type, but some have {a} and others {b}. Declare a "
+            f"type: schema={{{name!r}: {to_code(a)}}}."
         )
     return replace(common, nullable=nullable)
 
 
 def _common_array(a: Htype, b: Htype) -> Htype | None:
-    """Return the common type of two types of arrays or numbers; None if there is none.
+    """Return a type that can store two types of arrays or numbers; None if there is none.
 
     >>> from deeplake_lite.htypes import Array
     >>> _common_array(Array("int8", (2, 3)), Array("uint8", (4, 3)))
@@ -239,7 +242,8 @@ def _common_array(a: Htype, b: Htype) -> Htype | None:
         if kinds <= {*"iu"} or len(kinds) == 1
         else None
     )
-    if common is None or (common.kind == "f" and "f" not in kinds):  # int64 and uint64
+    # There is no common integer type for int64 and uint64.
+    if common is None or (common.kind == "f" and "f" not in kinds):
         return None
     axes = [m if m == n else None for m, n in zip(a.axes, b.axes, strict=True)]
     return htype_of_array(common, tuple(axes))
@@ -251,12 +255,12 @@ def _check_lengths(part: Part) -> None:
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{name!r}: {n:,}" for name, n in lengths.items())
         raise InvalidValueError(
-            f"Columns must have the same length, but the lengths in {part.title} are {listed}. "
+            f"Columns must have the same length, but in {part.title} their lengths are {listed}. "
             "Leave some columns out, or truncate them."
         )
     if not lengths:
         raise InvalidValueError(
-            f"A source must have at least one column, but {part.title} has none. Check its content."
+            f"A source must have at least one column, but {part.title} has none. Check the data."
         )
 
 

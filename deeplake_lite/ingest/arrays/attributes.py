@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 DEEPEST = 32
-"""Depth above which nested attributes become strings."""
+"""Nesting depth below which attributes are converted to strings."""
 
 MAX_ITEMS = 100_000
 """Maximum number of items in an array; for larger arrays, only type and shape are recorded."""
 
 
 def json_attributes(items: Iterable[tuple[str, Any]]) -> dict[str, object]:
-    """Convert attributes to JSON values or strings.
+    """Convert attributes to a dict of JSON values; values that JSON cannot hold become strings.
 
     >>> json_attributes([("scale", np.float32(0.5)), ("fill", np.nan), ("unit", b"m")])
     {'scale': 0.5, 'fill': 'nan', 'unit': 'm'}
@@ -31,7 +31,7 @@ def json_attributes(items: Iterable[tuple[str, Any]]) -> dict[str, object]:
 
 
 def json_value(value: Any, depth: int = 0) -> object:
-    """Convert a value to JSON: arrays to lists, non-finite numbers and other values to strings.
+    """Convert a value to JSON. Arrays become lists, and NaN, infinity and complex numbers strings.
 
     >>> json_value([np.int8(1), {"a": 1j}])
     [1, {'a': '1j'}]
@@ -57,8 +57,8 @@ def json_value(value: Any, depth: int = 0) -> object:
 def attribute_dtypes(items: Iterable[tuple[str, Any]]) -> dict[str, str]:
     """Return the types of attributes that JSON cannot represent.
 
-    These are the dtypes of NumPy numbers, times and NaN, "tuple", and "bytes" for bytes that are
-    UTF-8 text.
+    A type is the dtype of NumPy numbers, times and NaN, "tuple" for tuples, or "bytes" for bytes
+    that are UTF-8 text.
 
     >>> attribute_dtypes([("scale", np.float32(0.1)), ("fill", float("nan")), ("n", 3)])
     {'scale': 'float32', 'fill': 'float64'}

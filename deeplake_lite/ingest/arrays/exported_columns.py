@@ -1,6 +1,7 @@
 """Reading columns from files written by `View.to_numpy` and `View.to_torch`, with the lake's types.
 
-The entry `NOTE` records how each column is stored; see `dataset.export.arrays.numpy`.
+The entry `NOTE` of such a file describes how each column is stored; see
+`dataset.export.arrays.numpy`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def note_of(members: Mapping[str, NpzMember]) -> str | None:
-    """Return the note of an npz file; None if it has none."""
+    """Return the text of an npz file's entry `NOTE`; None if there is no such entry."""
     member = members.get(NOTE)
     if member is None or member.shape != () or member.dtype.kind != "U":
         return None
@@ -38,12 +39,12 @@ def note_of(members: Mapping[str, NpzMember]) -> str | None:
 def exported_columns(
     members: Mapping[str, Member], title: str, text: object
 ) -> dict[str, ExportedColumn] | None:
-    """Return the columns described by the note of a file; None if there is no note.
+    """Return the columns that the text of the entry `NOTE` describes; None if there is no text.
 
     Raises
     ------
     InvalidValueError
-        If the arrays contradict the note.
+        If the text is not valid, or the arrays differ from its description.
     """
     if not isinstance(text, str):
         return None
@@ -66,7 +67,7 @@ def exported_columns(
 
 
 def exported_metadata(text: object) -> dict[str, Any]:
-    """Return the metadata of the dataset from a note; {} if the note has none.
+    """Return the metadata of the dataset from the text of the entry `NOTE`; {} if it has none.
 
     >>> exported_metadata('{"rows": 1, "columns": {}, "metadata": {"licence": "CC0"}}')
     {'licence': 'CC0'}
@@ -104,7 +105,7 @@ class ExportedColumn:
         return self.stored.bytes // max(self.rows, 1)
 
     def read(self, start: int, stop: int) -> Exported:
-        """Return the values of the given rows, with their type."""
+        """Return the values of the given rows, along with the type of the column."""
         return Exported(self.stored.read(start, stop), self.htype)
 
 
@@ -115,7 +116,10 @@ def _column(
 
 
 def _stored(members: Mapping[str, Member], name: str, form: Any, rows: int, htype: Htype) -> Stored:
-    """Return the arrays of a column, or of the items of its lists. Raises InvalidValueError."""
+    """Return the arrays that store a column, or the items of its lists. Raises InvalidValueError.
+
+    `form` is the description of the column in the entry `NOTE`.
+    """
     kind = form["form"]
     offsets = None if kind in ("stack", "text") else _offsets(members, f"{name}_offsets", rows)
     valid = members.get(f"{name}_valid")
@@ -150,10 +154,11 @@ def _offsets(members: Mapping[str, Member], name: str, rows: int) -> NDArray[np.
 
 @dataclass(frozen=True)
 class Stored:
-    """The arrays of a column in a file."""
+    """The arrays that store a column in a file."""
 
     kind: str
-    """``"stack"``, ``"text"``, ``"flat"``, ``"utf8"``, ``"bytes"`` or ``"lists"``."""
+    """How values are stored: ``"stack"``, ``"text"``, ``"flat"``, ``"utf8"``, ``"bytes"`` or
+    ``"lists"``."""
 
     json: bool
     """Whether strings are JSON."""
@@ -176,7 +181,7 @@ class Stored:
         return int(np.prod(self.values.shape, dtype=object) * self.values.dtype.itemsize)
 
     def check(self, rows: int) -> None:
-        """Reject arrays whose length contradicts the note. Raises InvalidValueError."""
+        """Reject arrays whose length differs from the description. Raises InvalidValueError."""
         expected = rows if self.offsets is None else int(self.offsets[-1])
         wrong = [
             member
@@ -203,7 +208,7 @@ class Stored:
         return [v if ok else None for v, ok in zip(values, valid.tolist(), strict=True)]
 
     def _flat(self, start: int, stop: int) -> NDArray[Any]:
-        """Return a range of values; times may be integers, because PyTorch has no such dtype."""
+        """Return a range of values. Integers become times, for which PyTorch has no dtype."""
         assert self.values is not None
         values = self.values.read(start, stop)
         is_count = self.dtype.endswith("]") and values.dtype == np.int64
@@ -232,6 +237,6 @@ class Stored:
 
 
 def _reshape(part: NDArray[Any], shape: Sequence[int]) -> NDArray[Any]:
-    """Reshape a value; its shape is padded with -1, and nulls have neither values nor shape."""
+    """Reshape a value. Its shape ends with -1 for missing axes; a null has no shape at all."""
     axes = [size for size in shape if size >= 0]
     return part.reshape(axes) if axes or part.size else part

@@ -26,7 +26,7 @@ SUFFIXES = (".h5", ".hdf5", ".he5", ".hdf")
 """Suffixes of files that are read in a folder, in upper or lower case."""
 
 CHUNK_CACHE = 64 * 2**20
-"""Size of the cache for decompressed chunks of a dataset in bytes; the default of HDF5 is often
+"""Size in bytes of the cache for decompressed chunks of a dataset. The default of HDF5 is often
 smaller than one chunk."""
 
 
@@ -39,29 +39,30 @@ def from_hdf5(
     columns: Sequence[str] | None = None,
     **options: Unpack[Options],
 ) -> IngestedDataset:
-    """Ingest the datasets of HDF5 files as columns, whose rows are along the first axis.
+    """Ingest the datasets of HDF5 files as columns. The first axis of a dataset becomes the rows.
 
     Parameters
     ----------
     path : str or Path
-        A file, a folder of files with the suffixes ``.h5``, ``.hdf5``, ``.he5`` or ``.hdf``, or a
-        pattern. The rows of several files are concatenated.
+        A file, a pattern, or a folder, from which files with the suffixes ``.h5``, ``.hdf5``,
+        ``.he5`` and ``.hdf`` are read. The rows of several files are concatenated.
     url : str
         URL of the lake, which is created if it does not exist.
     on : str, optional
-        The column that identifies rows: rows that exist already are updated where they differ. By
-        default, all rows are appended, unless the same files were ingested before.
+        The column that identifies rows. Rows that are already in the lake are updated if they
+        differ. By default, all rows are appended, unless the same files were ingested before.
     columns : sequence of str, optional
-        The columns to ingest; by default all. They must have the same length.
+        The columns to ingest, which must have the same length. By default, all columns.
     **options
         See `Options`.
 
     Returns
     -------
     Dataset
-        The committed dataset; its ``ingested`` is a summary. A dataset in a group becomes a column
-        such as ``"group.x"``, and so does a field of a compound dataset. Enumerations become
-        classes. Attributes and scalar datasets are stored in ``ds.metadata["hdf5"]``.
+        The committed dataset, whose attribute ``ingested`` summarizes the import. A dataset in a
+        group becomes a column such as ``"group.x"``, and so does a field of a compound dataset.
+        Enumerations become classes. Attributes and scalar datasets are stored in
+        ``ds.metadata["hdf5"]``.
 
     Raises
     ------

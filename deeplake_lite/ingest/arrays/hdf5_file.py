@@ -55,33 +55,35 @@ class _Reader:
 
     @property
     def metadata(self) -> dict[str, object]:
-        """Attributes by group or column, and scalars."""
+        """Attributes of each group and column, and values of scalar datasets."""
         items = {"attributes": self.attributes, "values": self.scalars}
         return {name: item for name, item in items.items() if item}
 
     def walk(self, file: Any) -> None:
-        """Collect the datasets below the root; hard links may form cycles."""
+        """Collect the datasets of all groups. Groups are visited once, as links may form cycles."""
         todo: list[tuple[tuple[str, ...], Any]] = [((), file)]
         seen = {self._address(file)}
         while todo:
             path, group = todo.pop(0)
             self._add_attributes(path, group)
             for name in group:
-                link, own = group.get(name, getlink=True), (*path, name)
+                link, item_path = group.get(name, getlink=True), (*path, name)
                 if not isinstance(link, self.h5py.HardLink):
-                    self._skip(own, "it is a link")
+                    self._skip(item_path, "it is a link")
                     continue
                 item = group[name]
                 address = self._address(item)
                 if isinstance(item, self.h5py.Dataset):
-                    self._add_dataset(own, item)
+                    self._add_dataset(item_path, item)
                 elif not isinstance(item, self.h5py.Group):
-                    self._skip(own, "it is not a dataset")
-                elif len(own) > DEEPEST or address in seen:
-                    self._skip(own, "it is nested too deeply, or another path has the same group")
+                    self._skip(item_path, "it is not a dataset")
+                elif len(item_path) > DEEPEST or address in seen:
+                    self._skip(
+                        item_path, "it is nested too deeply, or another path has the same group"
+                    )
                 else:
                     seen.add(address)
-                    todo.append((own, item))
+                    todo.append((item_path, item))
 
     def _address(self, item: Any) -> int:
         return int(self.h5py.h5o.get_info(item.id).addr)
@@ -109,7 +111,7 @@ class _Reader:
             yield name, value
 
     def _check_heaps(self, dtype: np.dtype[Any]) -> None:
-        """Check the heaps of the file once, before the first values of variable length are read."""
+        """Before the first values of variable length are read, check the heaps of the file."""
         if dtype.hasobject and not self._is_checked:
             self._is_checked = True
             check_heaps(Path(self._file.filename), self._file.id.get_create_plist().get_sizes()[1])
@@ -164,7 +166,7 @@ def _leaves(
 
 @dataclass
 class Rows:
-    """A dataset that caches the last block, because several fields read the same block."""
+    """A dataset that caches the rows of the last read, because several fields need them."""
 
     dataset: Any
     title: str
@@ -180,12 +182,12 @@ class Rows:
 
 @dataclass(frozen=True)
 class Hdf5Column:
-    """A dataset, or a field of a compound dataset."""
+    """A column that holds a dataset, or a field of a compound dataset."""
 
     h5py: Any
     rows: Rows
     path: tuple[str, ...]
-    """Names of the field and its nested fields."""
+    """Name of the field, after the names of the fields that contain it; empty for a dataset."""
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
     """Shape of a value."""
@@ -195,7 +197,7 @@ class Hdf5Column:
 
     @cached_property
     def _names(self) -> dict[int, str]:
-        """Names of an enumeration by value; empty for arrays and other types."""
+        """Name of each value of an enumeration; empty for arrays and for other types."""
         values = self.h5py.check_enum_dtype(self.dtype) or {}
         return {} if self.shape else {int(value): str(name) for name, value in values.items()}
 
@@ -205,7 +207,7 @@ class Hdf5Column:
 
     @cached_property
     def _items(self) -> np.dtype[Any] | None:
-        """Dtype of the items of lists; None for other values."""
+        """Dtype of the items if values are lists of variable length; otherwise None."""
         base = self.h5py.check_vlen_dtype(self.dtype)
         return None if base is None or self._is_text else np.dtype(base)
 
@@ -226,7 +228,7 @@ class Hdf5Column:
 
     @property
     def row_bytes(self) -> int:
-        """Size of a row with all its fields, or an estimate if it varies."""
+        """Size in bytes of a row with all its fields, or an estimate if sizes vary."""
         shape, dtype = self.rows.dataset.shape[1:], self.rows.dataset.dtype
         item = VARIABLE_BYTES if dtype.hasobject else dtype.itemsize
         return int(math.prod(shape) * item)
@@ -253,7 +255,7 @@ class Hdf5Column:
 
 
 def _texts(row: int, value: Any) -> Any:
-    """Decode strings in nested lists. Raises InvalidValueError."""
+    """Decode strings in nested lists of row `row`. Raises InvalidValueError."""
     if isinstance(value, list):
         return [_texts(row, item) for item in value]
     if isinstance(value, str):

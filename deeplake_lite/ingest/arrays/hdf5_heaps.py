@@ -1,13 +1,13 @@
 """Checking the heaps of an HDF5 file, which store strings and lists of variable length.
 
-If damage leaves a heap object with size zero, the HDF5 library (1.14) loops forever. So the heaps
-are checked before the first such value is read::
+If a damaged heap has an object of size zero, the HDF5 library (1.14) loops forever. Therefore, the
+heaps are checked before the first value of variable length is read. Their bytes are::
 
     header    "GCOL", version (1 byte), 3 zeros, size of the heap
     objects   number (2 bytes), references (2), 4 zeros, size, and the content of the object
 
-An object with the number 0 is free space, whose size includes its header. Each part is padded to a
-multiple of 8 bytes.
+An object with the number 0 is free space, whose size includes its header. Headers and contents are
+padded to a multiple of 8 bytes.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ def check_heaps(path: Path, length: int) -> None:
     path : Path
         The file.
     length : int
-        Number of bytes that a size takes in this file.
+        Number of bytes in which this file stores a size.
 
     Raises
     ------
     InvalidValueError
-        If an object of a heap has an impossible size.
+        If the size of an object in a heap is impossible.
     """
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         at = data.find(_START)
@@ -48,7 +48,7 @@ def check_heaps(path: Path, length: int) -> None:
 
 
 def _check_objects(name: str, data: mmap.mmap, at: int, end: int, length: int) -> None:
-    """Check the objects of a heap between two offsets. Raises InvalidValueError."""
+    """Check the objects of a heap, which are between two offsets. Raises InvalidValueError."""
     head = _pad(8 + length)
     while at + head <= end:
         size = int.from_bytes(data[at + 8 : at + 8 + length], "little")
@@ -56,8 +56,8 @@ def _check_objects(name: str, data: mmap.mmap, at: int, end: int, length: int) -
         step = size if is_free else head + _pad(size)
         if step < head or at + step > end:
             raise InvalidValueError(
-                f"{name!r} cannot be read: a heap of strings is damaged at byte {at:,}. Check the "
-                "file."
+                f"{name!r} cannot be read, because a heap of strings is damaged at byte {at:,}. "
+                "Fetch the file again."
             )
         at += step
 

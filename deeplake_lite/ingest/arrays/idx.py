@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 type Location = str | os.PathLike[str]
 
 _DTYPES = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
-"""Dtypes by their code in a header."""
+"""Maps the type codes in headers of IDX files to dtypes."""
 
 _NAME = re.compile(
     r"(?P<start>.*?)[-_.]?(?P<kind>images?|labels?)[-_.]idx\d[-_.]"
@@ -48,7 +48,7 @@ _IN_NAME = re.compile(r"(?:.*[-_.])?(t10k|train|test|valid|val|validation)")
 _COLUMNS = {"images": "image", "labels": "label"}
 
 PIECE = 2**20
-"""Number of bytes skipped at a time."""
+"""Number of bytes that are skipped at a time."""
 
 
 @takes_options
@@ -69,7 +69,7 @@ def from_idx(
     url : str
         URL of the lake, which is created if it does not exist.
     classes : sequence of str, optional
-        Names of the classes in the order of their numbers. By default, the numbers themselves.
+        Names of the classes 0, 1, and so on. By default, the numbers themselves are the names.
     on : str, optional
         The column that identifies rows. By default, all rows are appended, unless the same files
         were ingested before.
@@ -81,16 +81,16 @@ def from_idx(
     -------
     Dataset
         The committed dataset, with the columns ``image`` (PNG, which the dataset browser shows),
-        ``label``, and ``split`` if there are several splits. Images and labels are matched by name,
-        such as ``train-images-idx3-ubyte`` and ``train-labels-idx1-ubyte``; ``t10k`` is the split
-        ``test``.
+        ``label``, and ``split`` if there are several splits. The names of files show which images
+        and labels belong together, such as ``train-images-idx3-ubyte`` and
+        ``train-labels-idx1-ubyte``; ``t10k`` is the split ``test``.
 
     Raises
     ------
     NotFoundError
         If there are no IDX files.
     InvalidValueError
-        If a file is damaged, if images or labels of a split are missing, or if a label has no
+        If a file is damaged, if the images or labels of a split are missing, or if a label has no
         class.
 
     Examples
@@ -136,7 +136,10 @@ def _class_names(classes: Any) -> tuple[str, ...]:
 
 
 def _find_idx_files(files: Any) -> tuple[list[str], list[Skipped]]:
-    """Return the IDX files, and the other files in folders. Raises NotFoundError, OptionError."""
+    """Return the IDX files, and other files that are in the same folders.
+
+    Raises NotFoundError, OptionError.
+    """
     if isinstance(files, str | os.PathLike):
         files = [files]
     elif not isinstance(files, list | tuple) or not files:
@@ -148,7 +151,7 @@ def _find_idx_files(files: Any) -> tuple[list[str], list[Skipped]]:
         for path in matches:
             if in_folder and not _NAME.match(Path(path).name):
                 _check_is_other(path)
-                left_out.append(Skipped(path, "its name is not that of an IDX file"))
+                left_out.append(Skipped(path, "its name is not the name of an IDX file"))
             else:
                 paths.append(path)
     if not paths:
@@ -172,7 +175,7 @@ def _check_is_other(path: str) -> None:
 
 
 def _parts(paths: Sequence[str], classes: tuple[str, ...] | None) -> list[Part]:
-    """Return one part per split, with its images and labels. Raises InvalidValueError."""
+    """Return one part for each split, with its images and labels. Raises InvalidValueError."""
     splits: dict[str, dict[str, IdxFile]] = {}
     for path in paths:
         match = _NAME.match(Path(path).name)
@@ -181,20 +184,21 @@ def _parts(paths: Sequence[str], classes: tuple[str, ...] | None) -> list[Part]:
         column = _COLUMNS[kind] if match else "values"
         in_name = _IN_NAME.fullmatch(start)
         split = in_name[1] if in_name else start or "train"
-        own = splits.setdefault(_SPLITS.get(split, split), {})
-        if column in own:
+        columns = splits.setdefault(_SPLITS.get(split, split), {})
+        if column in columns:
             raise InvalidValueError(
-                f"A split must have one file of {kind}, but both {Path(own[column].path).name!r} "
-                f"and {Path(path).name!r} belong to {split!r}. Leave one out."
+                f"A split must have one file of {kind}, but both "
+                f"{Path(columns[column].path).name!r} and {Path(path).name!r} belong to {split!r}. "
+                "Pass only one of these files."
             )
-        own[column] = IdxFile(path)
-    several = {column for own in splits.values() for column in own}
-    for split, own in splits.items():
-        if missing := several - own.keys():
+        columns[column] = IdxFile(path)
+    several = {column for columns in splits.values() for column in columns}
+    for split, columns in splits.items():
+        if missing := several - columns.keys():
             raise InvalidValueError(
                 f"Each split must have the same kinds of files, but {split!r} has no file of "
-                f"{min(missing).rstrip('s')}s. Add this file, or pass only files of complete "
-                "splits."
+                f"{min(missing).rstrip('s')}s, unlike other splits. Add this file, or pass only "
+                "the files of complete splits."
             )
     numbers = _numbers(splits)
     names = classes or tuple(map(str, range(numbers)))
@@ -204,14 +208,14 @@ def _parts(paths: Sequence[str], classes: tuple[str, ...] | None) -> list[Part]:
             f"{pluralize(len(names), 'name')}. Add the missing names."
         )
     return [
-        Part(split, {column: _column(column, own[column], names) for column in sorted(own)})
-        for split, own in splits.items()
+        Part(split, {column: _column(column, columns[column], names) for column in sorted(columns)})
+        for split, columns in splits.items()
     ]
 
 
 def _numbers(splits: dict[str, dict[str, IdxFile]]) -> int:
-    """Return the number of classes, one more than the largest label. Raises InvalidValueError."""
-    files = [own["label"] for own in splits.values() if "label" in own]
+    """Return the number of classes, which is the largest label plus 1. Raises InvalidValueError."""
+    files = [columns["label"] for columns in splits.values() if "label" in columns]
     most = -1
     for file in files:
         if file.shape[1:] or file.dtype.kind not in "iu":
@@ -228,7 +232,8 @@ def _numbers(splits: dict[str, dict[str, IdxFile]]) -> int:
                 )
     if most >= 2**16:
         raise InvalidValueError(
-            f"A label must be less than 65,536, but one is {most:,}. Check the files of labels."
+            f"A label must be less than 65,536, but the largest label is {most:,}. Check the files "
+            "of labels."
         )
     return most + 1
 
@@ -244,7 +249,7 @@ def _column(name: str, file: IdxFile, names: tuple[str, ...]) -> Any:
 
 @dataclass
 class IdxFile:
-    """An array in an IDX file, which has a header of big-endian numbers and values in C order."""
+    """An array in an IDX file: a header of big-endian numbers, followed by values in C order."""
 
     path: str
     _stream: IO[bytes] | None = None
@@ -278,7 +283,7 @@ class IdxFile:
             )
         if not math.prod(shape[1:]):
             raise InvalidValueError(
-                f"{self.title!r} must have values, but its shape is {shape}. Leave it out."
+                f"{self.title!r} must have values, but its shape is {shape}. Leave this file out."
             )
         return dtype, shape
 
@@ -294,7 +299,7 @@ class IdxFile:
 
     @property
     def htype(self) -> Htype:
-        """Type of the values: images if they are uint8 with two axes, or three with channels."""
+        """Type of the column: images for uint8 values with height and width, otherwise arrays."""
         shape = self.shape[1:]
         is_image = len(shape) == 2 or (len(shape) == 3 and shape[2] in (3, 4))
         if self.dtype == np.uint8 and is_image:
@@ -315,7 +320,7 @@ class IdxFile:
         return gzip.open(self.path) if self._is_compressed else open(self.path, "rb")  # type: ignore[return-value]
 
     def read(self, start: int, stop: int) -> np.ndarray[Any, Any]:
-        """Return the given rows; fast if they follow the rows that were read last."""
+        """Return the given rows. This is fast if they follow the rows that were read last."""
         first = 4 + 4 * len(self.shape) + start * self.row_bytes
         with reading_stream(self.title, start):
             if self._stream is None or self._at > first:
@@ -350,9 +355,9 @@ class Labels:
 
     @property
     def htype(self) -> Htype:
-        """The type, with the names of all classes."""
+        """Type of the column, with the names of all classes."""
         return ClassLabel(self.names)
 
     def read(self, start: int, stop: int) -> list[str]:
-        """Return the names of the classes of the given rows."""
+        """Return the name of the class of each of the given rows."""
         return [self.names[number] for number in self.file.read(start, stop).tolist()]

@@ -30,63 +30,66 @@ def parts_of(
     *,
     in_names: bool = True,
 ) -> list[Part]:
-    """Return the parts of a file: one per split in the names of its arrays, or only one.
+    """Return a part for each split that occurs in names of arrays, or a single part.
 
     Parameters
     ----------
     title : str
         Name of the file.
     columns : mapping
-        Its arrays by name.
+        The arrays of the file, by name.
     chosen : sequence of str, optional
-        The columns to ingest; by default all.
+        The columns to ingest. By default, all columns.
     in_names : bool
-        Whether names may contain splits.
+        Whether names of arrays may contain the name of a split.
 
     Raises
     ------
     NotFoundError
         If a column does not exist.
     InvalidValueError
-        If no columns are chosen, and the lengths of the arrays differ.
+        If no columns are chosen, and the arrays have different lengths.
     """
     splits = _splits(columns) if in_names else {}
     if chosen is not None:
         names = checks.names("columns", chosen)
-        known = {name for own in splits.values() for name in own}
+        known = {name for arrays in splits.values() for name in arrays}
         if not splits or not known.issuperset(names):
             if unknown := [name for name in names if name not in columns]:
                 raise NotFoundError.named("column", unknown[0], columns)
             return [Part(title, {name: columns[name] for name in names})]
-        splits = {split: {name: own[name] for name in names} for split, own in splits.items()}
-    if splits and all(len({len(c) for c in own.values()}) == 1 for own in splits.values()):
+        splits = {split: {name: arrays[name] for name in names} for split, arrays in splits.items()}
+    if splits and all(len({len(c) for c in arrays.values()}) == 1 for arrays in splits.values()):
         kind = ClassLabel([*splits])
         return [
             Part(
                 f"{title}, {split}",
-                {**own, SPLIT: Constant(split, len(next(iter(own.values()))), kind)},
+                {**arrays, SPLIT: Constant(split, len(next(iter(arrays.values()))), kind)},
             )
-            for split, own in splits.items()
+            for split, arrays in splits.items()
         ]
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{name!r}: {n:,}" for name, n in lengths.items())
         raise InvalidValueError(
-            f"Columns must have the same length, but the lengths in {title} are {listed}. Select "
+            f"Columns must have the same length, but in {title} their lengths are {listed}. Select "
             "columns of the same length: columns=[…]."
         )
     return [Part(title, columns)]
 
 
 def _splits(columns: Mapping[str, ArrayColumn]) -> dict[str, dict[str, ArrayColumn]]:
-    """Return columns by split and name, in the order of splits; {} if a name contains no split."""
+    """Return a dict that maps splits, in order, to dicts from column names to columns.
+
+    The dict is empty unless every name contains a split, and all splits have the same columns.
+    """
     for pattern in (_LAST, _FIRST):
         matches = {name: pattern.fullmatch(name) for name in columns}
         splits = dict[str, dict[str, ArrayColumn]]()
         for name, match in matches.items():
             if match is not None:
                 splits.setdefault(match["split"], {})[match["name"]] = columns[name]
-        names = {frozenset(own) for own in splits.values()}
+        names = {frozenset(arrays) for arrays in splits.values()}
         is_whole = all(matches.values()) and len(splits) > 1 and len(names) == 1
         if is_whole and SPLIT not in next(iter(names)):
             first = next(iter(splits.values()))

@@ -52,22 +52,22 @@ def from_numpy(
     columns: Sequence[str] | None = None,
     **options: Unpack[Options],
 ) -> IngestedDataset:
-    """Ingest the arrays of NumPy's npy and npz files as columns, with rows along the first axis.
+    """Ingest the arrays in NumPy's npy and npz files as columns. The first axis becomes the rows.
 
     Parameters
     ----------
     files : str, Path, sequence or mapping
         Paths and patterns. Each array of an npz file becomes a column; the rows of several npz
-        files are concatenated. An npy file becomes a column with the name of the file;
-        ``{"image": "x.npy", "label": "y.npy"}`` names the columns.
+        files are concatenated. An npy file becomes a column with the name of the file. To choose
+        the names of columns, pass a mapping such as ``{"image": "x.npy", "label": "y.npy"}``.
     url : str
         URL of the lake, which is created if it does not exist.
     on : str, optional
-        The column that identifies rows: rows that exist already are updated where they differ. By
-        default, all rows are appended, unless the same files were ingested before.
+        The column that identifies rows. Rows that are already in the lake are updated if they
+        differ. By default, all rows are appended, unless the same files were ingested before.
     columns : sequence of str, optional
-        The columns to ingest; by default all. They must have the same length. Arrays such as
-        ``x_train``, ``y_train``, ``x_test`` and ``y_test`` become the columns ``x``, ``y`` and
+        The columns to ingest, which must have the same length. By default, all columns. Arrays such
+        as ``x_train``, ``y_train``, ``x_test`` and ``y_test`` become the columns ``x``, ``y`` and
         ``split``.
     **options
         See `Options`.
@@ -75,8 +75,9 @@ def from_numpy(
     Returns
     -------
     Dataset
-        The committed dataset; its ``ingested`` is a summary. Fields of structured arrays become
-        columns such as ``"points.x"``. Arrays without axes are stored in ``ds.metadata["numpy"]``.
+        The committed dataset, whose attribute ``ingested`` summarizes the import. Fields of
+        structured arrays become columns such as ``"points.x"``. Arrays without axes are stored in
+        ``ds.metadata["numpy"]``.
 
     Raises
     ------
@@ -90,7 +91,7 @@ def from_numpy(
     -----
     Files are read block by block. Arrays of images become `Array` columns; to display and compress
     them as images, declare ``schema={"image": dl.Image("png")}``. Columns of files written by
-    `View.to_numpy` get the types that they had in the exported lake.
+    `View.to_numpy` get the same types as in the lake from which they were exported.
 
     Examples
     --------
@@ -129,24 +130,26 @@ def _source(
                 )
             named[path.stem] = path
     if not named:
-        raise OptionError("files must name at least one file, but it is empty. Pass a path.")
+        raise OptionError(
+            "files must name at least one file, but the mapping is empty. Pass a path."
+        )
     columns: dict[str, ArrayColumn] = {}
     for name, path in named.items():
         if not _starts_with(path, _NPY):
             raise InvalidValueError(
-                f"{str(path)!r} must be an npy file, but it does not begin like one. Check the "
-                "file."
+                f"{str(path)!r} must be an npy file, but it does not begin with the bytes "
+                f"{_NPY!r}. Check the file."
             )
         array = NpyFile(str(path), path.name)
         if not array.shape:
             raise InvalidValueError(
-                f"An array must have an axis for rows, but the one in {path.name!r} has no axes. "
+                f"An array must have an axis for rows, but the array in {path.name!r} has no axes. "
                 "Leave this file out."
             )
         _add(columns, columns_in(array, name, prefix=len(named) > 1), path.name)
     title = next(iter(named.values())).name if len(named) == 1 else "npy files"
-    own = [str(path) for path in named.values()]
-    return _array_source(title, tuple(parts_of(title, columns, chosen)), own, on, options)
+    file_paths = [str(path) for path in named.values()]
+    return _array_source(title, tuple(parts_of(title, columns, chosen)), file_paths, on, options)
 
 
 def _array_source(
@@ -163,7 +166,7 @@ def _npz_source(
     paths: Sequence[Path], on: str | None, chosen: Sequence[str] | None, options: Options
 ) -> ArraySource:
     parts, metadata, left_out = list[Part](), dict[str, object](), list[Skipped]()
-    kept = dict[str, Any]()
+    exported = dict[str, Any]()
     for path in paths:
         if not _starts_with(path, _NPZ):
             raise InvalidValueError(
@@ -173,7 +176,7 @@ def _npz_source(
         members, rest = npz_members(path)
         left_out += [Skipped(f"{path.name}, {name}", "it is not an npy file") for name in rest]
         note = note_of(members)
-        kept |= exported_metadata(note)
+        exported |= exported_metadata(note)
         columns: dict[str, ArrayColumn] = {**(exported_columns(members, path.name, note) or {})}
         if not (is_exported := bool(columns)):
             for name, member in members.items():
@@ -185,21 +188,22 @@ def _npz_source(
     title = paths[0].name if len(paths) == 1 else f"{paths[0].name} and {len(paths) - 1} more"
     return _array_source(
         title, tuple(parts), [str(path) for path in paths], on, options, left_out=left_out,
-        metadata={**kept, **({"numpy": metadata} if metadata else {})},
+        metadata={**exported, **({"numpy": metadata} if metadata else {})},
     )  # fmt: skip
 
 
 def _add(columns: dict[str, Any], more: Mapping[str, Any], title: str) -> None:
-    """Add columns. Raises InvalidValueError if a name is taken."""
+    """Add columns to `columns`. Raises InvalidValueError if two columns have the same name."""
     for name in columns.keys() & more.keys():
         raise InvalidValueError(
-            f"Column names must be unique, but {title!r} has two columns {name!r}. Rename one."
+            f"Column names must be unique, but {title!r} has two columns {name!r}. Rename one of "
+            "them."
         )
     columns.update(more)
 
 
 def _find_numpy_files(files: Any) -> list[Path]:
-    """Return the files at paths, folders and patterns, in order."""
+    """Return the files at paths, in folders and for patterns, in the order of `files`."""
     if isinstance(files, str | os.PathLike):
         files = [files]
     elif not isinstance(files, list | tuple) or not files:
@@ -215,7 +219,10 @@ def _find_numpy_files(files: Any) -> list[Path]:
 
 
 def _find_one_file(file: Any) -> Path:
-    """Return a single file. Raises NotFoundError, InvalidValueError."""
+    """Return the file at a path or for a pattern, which must be the only one.
+
+    Raises NotFoundError, InvalidValueError.
+    """
     matches = find_files(file, ".npy")
     if len(matches) > 1:
         raise InvalidValueError(

@@ -45,10 +45,11 @@ _UNREADABLE = (
 """Errors that NumPy and zipfile raise for damaged files."""
 
 PIECE = 2**20
-"""Number of bytes skipped at a time."""
+"""Number of bytes that are skipped at a time."""
 
 MAX_EMPTY_AXIS = 2**24
-"""Maximum size of an axis of an empty array, because its header cannot be verified."""
+"""Maximum size of an axis in an empty array, whose shape cannot be compared with the file's size.
+"""
 
 
 class RowArray(Protocol):
@@ -73,7 +74,7 @@ class NumpyColumn:
     array: RowArray
 
     path: tuple[str, ...] = ()
-    """Names of the field and its nested fields."""
+    """Name of the field, after the names of the fields that contain it."""
 
     def __len__(self) -> int:
         return self.array.shape[0]
@@ -90,14 +91,14 @@ class NumpyColumn:
 
     @cached_property
     def htype(self) -> Htype:
-        """Type of the values; nullable if a time is NaT."""
+        """Type of the values. It is nullable if a time is NaT (not a time)."""
         dtype, shape = self._field
         htype = array_htype(dtype, shape)
         return replace(htype, nullable=True) if dtype.kind in "mM" and has_nat(self) else htype
 
     @property
     def row_bytes(self) -> int:
-        """Size of a row in bytes, including all fields of the array, which are read together."""
+        """Size in bytes of a row with all fields of the array, which are read together."""
         return math.prod(self.array.shape[1:]) * self.array.dtype.itemsize
 
     def read(self, start: int, stop: int) -> Any:
@@ -128,7 +129,7 @@ def columns_in(array: RowArray, name: str, *, prefix: bool = True) -> dict[str, 
         (twice, _), *_ = Counter(".".join(path) for path in paths).most_common(1)
         raise InvalidValueError(
             f"Names of fields must be unique after joining nested names with dots, but {name!r} "
-            f"has two fields {twice!r}. Rename one."
+            f"has two fields {twice!r}. Rename one of them."
         )
     return {column: NumpyColumn(array, path) for column, path in named.items()}
 
@@ -157,7 +158,7 @@ def reading(title: str) -> Iterator[None]:
 
 @contextmanager
 def reading_stream(title: str, row: int) -> Iterator[None]:
-    """Like `reading`, but for a stream that is read from `row` on.
+    """Like `reading`, but for a stream that is being read at row `row`.
 
     If the stream is damaged, no later row can be read either.
     """
@@ -171,7 +172,7 @@ def reading_stream(title: str, row: int) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class NpyFile:
-    """An npy file, mapped into memory."""
+    """An npy file that is mapped into memory."""
 
     file: str
     title: str
@@ -252,7 +253,7 @@ class NpzMember:
         return self._head[1]
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
-        """Return the given rows; fast if they follow the rows that were read last."""
+        """Return the given rows. This is fast if they follow the rows that were read last."""
         if self._last is None or self._last[:2] != (start, stop):
             with reading_stream(self.title, start):
                 read = self._read_mapped if self._is_mapped else self._read_stream
@@ -261,7 +262,7 @@ class NpzMember:
 
     @property
     def _is_mapped(self) -> bool:
-        """Whether rows are scattered across the file, as in Fortran order."""
+        """Whether to map a decompressed copy into memory, as Fortran order scatters the rows."""
         return self._head[2] and len(self.shape) > 1
 
     @cached_property
@@ -309,7 +310,12 @@ def read_exactly(stream: IO[bytes], count: int) -> bytes:
 
 
 def _header(stream: IO[bytes], title: str) -> tuple[np.dtype[Any], tuple[int, ...], bool, int]:
-    """Read the header of an npy file; return dtype, shape, whether in Fortran order, and size."""
+    """Read the header of an npy file.
+
+    Returns
+    -------
+    (dtype, shape, whether in Fortran order, size of the header in bytes)
+    """
     version = np.lib.format.read_magic(stream)
     read = {
         (1, 0): np.lib.format.read_array_header_1_0,
@@ -332,7 +338,7 @@ def _header(stream: IO[bytes], title: str) -> tuple[np.dtype[Any], tuple[int, ..
 
 
 def _decode_names(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Correct the names of a structured dtype, which were read as Latin-1 instead of UTF-8."""
+    """Correct the names of a structured dtype that were read as Latin-1 instead of UTF-8."""
     if dtype.names is None or dtype.fields is None:
         return dtype
     fields = [dtype.fields[name] for name in dtype.names]
@@ -347,7 +353,7 @@ def _decode_names(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def npz_members(path: Path) -> tuple[dict[str, NpzMember], list[str]]:
-    """Return the arrays of an npz file by name, and the names of other members."""
+    """Return a dict that maps names to arrays of an npz file, and the names of other members."""
     with reading(str(path)), zipfile.ZipFile(path) as archive:
         names = archive.namelist()
     arrays = [name for name in names if name.endswith(".npy")]
@@ -361,7 +367,7 @@ def npz_members(path: Path) -> tuple[dict[str, NpzMember], list[str]]:
 
 
 def item_of(member: NpzMember) -> Any:
-    """Return the value of an array without axes."""
+    """Return the only value of an array without axes."""
     with (
         reading(member.title),
         zipfile.ZipFile(member.file) as archive,

@@ -1,7 +1,7 @@
-"""The source that reads samples one by one from datasets of frameworks.
+"""The source that reads datasets of other frameworks sample by sample.
 
-A sample has a value for each column. The columns and their types are inferred from the first
-samples.
+A sample is a dict with a value for each column. The columns and their types are inferred from the
+first samples.
 """
 
 from __future__ import annotations
@@ -52,22 +52,22 @@ class SampleSource:
     """Name of the source in messages."""
 
     read: Callable[[int], Iterator[Sample]]
-    """Reads the samples from a given number on, always in the same order."""
+    """Yields the samples from a given number on, always in the same order."""
 
     rows: int | None = None
     """Number of samples, if it is known."""
 
     key: str | None = None
-    """The column that identifies rows."""
+    """Name of the column that identifies rows; None if there is no such column."""
 
     schema: Mapping[str, Any] = field(default_factory=dict)
     """Types that the user declares."""
 
     known: Mapping[str, Htype] = field(default_factory=dict)
-    """Types of columns declared by the dataset."""
+    """Types of columns that the dataset itself declares."""
 
     fingerprint: str | None = None
-    """Identifies files and their content; None for data in memory."""
+    """A string that changes when the files change; None for data in memory."""
 
     left_out: tuple[Skipped, ...] = ()
 
@@ -84,7 +84,7 @@ class SampleSource:
         if not samples and not self.known:
             raise InvalidValueError(
                 f"{self.title} must have samples from which columns can be inferred, but it has "
-                "none. Leave it out, or create the lake first: dl.create(url, schema)."
+                "none. Create the lake with its columns first: dl.create(url, schema)."
             )
         return good
 
@@ -95,7 +95,7 @@ class SampleSource:
         return {name: self._htype(name) for name in names}
 
     def _htype(self, name: str) -> Htype:
-        """Return the type of a column: the user's, the dataset's, or the inferred one."""
+        """Return the type of a column: declared by the user, by the dataset, or inferred."""
         values = [sample.get(name) for sample in self._first]
         nullable = any(value is None for value in values)
         declared = resolve(self.schema[name]) if name in self.schema else None
@@ -147,8 +147,8 @@ class SampleSource:
                 continue
             if unknown := sample.keys() - types.keys():
                 errors[i] = (
-                    f"a sample may have no items except {', '.join(map(repr, types))}, like the "
-                    f"first samples, but it also has {min(unknown)!r}."
+                    f"a sample may have no items except {', '.join(map(repr, types))}, which the "
+                    f"first samples have, but it also has {min(unknown)!r}."
                 )
             for name in sample.keys() & types.keys():
                 columns[name][i] = sample[name]
@@ -159,7 +159,7 @@ class SampleSource:
 
 
 def infer_type(values: list[Any]) -> Htype:
-    """Infer the type of values; Pillow images keep the format of their files."""
+    """Infer the type of values. The type of Pillow images keeps the format of their files."""
     present = [value for value in values if value is not None]
     if present and all(map(is_pillow, present)):
         return Image("auto")
@@ -186,13 +186,13 @@ def check_dense(value: Any) -> None:
     layout = str(getattr(value, "layout", "torch.strided"))
     if layout.startswith("torch.") and layout != "torch.strided":  # could be huge when dense
         raise InvalidValueError(
-            f"Tensors must be dense, but one has the layout {layout}. Convert it in the dataset: "
-            "x.to_dense()."
+            f"Tensors must be dense, but one has the layout {layout}. Convert this tensor in the "
+            "dataset: x.to_dense()."
         )
 
 
 class Once:
-    """An iterator whose start can be read twice: to find the columns, and to read the rows.
+    """An iterator whose first items can be read again, after they were read to find the columns.
 
     >>> once = Once(iter([1, 2, 3]))
     >>> next(iter(once)), list(once)
@@ -211,7 +211,7 @@ class Once:
 
 
 def bad_sample(error: Exception) -> BadSample:
-    """Return a `BadSample` for an error raised by a dataset.
+    """Return a `BadSample` for an error that a dataset has raised.
 
     >>> bad_sample(OSError("truncated"))
     BadSample(reason='it cannot be read: OSError: truncated.')

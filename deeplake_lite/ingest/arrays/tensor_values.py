@@ -26,7 +26,7 @@ DEEPEST = 32
 
 @dataclass(frozen=True)
 class Leaf:
-    """A tensor in the elements of a dataset, which becomes a column."""
+    """A tensor in each element of a dataset, which becomes a column."""
 
     name: str
     """Name of the column."""
@@ -35,16 +35,16 @@ class Leaf:
     """Keys and positions that lead to the tensor."""
 
     spec: Any
-    """Its TypeSpec."""
+    """The TypeSpec of the tensor."""
 
     htype: Htype | None = None
     """Type of the column, if the dataset declares it."""
 
     convert: Callable[[Any], Any] | None = None
-    """Converts the value of the tensor to the value of the column."""
+    """Converts the value of the tensor to a value of the column; None if they are the same."""
 
     def value(self, element: Any, limits: Limits) -> Any:
-        """Return the value of the column. Raises InvalidValueError."""
+        """Return the column's value for an element of a dataset. Raises InvalidValueError."""
         for key in self.path:
             element = element[key]
         value = value_of(element, limits)
@@ -52,14 +52,14 @@ class Leaf:
 
 
 def leaves(spec: Any, names: tuple[str, ...] | None) -> list[Leaf]:
-    """Return the tensors in the elements of a dataset. Raises SchemaError.
+    """Return a `Leaf` for each tensor in the elements of a dataset. Raises SchemaError.
 
     Parameters
     ----------
     spec : nested TypeSpec
         The ``element_spec`` of a dataset.
     names : tuple of str, optional
-        Names for the items of a tuple.
+        Names for the items if each element is a tuple.
     """
     if isinstance(spec, tuple | list) and not isinstance(spec, Mapping):
         fields = (
@@ -94,7 +94,7 @@ def _leaves(spec: Any, path: Path, name: tuple[str, ...]) -> Iterator[Leaf]:
     if len(path) > DEEPEST:
         raise SchemaError(
             f"elements may be nested at most {DEEPEST} levels deep, but these are deeper. Flatten "
-            "them: dataset.map(…)."
+            "the elements: dataset.map(…)."
         )
     if isinstance(spec, Mapping):
         for key, item in spec.items():
@@ -107,9 +107,9 @@ def _leaves(spec: Any, path: Path, name: tuple[str, ...]) -> Iterator[Leaf]:
 
 
 def type_of(spec: Any, values: list[Any]) -> Htype:
-    """Return the type for a TypeSpec.
+    """Return the column type for a TypeSpec.
 
-    Strings become text, images or bytes, depending on the given values.
+    Strings become text, images or bytes, depending on the first values.
 
     Raises
     ------
@@ -120,7 +120,9 @@ def type_of(spec: Any, values: list[Any]) -> Htype:
     if kind == "OptionalSpec":
         return replace(type_of(spec._element_spec, values), nullable=True)  # noqa: SLF001
     if kind not in ("TensorSpec", "RaggedTensorSpec", "SparseTensorSpec"):
-        raise SchemaError(f"no column type can store a {kind}. Remove it: dataset.map(…).")
+        raise SchemaError(
+            f"no column type can store a {kind}. Leave this item out: dataset.map(…)."
+        )
     shape = None if spec.shape.rank is None else tuple(spec.shape.as_list())
     if spec.dtype.name == "string":
         htype = _of_strings([v for value in values for v in _strings(value)])
@@ -148,7 +150,7 @@ def _strings(value: Any) -> Iterator[bytes]:
 
 
 def _of_strings(values: list[bytes]) -> Htype:
-    """Infer the type of bytes: images, text, or any bytes.
+    """Infer the type of bytes: `Image` for image files, `Text` for UTF-8, otherwise `Bytes`.
 
     >>> _of_strings([b"a"]), _of_strings([bytes([255])])
     (Text(), Bytes())
@@ -172,7 +174,7 @@ def _is_image(data: bytes) -> bool:
 
 
 def value_of(tensor: Any, limits: Limits) -> Any:
-    """Convert a tensor to an array, number, bytes or nested lists; an empty optional is None.
+    """Convert a tensor to an array, number, bytes or nested lists, and an empty optional to None.
 
     Raises
     ------
@@ -214,7 +216,7 @@ def _plain(value: Any) -> Any:
 
 
 def text_of(value: Any) -> Any:
-    """Decode bytes in nested lists; bytes that are not UTF-8 remain bytes.
+    """Decode bytes in nested lists to strings; bytes that are not UTF-8 remain bytes.
 
     >>> text_of([b"a", [b"b"]])
     ['a', ['b']]

@@ -59,8 +59,8 @@ def from_tensorflow(
     url : str
         URL of the lake, which is created if it does not exist.
     on : str, optional
-        The column that identifies rows: rows that exist already are updated where they differ. By
-        default, all rows are appended.
+        The column that identifies rows. Rows that are already in the lake are updated if they
+        differ. By default, all rows are appended.
     columns : sequence of str, optional
         Names for the items of a tuple, or the names of the dict items to ingest.
     **options
@@ -69,9 +69,10 @@ def from_tensorflow(
     Returns
     -------
     Dataset
-        The committed dataset; its ``ingested`` is a summary. Nested names are joined with dots.
-        Strings become images if they are image files, text if they are UTF-8, and otherwise bytes.
-        Sparse tensors become dense arrays, and ragged tensors become arrays or sequences.
+        The committed dataset, whose attribute ``ingested`` summarizes the import. Nested names are
+        joined with dots. Strings become images if they are image files, text if they are UTF-8, and
+        otherwise bytes. Sparse tensors become dense arrays, and ragged tensors become arrays or
+        sequences.
 
     Raises
     ------
@@ -125,7 +126,7 @@ def tensorflow_source(
 
 
 def select_leaves(tensors: list[Leaf], names: Sequence[str] | None) -> list[Leaf]:
-    """Return the tensors with the given names; by default all. Raises NotFoundError."""
+    """Return the tensors whose columns are chosen; by default all. Raises NotFoundError."""
     by_name = {leaf.name: leaf for leaf in tensors}
     for name in names or ():
         if name not in by_name:
@@ -135,7 +136,7 @@ def select_leaves(tensors: list[Leaf], names: Sequence[str] | None) -> list[Leaf
 
 @dataclass(frozen=True)
 class Elements:
-    """Reads the elements of a dataset as dicts."""
+    """Reads the elements of a dataset as dicts from column names to values."""
 
     dataset: Any
     leaves: list[Leaf]
@@ -146,7 +147,7 @@ class Elements:
 
     @cached_property
     def types(self) -> dict[str, Htype]:
-        """Types of the columns, some of which are inferred from the first elements."""
+        """Type of each column. Some types are inferred from the first elements."""
         for leaf in self.leaves:
             self._type(leaf, [])  # raises errors before anything is read
         samples = islice(self._elements({}), SAMPLED)
@@ -160,7 +161,7 @@ class Elements:
         return types
 
     def _type(self, leaf: Leaf, values: list[Any]) -> Htype:
-        """Return the type of a column. Raises SchemaError."""
+        """Return the type of a tensor's column. Raises SchemaError."""
         try:
             return leaf.htype or type_of(leaf.spec, values)
         except SchemaError as error:
@@ -172,7 +173,7 @@ class Elements:
         yield from islice(self._elements({**self.types, **declared}), start, None)
 
     def _elements(self, types: Mapping[str, Htype]) -> Iterator[Sample]:
-        """Yield all elements. Raises InvalidValueError if none can be read after a bad one."""
+        """Yield all elements. Raises InvalidValueError if none can be read after a bad element."""
         as_text = {
             leaf.name for leaf in self.leaves
             if leaf.name in types and leaf.convert is None and _is_text(types[leaf.name])
@@ -197,7 +198,7 @@ class Elements:
             raise self._unreadable(errors[-1], row - 1)
 
     def _read_elements(self) -> Iterator[dict[str, Any] | Exception]:
-        """Yield each element, or an error if it cannot be read."""
+        """Yield each element, or an error if the element cannot be read."""
         try:
             elements = iter(self.dataset)
         except Exception as error:
@@ -216,7 +217,7 @@ class Elements:
     def _unreadable(self, error: Exception, row: int) -> InvalidValueError:
         """Return the error for a bad element after which no element can be read."""
         result = RestUnreadableError(
-            f"{self.title}, row {row}: {_bad(error).reason} No elements can be read after it. "
+            f"{self.title}, row {row}: {_bad(error).reason} No later elements can be read. "
             "Correct the dataset, or leave bad elements out: dataset.ignore_errors()."
         )
         result.__cause__ = error
@@ -224,12 +225,12 @@ class Elements:
 
 
 def _bad(error: Exception) -> BadSample:
-    """Return the bad sample for an error."""
+    """Return a `BadSample` for an error."""
     return BadSample(str(error)) if isinstance(error, LakeError) else bad_sample(error)
 
 
 def _is_text(htype: Htype) -> bool:
-    """Return whether bytes must be decoded to text; files and bytes columns keep them."""
+    """Return whether a column stores bytes as text, unlike columns of files or bytes."""
     if htype.item is not None:
         return _is_text(htype.item)
     return not htype.takes_files and htype.bare != Bytes()

@@ -43,7 +43,7 @@ _FORMATS = {
     "XYWH": ("xywh", "pixels"), "REL_XYWH": ("xywh", "fraction"),
     "CENTER_XYWH": ("cxcywh", "pixels"), "REL_CENTER_XYWH": ("cxcywh", "fraction"),
 }  # fmt: skip
-"""Formats and units of boxes by their name in TFDS."""
+"""Maps TFDS's names of formats of boxes to formats and units."""
 
 
 @takes_options
@@ -67,23 +67,23 @@ def from_tfds(
     url : str
         URL of the lake, which is created if it does not exist.
     split : str or sequence of str, optional
-        The splits to ingest, such as ``"train"``; by default all. If there are several, their names
-        are stored in the column ``split``.
+        The splits to ingest, such as ``"train"``; by default all. If there are several splits,
+        their names are stored in the column ``split``.
     on : str, optional
-        The column that identifies rows: rows that exist already are updated where they differ. By
-        default, all rows are appended, unless the same files were ingested before.
+        The column that identifies rows. Rows that are already in the lake are updated if they
+        differ. By default, all rows are appended, unless the same files were ingested before.
     columns : sequence of str, optional
-        The columns to ingest; by default all.
+        The columns to ingest. By default, all columns.
     **options
         See `Options`.
 
     Returns
     -------
     Dataset
-        The committed dataset; its ``ingested`` is a summary. Images keep the bytes of their files,
-        bounding boxes become `Boxes`, and sequences of classes become sequences. Nested features
-        become columns such as ``"objects.bbox"``. The dataset's description is stored in
-        ``ds.metadata["tfds"]``.
+        The committed dataset, whose attribute ``ingested`` summarizes the import. Images keep the
+        bytes of their files, bounding boxes become `Boxes`, and sequences of classes become
+        sequences. Nested features become columns such as ``"objects.bbox"``. The dataset's
+        description is stored in ``ds.metadata["tfds"]``.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def from_tfds(
     if is_tf_dataset(dataset):
         if split is not None:
             raise OptionError(
-                "split must be None for a tf.data.Dataset, which has no splits. Leave it out."
+                "split must be None for a tf.data.Dataset, which has no splits. Leave split out."
             )
         return ingest(tensorflow_source(dataset, on, columns, options), url, **options)
     tfds = checks.package("tensorflow_datasets", "tfds", "from_tfds")
@@ -117,7 +117,10 @@ def from_tfds(
 
 
 def _builder(tfds: Any, dataset: Any) -> Any:
-    """Return a prepared builder. Raises NotFoundError, InvalidValueError, OptionError."""
+    """Return a builder whose dataset is prepared.
+
+    Raises NotFoundError, InvalidValueError, OptionError.
+    """
     if isinstance(dataset, str | os.PathLike):
         text = checks.location("dataset", dataset)
         folder = Path(text).expanduser()
@@ -153,7 +156,7 @@ def _is_prepared(builder: Any) -> bool:
 def _source(
     tfds: Any, builder: Any, split: Any, on: str | None, columns: Any, options: Options
 ) -> SampleSource:
-    """Return the source for a builder."""
+    """Return the source for a builder. Raises NotFoundError, InvalidValueError."""
     known = list(builder.info.splits)
     splits = known if split is None else list(checks.names("split", split))
     names = None if columns is None else checks.names("columns", columns)
@@ -193,7 +196,7 @@ class _Splits:
     parts: Mapping[str, Elements]
 
     def types(self) -> dict[str, Htype]:
-        """Return the types of the columns; nullable if any split has nulls."""
+        """Return the type of each column, which is nullable if any split has nulls."""
         types = dict[str, Htype]()
         for part in self.parts.values():
             for name, htype in part.types.items():
@@ -203,7 +206,8 @@ class _Splits:
             if SPLIT in types:
                 raise InvalidValueError(
                     f"The names of the splits are stored in the column {SPLIT!r}, but the dataset "
-                    "has a feature with that name. Ingest one split at a time: split=…."
+                    "has a feature with that name. Ingest one split at a time, such as "
+                    f"split={next(iter(self.parts))!r}."
                 )
             types[SPLIT] = ClassLabel(list(self.parts))
         return types
@@ -224,7 +228,7 @@ class _Splits:
 
 
 def _decoders(tfds: Any, features: Any) -> Any:
-    """Return decoders that keep image files encoded, for the features that have such files."""
+    """Return decoders that leave image files encoded, for the features with image files."""
     decoders = {}
     for name, feature in features.items():
         inner = getattr(feature, "feature", None)
@@ -242,22 +246,22 @@ def _kinds(feature: Any) -> set[str]:
 
 
 def _is_dict(feature: Any) -> bool:
-    """Return whether a feature has named features; it need not be a Python mapping."""
+    """Return whether a feature contains other features by name, as a FeaturesDict does."""
     return "FeaturesDict" in _kinds(feature)
 
 
 def _is_files(feature: Any) -> bool:
-    """Return whether a feature is stored as image files that can be read here."""
+    """Return whether a feature is stored as image files that this package can read."""
     return "Image" in _kinds(feature) and np.dtype(feature.np_dtype) in (np.uint8, np.uint16)
 
 
 def _typed_leaves(features: Any, spec: Any) -> list[Leaf]:
-    """Return the tensors in the elements of a dataset, with the types of their features."""
+    """Return a `Leaf` for each tensor in the elements of a dataset, with its column type."""
     return [_add_type(leaf, features) for leaf in leaves(spec, None)]
 
 
 def _add_type(leaf: Leaf, features: Any) -> Leaf:
-    """Add the column type for a tensor's feature, unless the dtype suffices."""
+    """Add the type of a tensor's column, unless the tensor's dtype determines the type."""
     feature, lists, path = features, 0, list(leaf.path)
     while True:
         if _is_dict(feature) and path:
@@ -271,7 +275,11 @@ def _add_type(leaf: Leaf, features: Any) -> Leaf:
 
 
 def _type(feature: Any, lists: int) -> tuple[Htype, Callable[[Any], Any]] | None:
-    """Return the type of a feature in `lists` nested lists, and a function that converts values."""
+    """Return the type of a feature that is inside `lists` sequences, and a function.
+
+    The function converts values of the feature to values of the type. None is returned if the dtype
+    of the feature determines the type.
+    """
     kinds = _kinds(feature)
     if "BBoxFeature" in kinds and lists <= 1:
         name = getattr(feature.bbox_format, "name", "")
@@ -298,7 +306,7 @@ def _type(feature: Any, lists: int) -> tuple[Htype, Callable[[Any], Any]] | None
 
 
 def _boxes(value: Any, *, swap: bool) -> Any:
-    """Return boxes, (n, 4); `swap` exchanges x and y, for formats that begin with y.
+    """Return boxes with shape (n, 4). If `swap` is true, x and y are exchanged.
 
     >>> _boxes(np.array([0.1, 0.2, 0.3, 0.4]), swap=True).tolist()
     [[0.2, 0.1, 0.4, 0.3]]
@@ -308,7 +316,7 @@ def _boxes(value: Any, *, swap: bool) -> Any:
 
 
 def _class_names(names: tuple[str, ...], value: Any) -> Any:
-    """Convert class numbers to names; -1, which means no label, becomes None.
+    """Convert class numbers to class names. The number -1 means no label and becomes None.
 
     >>> _class_names(("a", "b"), np.array([1, -1]))
     ['b', None]
@@ -324,7 +332,7 @@ def _to_list(value: Any) -> Any:
 
 
 def _description(info: Any) -> dict[str, object]:
-    """Return the description of a dataset for the metadata."""
+    """Return the description of a dataset, as metadata."""
     items: dict[str, Any] = {
         "name": info.name, "version": str(info.version), "description": info.description,
         "homepage": info.homepage, "citation": info.citation,

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 MAX_WORKERS = 1_024
 
 LABELS = ("label", "labels", "target", "class", "y")
-"""Names of items that may be class numbers if the dataset has `classes`."""
+"""Names of items that are taken for class numbers if the dataset has `classes`."""
 
 
 @takes_options
@@ -59,7 +59,7 @@ def from_torch(
     num_workers: int = 0,
     **options: Unpack[Options],
 ) -> IngestedDataset:
-    """Ingest the samples of a PyTorch dataset, map-style or iterable, or a file of tensors.
+    """Ingest the samples of a map-style or iterable PyTorch dataset, or a file of tensors.
 
     Parameters
     ----------
@@ -69,8 +69,8 @@ def from_torch(
     url : str
         URL of the lake, which is created if it does not exist.
     on : str, optional
-        The column that identifies rows: rows that exist already are updated where they differ. By
-        default, all rows are appended.
+        The column that identifies rows. Rows that are already in the lake are updated if they
+        differ. By default, all rows are appended.
     columns : sequence of str, optional
         Names for the items of a tuple, or the names of the dict items to ingest. By default, a pair
         of an image and a class has the names ``image`` and ``label``, and the items of other tuples
@@ -85,29 +85,29 @@ def from_torch(
     Returns
     -------
     Dataset
-        The committed dataset; its ``ingested`` is a summary.
+        The committed dataset, whose attribute ``ingested`` summarizes the import.
 
     Raises
     ------
     InvalidValueError
-        If a sample cannot be read, or does not fit the columns, which are inferred from the first
-        samples; with ``on_error="skip"``, such samples are skipped. If a file cannot be read
+        If a sample cannot be read or does not fit the columns, which are inferred from the first
+        samples (with ``on_error="skip"``, such samples are skipped), or if a file cannot be read
         without running code from it.
 
     Notes
     -----
     For datasets with ``samples``, such as torchvision's ``ImageFolder``, the bytes of the image
-    files are stored, with their ``path``, and transforms are not applied. For other datasets, the
-    samples are stored as they are returned, so leave out augmentations. A Pillow image that was not
-    changed after reading its file is stored as that file. ``dataset.classes``, if it exists, has
-    the names of the classes.
+    files are stored along with their ``path``, and transforms are not applied. For other datasets,
+    the samples are stored as the dataset returns them, so leave out augmentations. A Pillow image
+    that was not changed after its file was read is stored as that file. If the dataset has
+    ``classes``, these are the names of the classes.
 
-    Files are read with ``weights_only=True``. If a file holds a dict, which may be nested, each
-    tensor becomes a column, whose rows are along the first axis, and so does each list of the same
-    length; other values are stored in ``ds.metadata["torch"]``. In a tuple of tensors of the same
-    length, each becomes a column (``item_0`` and so on). A list holds samples, and a single tensor
+    Files are read with ``weights_only=True``. In a dict, which may be nested, each tensor becomes a
+    column, whose rows are along the first axis, and so does each list of the same length; other
+    values are stored in ``ds.metadata["torch"]``. In a tuple of tensors of the same length, each
+    tensor becomes a column (``item_0`` and so on). A list holds samples, and a single tensor
     becomes a column with the name of the file. Columns of a file written by `View.to_torch` get the
-    types that they had in the exported lake.
+    same types as in the lake from which they were exported.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def _source(
     if workers and not is_map:
         raise OptionError(
             "num_workers must be 0 for an iterable dataset, because each process would read all "
-            f"samples, but it is {workers}. Leave it out."
+            f"samples, but it is {workers}. Leave num_workers out."
         )
     if hasattr(dataset, "__next__"):
         dataset = Once(dataset)
@@ -159,8 +159,8 @@ def _source(
     reader = _Samples(dataset, names, _classes(dataset), workers, is_map=is_map)
     known = {name: ClassLabel(reader.classes) for name in reader.labels}
     rows = len(dataset) if is_map else None
-    mark = dataset.fingerprint if isinstance(dataset, FileSamples) else None
-    return SampleSource(_title(dataset), reader.read, rows, on, types, known, mark)
+    file_fingerprint = dataset.fingerprint if isinstance(dataset, FileSamples) else None
+    return SampleSource(_title(dataset), reader.read, rows, on, types, known, file_fingerprint)
 
 
 def _title(dataset: object) -> str:
@@ -169,7 +169,7 @@ def _title(dataset: object) -> str:
 
 
 def _is_map_style(dataset: Any) -> bool:
-    """Return whether a dataset has numbered samples.
+    """Return whether a dataset has a length and returns samples by number.
 
     An IterableDataset does not, although it inherits `__getitem__`.
     """
@@ -184,17 +184,20 @@ def _is_map_style(dataset: Any) -> bool:
 
 
 def _innermost(dataset: Any) -> tuple[Any, list[int] | None]:
-    """Return the dataset inside subsets, and the numbers of the selected samples or None."""
+    """Return the dataset that subsets select from, and the numbers of the selected samples.
+
+    If `dataset` is not a subset, it is returned with None.
+    """
     numbers: list[int] | None = None
     while type(dataset).__name__ == "Subset" and hasattr(dataset, "indices"):
-        own = [int(number) for number in dataset.indices]
-        numbers = own if numbers is None else [own[number] for number in numbers]
+        indices = [int(number) for number in dataset.indices]
+        numbers = indices if numbers is None else [indices[number] for number in numbers]
         dataset = dataset.dataset
     return dataset, numbers
 
 
 def _classes(dataset: Any) -> tuple[str, ...]:
-    """Return the names of the classes of a dataset; empty if it has none."""
+    """Return the names of a dataset's classes; empty if it declares none."""
     names = getattr(_innermost(dataset)[0], "classes", None)
     if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
         return ()
@@ -213,16 +216,20 @@ class _ImageFiles:
     classes: tuple[str, ...]
 
     def source(self, on: str | None, types: Mapping[str, Any]) -> SampleSource:
-        """Return the source, with the columns image, label and path."""
+        """Return the source, which has the columns image, label and path."""
         known: dict[str, Htype] = {
             "image": Image("auto"), "label": ClassLabel(self.classes), "path": Text(),
         }  # fmt: skip
         paths = [path for path, _ in self.samples]
-        mark = fingerprint(self.root or paths[0], paths) if paths and _exist(paths) else None
-        return SampleSource(self.title, self.read, len(self.samples), on, types, known, mark)
+        file_fingerprint = (
+            fingerprint(self.root or paths[0], paths) if paths and _exist(paths) else None
+        )
+        return SampleSource(
+            self.title, self.read, len(self.samples), on, types, known, file_fingerprint
+        )
 
     def read(self, start: int) -> Iterator[Sample]:
-        """Yield the files from number `start` on."""
+        """Yield a sample for each file from number `start` on."""
         for path, number in self.samples[start:]:
             try:
                 data = Path(path).read_bytes()
@@ -238,7 +245,7 @@ def _exist(paths: Sequence[str]) -> bool:
 
 
 def _image_files(dataset: Any) -> _ImageFiles | None:
-    """Return the image files of a dataset; None if it does not list any."""
+    """Return the image files that a dataset lists; None if it does not list any."""
     inner, numbers = _innermost(dataset)
     samples = getattr(inner, "samples", None) or getattr(inner, "imgs", None)
     classes = _classes(inner)
@@ -259,11 +266,11 @@ def _image_files(dataset: Any) -> _ImageFiles | None:
 
 @dataclass(frozen=True)
 class _Samples:
-    """Reads the samples of a dataset as dicts."""
+    """Reads the samples of a dataset as dicts from column names to values."""
 
     dataset: Any
     names: tuple[str, ...] | None
-    """Names of items that the user declares."""
+    """Names that the user passed as `columns`."""
 
     classes: tuple[str, ...]
     workers: int
@@ -290,7 +297,7 @@ class _Samples:
 
     @cached_property
     def labels(self) -> set[str]:
-        """Names of the items that are class numbers."""
+        """Names of the items whose values are class numbers."""
         if not self.classes or not self.is_map or not len(self.dataset):
             return set()
         item = _item(self.dataset, 0)
@@ -330,7 +337,7 @@ class _Samples:
             ) from error
 
     def _to_dict(self, item: Any) -> dict[str, Any]:
-        """Convert a sample to a dict. Raises OptionError, SchemaError."""
+        """Convert a sample to a dict from names to values. Raises OptionError, SchemaError."""
         if isinstance(item, Mapping):
             sample = flatten(item)
             if self.names is None:
@@ -338,7 +345,7 @@ class _Samples:
             missing = [name for name in self.names if name not in sample]
             if missing:
                 raise OptionError(
-                    "columns must be names of items of the samples, but these have no item "
+                    "columns must be names of items of the samples, but a sample has no item "
                     f"{missing[0]!r}. Choose from {', '.join(map(repr, sample))}."
                 )
             return {name: sample[name] for name in self.names}
@@ -390,7 +397,7 @@ def _item(dataset: Any, number: int) -> Any:
 
 @dataclass(frozen=True)
 class _PickledDataset:
-    """A dataset that is pickled for worker processes, and returns errors as samples."""
+    """A dataset that is pickled for worker processes. Errors are returned as `BadSample`."""
 
     length: int
     data: bytes
@@ -431,7 +438,7 @@ def _load_in_workers(dataset: Any, numbers: range, workers: int) -> Iterator[Any
             f"{workers}. Pickling {_title(dataset)} failed: {reason}. Use num_workers=0, install "
             "cloudpickle, or define the dataset at the top level of a module."
         ) from error
-    # Forking would be faster, but a lock that another thread holds would never be released in it.
+    # Forking would be faster, but locks of other threads would stay locked in it.
     loader = loading(
         sent, batch_size=None, sampler=numbers, num_workers=workers, collate_fn=_identity,
         multiprocessing_context="spawn" if sys.platform == "win32" else "forkserver",
@@ -452,13 +459,13 @@ def _identity(item: Any) -> Any:
 
 @dataclass(frozen=True)
 class _File:
-    """The file of a Pillow image; pickling the image itself would lose the file."""
+    """The file of a Pillow image, which is sent in its place, as pickling would lose the file."""
 
     data: bytes
 
 
 def _pack(item: Any) -> Any:
-    """Replace unchanged Pillow images in a sample with their files."""
+    """Replace the Pillow images in a sample that are unchanged with `_File` objects."""
     if isinstance(item, Mapping):
         return {name: _pack(value) for name, value in item.items()}
     if type(item) in (tuple, list):
@@ -468,7 +475,7 @@ def _pack(item: Any) -> Any:
 
 
 def _unpack(item: Any) -> Any:
-    """Replace files in a sample with images, the reverse of `_pack`."""
+    """Replace the `_File` objects in a sample with Pillow images, which reverses `_pack`."""
     if isinstance(item, Mapping):
         return {name: _unpack(value) for name, value in item.items()}
     if type(item) in (tuple, list):

@@ -50,13 +50,13 @@ class FileSamples(list[Any]):
     """Name of the file."""
 
     fingerprint: str | None = None
-    """Identifies the file and its content."""
+    """A string that changes when the file changes."""
 
 
 def read_torch_file(
     path: str, on: str | None, columns: Sequence[str] | None, options: Options
 ) -> ArraySource | FileSamples:
-    """Return the source for a file of columns, or the samples of a file that holds a list.
+    """Return the source for a file that holds columns, or the samples of a file that holds a list.
 
     Raises
     ------
@@ -68,15 +68,15 @@ def read_torch_file(
     """
     file = Path(find_files(path, ".pt")[0])
     content = _load(file)
-    mark = fingerprint(file, [str(file)])
+    file_fingerprint = fingerprint(file, [str(file)])
     if isinstance(content, list | tuple) and content and not _is_columns(content):
         samples = FileSamples(content)
-        samples.title, samples.fingerprint = file.name, mark
+        samples.title, samples.fingerprint = file.name, file_fingerprint
         return samples
-    kept = dict[str, Any]()
+    metadata = dict[str, Any]()
     if isinstance(content, dict) and isinstance(content.get(NOTE), str):
         parts = [_exported_part(file, content, columns)]
-        kept = exported_metadata(content[NOTE])
+        metadata = exported_metadata(content[NOTE])
     else:
         named = _values_by_name(file, content, columns)
         chosen = columns if isinstance(content, dict) else None
@@ -84,10 +84,10 @@ def read_torch_file(
         parts = parts_of(file.name, data_columns, chosen)
         rest = {name: item for name, item in named.items() if name not in data_columns}
         if rest and chosen is None:
-            kept = {"torch": _json(rest)}
+            metadata = {"torch": _json(rest)}
     return ArraySource(
-        file.name, tuple(parts), on, types_of(options.get("schema")), mark,
-        metadata=kept, limits=options.get("limits", DEFAULT_LIMITS),
+        file.name, tuple(parts), on, types_of(options.get("schema")), file_fingerprint,
+        metadata=metadata, limits=options.get("limits", DEFAULT_LIMITS),
     )  # fmt: skip
 
 
@@ -125,7 +125,7 @@ def _rows(value: Any) -> int | None:
 
 
 def _exported_part(file: Path, content: Mapping[str, Any], columns: Sequence[str] | None) -> Part:
-    """Return the columns of a file that `View.to_torch` has written, with their types."""
+    """Return the columns of a file that `View.to_torch` has written, with their original types."""
     members = {
         name: TensorMember(value, f"{file.name}, {name}")
         for name, value in content.items()
@@ -140,15 +140,18 @@ def _exported_part(file: Path, content: Mapping[str, Any], columns: Sequence[str
 
 
 def _values_by_name(file: Path, content: Any, columns: Sequence[str] | None) -> dict[str, Any]:
-    """Return the values of a file by name. Raises InvalidValueError, OptionError."""
+    """Return a dict that maps column names to the values in a file.
+
+    Raises InvalidValueError, OptionError.
+    """
     if isinstance(content, dict):
         return flatten(content)
     items = content if isinstance(content, tuple) else (content,)
     if not all(_rows(item) is not None for item in items) or not items:
         raise InvalidValueError(
-            f"{str(file)!r} must hold tensors, in a dict or a tuple, or a list of samples, but it "
-            f"holds {_describe(content)}. Pass a dataset or a list: "
-            "dl.from_torch([…], url)."
+            f"{str(file)!r} must hold a dict or tuple of tensors, a single tensor, or a list of "
+            f"samples, but it holds {_describe(content)}. Pass a dataset or a list of samples "
+            "instead of the file: dl.from_torch([…], url)."
         )
     usual = [file.stem] if len(items) == 1 else [f"item_{i}" for i in range(len(items))]
     names = usual if columns is None else checks.names("columns", columns)
@@ -171,7 +174,7 @@ def _describe(content: Any) -> str:
 def _columns(
     file: Path, named: Mapping[str, Any], chosen: Sequence[str] | None
 ) -> dict[str, ArrayColumn]:
-    """Return the columns of a file: its tensors, and lists that are as long as one of them."""
+    """Return the columns of a file: its tensors, and its lists that are as long as a tensor."""
     lengths = {n for value in named.values() if (n := _rows(value)) is not None}
     lists = {len(value) for value in named.values() if isinstance(value, list)}
     if not lengths and len(lists) == 1:
@@ -188,13 +191,14 @@ def _columns(
         listed = ", ".join(map(repr, named)) or "nothing"
         raise InvalidValueError(
             f"{str(file)!r} must hold tensors with an axis for rows, or lists of the same length, "
-            f"but it holds {listed}. Pass a part of it: dl.from_torch(torch.load(path)['…'], url)."
+            f"but it holds {listed}. Pass a part of the file: "
+            "dl.from_torch(torch.load(path)['…'], url)."
         )
     return result
 
 
 def _json(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values without rows as JSON."""
+    """Convert the values that are not columns to JSON."""
     return {
         name: json_value(array_of(value) if is_tensor(type(value)) else without_tensors(value))
         for name, value in values.items()

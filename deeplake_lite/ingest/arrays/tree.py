@@ -1,4 +1,4 @@
-"""The arrays in the groups of HDF5 and Zarr files, as columns."""
+"""Columns for the arrays in the groups of HDF5 and Zarr files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DEEPEST = 64
 
 @dataclass(frozen=True)
 class Tree:
-    """The content of a file."""
+    """The columns and metadata of an HDF5 or Zarr file."""
 
     title: str
     """Name of the file."""
@@ -29,19 +29,19 @@ class Tree:
     """Columns by name; names of groups and fields are joined by dots."""
 
     metadata: Mapping[str, object]
-    """Attributes, and arrays without axes."""
+    """Attributes, and the values of arrays without axes."""
 
     left_out: tuple[Skipped, ...]
 
     def select(self, columns: Sequence[str] | None) -> dict[str, ArrayColumn]:
-        """Return the given columns; by default all.
+        """Return a dict with the given columns; by default all.
 
         Raises
         ------
         NotFoundError
             If a column does not exist.
         InvalidValueError
-            If no columns are given, and their lengths differ.
+            If no columns are given, and the columns have different lengths.
         """
         if columns is not None:
             names = checks.names("columns", columns)
@@ -53,25 +53,25 @@ class Tree:
         if len(set(lengths.values())) > 1:
             listed = ", ".join(f"{name!r}: {n:,}" for name, n in lengths.items())
             raise InvalidValueError(
-                f"Columns must have the same length, but the lengths in {self.title} are {listed}. "
-                "Select columns of the same length: columns=[…]."
+                f"Columns must have the same length, but in {self.title} their lengths are "
+                f"{listed}. Select columns of the same length: columns=[…]."
             )
         return dict(self.columns)
 
 
 class Columns:
-    """Collects columns. Raises InvalidValueError if two have the same name."""
+    """Collects columns by name."""
 
     def __init__(self, title: str) -> None:
         self.title = title
         self.by_name: dict[str, Any] = {}
 
     def add(self, columns: Mapping[str, Any]) -> None:
-        """Add columns."""
+        """Add columns. Raises InvalidValueError if a column has the same name as another."""
         for name, column in columns.items():
             if name in self.by_name:
                 raise InvalidValueError(
                     f"Names must be unique after joining nested names with dots, but {self.title} "
-                    f"has two arrays for the column {name!r}. Rename one."
+                    f"has two arrays for the column {name!r}. Rename one of them."
                 )
             self.by_name[name] = column

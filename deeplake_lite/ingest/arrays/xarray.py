@@ -63,20 +63,21 @@ def from_xarray(
     url : str
         URL of the lake, which is created if it does not exist.
     dim : str, optional
-        The dimension that becomes the rows. By default, the first dimension of most variables,
-        provided that all variables have it.
+        The dimension that becomes the rows. By default, this is the dimension that is the first in
+        most variables, provided that all variables have it.
     on : str, optional
-        The column that identifies rows: rows that exist already are updated where they differ. By
-        default, all rows are appended.
+        The column that identifies rows. Rows that are already in the lake are updated if they
+        differ. By default, all rows are appended.
     **options
         See `Options`.
 
     Returns
     -------
     Dataset
-        The committed dataset; its ``ingested`` is a summary. Each variable and coordinate with this
-        dimension becomes a column. Other variables, and attributes such as units, are stored in
-        ``ds.metadata["xarray"]``, from which `View.to_xarray` restores them.
+        The committed dataset, whose attribute ``ingested`` summarizes the import. Each variable and
+        coordinate with the dimension `dim` becomes a column. Other variables, and attributes such
+        as units, are stored in ``ds.metadata["xarray"]``, from which `View.to_xarray` restores
+        them.
 
     Raises
     ------
@@ -85,8 +86,8 @@ def from_xarray(
     OptionError
         If `dim` is missing, and the variables have no common first dimension.
     SchemaError
-        If no variable has the dimension, if no type can store a variable, such as times of cftime,
-        or for a MultiIndex.
+        If no variable has the dimension, if no type can store a variable (for example, times of
+        cftime), or if a coordinate is a MultiIndex.
 
     Examples
     --------
@@ -130,11 +131,14 @@ def from_xarray(
 
 
 def _first_dimension(data: Any) -> str:
-    """Return the dimension that is first in most variables. Raises OptionError if one lacks it."""
+    """Return the dimension that is first in most variables.
+
+    Raises OptionError if a variable does not have this dimension.
+    """
     dims = [tuple(map(str, v.dims)) for v in data.data_vars.values() if v.dims]
     if dims:
-        first, count = Counter(own[0] for own in dims).most_common(1)[0]
-        if 2 * count > len(dims) and all(first in own for own in dims):
+        first, count = Counter(variable_dims[0] for variable_dims in dims).most_common(1)[0]
+        if 2 * count > len(dims) and all(first in variable_dims for variable_dims in dims):
             return first
     names = [str(name) for name in data.sizes]
     if not names:
@@ -161,20 +165,24 @@ def _check_indexes(data: Any, dim: str) -> None:
 
 
 def _check_calendars(data: Any, dim: str) -> None:
-    """Reject times of other calendars, which xarray holds as objects of cftime. SchemaError."""
+    """Reject times of non-standard calendars, which are objects of cftime. Raises SchemaError."""
     for name, variable in data.variables.items():
         if dim in variable.dims and (foreign := _foreign(variable)) is not None:
             raise SchemaError(
-                f"A column can hold the times of the standard calendar, but {name!r} holds "
-                f"{foreign}. Pass xr.conventions.encode_cf_variable(dataset.variables[{name!r}]) "
-                "in its place, which has numbers, with the calendar in its attributes; "
-                "xr.decode_cf(ds.to_xarray()) decodes them. Or convert the times: "
-                "dataset.convert_calendar('standard', use_cftime=False)."
+                f"The times in a column must be in the standard calendar, but {name!r} holds "
+                f"{foreign}. Convert the times: "
+                "dataset.convert_calendar('standard', use_cftime=False). Or store them as numbers, "
+                "with the calendar in the attributes: replace the variable with "
+                f"xr.conventions.encode_cf_variable(dataset.variables[{name!r}]), and decode it "
+                "later with xr.decode_cf(ds.to_xarray())."
             )
 
 
 def _foreign(variable: Any) -> str | None:
-    """Return the class of the values if it is one of cftime's, of which JSON keeps no calendar."""
+    """Return the class of a variable's values if it belongs to cftime, otherwise None.
+
+    JSON could store such times only without their calendar.
+    """
     if getattr(variable.dtype, "kind", None) != "O":
         return None
     values = variable[(slice(1_000),) * variable.ndim].to_numpy().ravel().tolist()
@@ -187,7 +195,10 @@ def _name(name: object) -> str:
 
 
 def _metadata(data: Any, dim: str) -> Mapping[str, object]:
-    """Return attributes, dimensions, and the variables without the dimension of the rows."""
+    """Return the metadata that `View.to_xarray` needs to restore the dataset.
+
+    This comprises attributes, dimensions, and the variables without the dimension of the rows.
+    """
     columns, others = dict[str, object](), dict[str, object]()
     for name, variable in data.variables.items():
         item = {"dims": [str(d) for d in variable.dims], **_attributes(variable.attrs)}
@@ -204,7 +215,7 @@ def _metadata(data: Any, dim: str) -> Mapping[str, object]:
 
 
 def _attributes(attributes: Mapping[str, Any]) -> dict[str, object]:
-    """Return attributes as JSON, and the dtypes of those that JSON cannot represent."""
+    """Return attributes as JSON, and the types of attributes that JSON cannot represent."""
     items = {
         "attributes": json_attributes(attributes.items()),
         "attribute_dtypes": attribute_dtypes(attributes.items()),
@@ -220,7 +231,7 @@ def _dtype_name(dtype: Any) -> str:
 
 
 def _left_out(data: Any, dim: str) -> tuple[Skipped, ...]:
-    """Return the variables without rows that metadata cannot hold."""
+    """Return the variables that neither columns nor metadata can store."""
     skipped = list[Skipped]()
     for name, variable in data.variables.items():
         if dim in variable.dims:
@@ -232,8 +243,8 @@ def _left_out(data: Any, dim: str) -> tuple[Skipped, ...]:
             )
         elif (foreign := _foreign(variable)) is not None:
             reason = (
-                f"metadata cannot hold {foreign}; pass xr.conventions.encode_cf_variable(…) in its "
-                "place"
+                f"metadata cannot hold {foreign}; replace the variable with "
+                "xr.conventions.encode_cf_variable(…)"
             )
         else:
             continue
@@ -244,7 +255,7 @@ def _left_out(data: Any, dim: str) -> tuple[Skipped, ...]:
 
 @dataclass(frozen=True)
 class XarrayColumn:
-    """A variable, with the dimension of the rows first."""
+    """A variable whose dimension `dim` becomes the rows."""
 
     variable: Any
     dim: str
@@ -264,7 +275,7 @@ class XarrayColumn:
 
     @cached_property
     def htype(self) -> Htype:
-        """Type of the values; nullable if a time is NaT."""
+        """Type of the values. It is nullable if a time is NaT (not a time)."""
         dtype = self.variable.dtype
         if not isinstance(dtype, np.dtype) or dtype.kind in "OT":
             htype: Htype = Text()
@@ -278,7 +289,7 @@ class XarrayColumn:
         return replace(htype, nullable=True) if dtype.kind in "mM" and has_nat(self) else htype
 
     def _keeps(self, of: Htype) -> bool:
-        """Return whether all values fit the type that `to_xarray` has recorded."""
+        """Return whether all values fit the type that `View.to_xarray` recorded in attributes."""
         if self.variable.dtype.kind in "mM":
             return self.variable.dtype == np.dtype(of.value_dtype) and (
                 of.nullable or not has_nat(self)
@@ -289,7 +300,7 @@ class XarrayColumn:
 
     @property
     def row_bytes(self) -> int:
-        """Size of a value in bytes, or an estimate for strings."""
+        """Size in bytes of a row's values, or an estimate for strings."""
         dtype = self.variable.dtype
         is_fixed = isinstance(dtype, np.dtype) and dtype.kind not in "OT"
         return math.prod(self._shape) * (dtype.itemsize if is_fixed else VARIABLE_BYTES)

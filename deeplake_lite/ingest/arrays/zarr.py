@@ -37,7 +37,7 @@ VARIABLE_BYTES = 1_024
 """Estimated size of a string in bytes."""
 
 _UNSAFE = {"pickle", "numcodecs.pickle"}
-"""Codecs that can run code from the data."""
+"""Codecs that could run code that is stored in the data."""
 
 
 @takes_options
@@ -49,7 +49,9 @@ def from_zarr(
     columns: Names[str] | None = None,
     **options: Unpack[Options],
 ) -> IngestedDataset:
-    """Ingest the arrays of a Zarr group (format 2 or 3) as columns, with rows along the first axis.
+    """Ingest the arrays of a Zarr group as columns. The first axis of an array becomes the rows.
+
+    Zarr formats 2 and 3 are supported.
 
     Parameters
     ----------
@@ -58,19 +60,19 @@ def from_zarr(
     url : str
         URL of the lake, which is created if it does not exist.
     on : str, optional
-        The column that identifies rows: rows that exist already are updated where they differ. By
-        default, all rows are appended, unless the same files were ingested before.
+        The column that identifies rows. Rows that are already in the lake are updated if they
+        differ. By default, all rows are appended, unless the same files were ingested before.
     columns : sequence of str, optional
-        The columns to ingest; by default all. They must have the same length.
+        The columns to ingest, which must have the same length. By default, all columns.
     **options
         See `Options`.
 
     Returns
     -------
     Dataset
-        The committed dataset; its ``ingested`` is a summary. An array in a nested group becomes a
-        column such as ``"group.x"``. Missing chunks are read as the fill value. Attributes and
-        arrays without axes are stored in ``ds.metadata["zarr"]``.
+        The committed dataset, whose attribute ``ingested`` summarizes the import. An array in a
+        nested group becomes a column such as ``"group.x"``. Missing chunks are read as the fill
+        value. Attributes and arrays without axes are stored in ``ds.metadata["zarr"]``.
 
     Raises
     ------
@@ -91,12 +93,12 @@ def from_zarr(
     >>> [f.htype for f in ds.schema]
     [Array('float32', (3,))]
     """
-    opened, title, mark = _open(group)
+    opened, title, group_fingerprint = _open(group)
     with reading(title):
         tree = _read_tree(opened, title)
     part = Part(title, tree.select(columns))
     source = ArraySource(
-        title, (part,), on, types_of(options.get("schema")), mark, tree.left_out,
+        title, (part,), on, types_of(options.get("schema")), group_fingerprint, tree.left_out,
         {"zarr": tree.metadata} if tree.metadata else {}, options.get("limits", DEFAULT_LIMITS),
     )  # fmt: skip
     return ingest(source, url, **options)
@@ -138,8 +140,8 @@ def _read_tree(root: Any, title: str) -> Tree:
     attributes, scalars = dict[str, object](), dict[str, object]()
     for path, node in _nodes(root, title):
         name = ".".join(path)
-        if own := json_attributes(dict(node.attrs).items()):
-            attributes[name or "/"] = own
+        if node_attributes := json_attributes(dict(node.attrs).items()):
+            attributes[name or "/"] = node_attributes
         if isinstance(node, zarr.Group):
             continue
         where = f"{title}, {'/'.join(path)}" if path else title
@@ -158,15 +160,15 @@ def _read_tree(root: Any, title: str) -> Tree:
 
 
 def _nodes(root: Any, title: str) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield the root and all nodes below it, with their paths."""
+    """Yield each node with its path: the root, and all arrays and groups below it."""
     todo: list[tuple[tuple[str, ...], Any]] = [((), root)]
     while todo:
         path, node = todo.pop(0)
         yield path, node
         if len(path) > DEEPEST:
             raise InvalidValueError(
-                f"Groups may be nested at most {DEEPEST} levels deep, but those of {title} are "
-                "deeper. Flatten them."
+                f"Groups may be nested at most {DEEPEST} levels deep, but the groups of {title} "
+                "are nested more deeply. Move their arrays to groups nearer to the root."
             )
         if isinstance(node, zarr.Group):
             todo += [((*path, name), item) for name, item in sorted(node.members())]
@@ -196,7 +198,7 @@ def _codec_name(codec: Any) -> object:
 
 @dataclass(frozen=True)
 class ZarrRows:
-    """An array of numbers, times or structures."""
+    """A Zarr array of numbers, times or structures."""
 
     array: Any
     title: str
@@ -220,7 +222,7 @@ class ZarrRows:
 
 @dataclass(frozen=True)
 class ZarrTexts:
-    """An array of strings or bytes of variable length."""
+    """A column for a Zarr array of strings or bytes of variable length."""
 
     array: Any
     title: str

@@ -1,4 +1,4 @@
-"""Converting COCO annotations to cells, and keeping the values that cells cannot hold exactly.
+"""Converting COCO annotations to cells, and keeping values that cells cannot hold exactly.
 
 A block has thousands of annotations, so their numbers are converted and compared in one go. Only if
 that fails are annotations converted one by one, to find the invalid ones.
@@ -23,21 +23,22 @@ if TYPE_CHECKING:
 type Annotations = Sequence[Mapping[str, Any]]
 
 DERIVED = ("num_keypoints",)
-"""Keys whose values follow from other cells."""
+"""Keys that do not become columns, because their values follow from other cells."""
 
 
 @dataclass
 class Cells:
-    """The cells of annotations."""
+    """The cells of a block of annotations."""
 
     by_key: dict[str, list[Any]] = field(default_factory=dict)
-    """For each key, a cell per annotation; invalid values become placeholders."""
+    """Maps keys to lists with one cell per annotation. Invalid values become placeholders."""
 
     originals: list[dict[str, Any]] = field(default_factory=list)
-    """Values of each annotation that are not in its cells; see `coco_annotations.restore`."""
+    """For each annotation, the values that its cells cannot hold; see `coco_annotations.restore`.
+    """
 
     bad: dict[int, str] = field(default_factory=dict)
-    """Error messages of invalid annotations, by number."""
+    """Maps the positions of invalid annotations to error messages."""
 
 
 def cells_of(
@@ -52,20 +53,25 @@ def cells_of(
     keys : collection of str
         The keys that become columns, or whose values follow from columns.
     classes : mapping
-        Class of each category id.
+        Maps category ids to class numbers.
     points : mapping
-        Number of keypoints by category id.
+        Maps category ids to numbers of keypoints.
     """
     cells = Cells()
     wanted, known = frozenset(keys), {*coco.COLUMNS, *DERIVED, "image_id"}
     usual = wanted | {"image_id"}
-    for own in flat:
-        if own.keys() == usual or own.keys() == wanted:  # segments have no image of their own
+    for annotation in flat:
+        # Segments do not have the key image_id.
+        if annotation.keys() == usual or annotation.keys() == wanted:
             cells.originals.append({})
             continue
-        rest = {} if own.keys() <= known else {k: v for k, v in own.items() if k not in known}
-        if not wanted <= own.keys():
-            rest[coco.MISSING] = sorted(wanted - own.keys())
+        rest = (
+            {}
+            if annotation.keys() <= known
+            else {k: v for k, v in annotation.items() if k not in known}
+        )
+        if not wanted <= annotation.keys():
+            rest[coco.MISSING] = sorted(wanted - annotation.keys())
         cells.originals.append(rest)
     for key in sorted(wanted & coco.COLUMNS.keys()):
         column = _Column(key, flat, cells)
@@ -93,7 +99,7 @@ def cells_of(
 
 @dataclass(frozen=True)
 class _Column:
-    """The values of a key."""
+    """Converts the values that annotations have for one key."""
 
     key: str
     flat: Annotations
@@ -105,15 +111,25 @@ class _Column:
         blank: object,
         is_exact: Callable[[Any, object], bool] | None = None,
     ) -> list[Any]:
-        """Convert values one by one; keep the originals of those whose cells are not exact."""
+        """Convert values one by one, and keep the originals of values whose cells are not exact.
+
+        Parameters
+        ----------
+        convert : callable
+            Converts a value to a cell, or raises ValueError.
+        blank : object
+            The cell for missing and invalid values.
+        is_exact : callable, optional
+            Takes a cell and the value that was converted, and returns whether they are equal.
+        """
         if (plain := self._plain()) is not None:
             return plain
         key, result = self.key, list[Any]()
-        for i, own in enumerate(self.flat):
-            if key not in own and key not in ("category_id", "caption"):
+        for i, annotation in enumerate(self.flat):
+            if key not in annotation and key not in ("category_id", "caption"):
                 result.append(blank)
                 continue
-            value = own.get(key, "" if key == "caption" else None)
+            value = annotation.get(key, "" if key == "caption" else None)
             try:
                 cell = convert(value)
             except ValueError as error:
@@ -127,7 +143,7 @@ class _Column:
 
     def _plain(self) -> list[Any] | None:
         """Return the values if they can be used as cells, as in most files; otherwise None."""
-        values: list[Any] = [own.get(self.key) for own in self.flat]
+        values: list[Any] = [annotation.get(self.key) for annotation in self.flat]
         kinds = {*map(type, values)}
         match self.key:
             case "id" if kinds == {int} and all(-(2**63) < v < 2**63 for v in values):
@@ -141,9 +157,9 @@ class _Column:
         return None
 
     def boxes(self) -> list[NDArray[np.float32]]:
-        """Return boxes, (4,) each."""
+        """Return a box with shape (4,) for each annotation."""
         try:
-            wide = np.array([own["bbox"] for own in self.flat])
+            wide = np.array([annotation["bbox"] for annotation in self.flat])
         except (KeyError, ValueError):
             wide = np.empty(0, object)
         if wide.dtype.kind not in "if" or wide.shape[1:] != (4,):
@@ -154,8 +170,8 @@ class _Column:
         return [*narrow]
 
     def outlines(self) -> list[list[NDArray[np.float32]]]:
-        """Return the outlines of each annotation, (k, 2) each."""
-        values = [own.get("segmentation") for own in self.flat]
+        """Return the outlines of each annotation, which have shapes (k, 2)."""
+        values = [annotation.get("segmentation") for annotation in self.flat]
         parts = [part for value in values if type(value) is list for part in value]
         joined = _numbers(parts)
         if joined is None:
@@ -182,15 +198,18 @@ class _Column:
         return result
 
     def keypoints(self, points: Mapping[Any, int]) -> list[NDArray[np.float32]]:
-        """Return keypoints, (k, 3) each; keep originals whose length an export would change."""
+        """Return the keypoints of each annotation, with shapes (k, 3).
+
+        If an export would write another number of keypoints, the originals are kept.
+        """
         most = max(points.values(), default=0)
         cells = self.each(coco.points, np.zeros((most, 3), np.float32), _is_exact)
         lengths = {*map(len, cells)}
         usual = lengths.pop() if len(lengths) == 1 and min(lengths) >= most else -1
-        for i, (own, cell) in enumerate(zip(self.flat, cells, strict=True)):
-            category = own.get("category_id")
+        for i, (annotation, cell) in enumerate(zip(self.flat, cells, strict=True)):
+            category = annotation.get("category_id")
             known = points.get(category, usual) if isinstance(category, int | str) else usual
-            if self.key in own and len(cell) != known:
+            if self.key in annotation and len(cell) != known:
                 self._keep(i)
         return cells
 
@@ -198,16 +217,15 @@ class _Column:
         self.cells.originals[i][self.key] = self.flat[i][self.key]
 
     def _refuse(self, i: int, error: ValueError) -> None:
-        own = self.flat[i]
-        name = f" {brief(own['id'], 40)}" if "id" in own else ""
-        reason = (
-            f"{self.key} {error}, but in annotation{name} it is {brief(own.get(self.key), 80)}."
-        )
+        annotation = self.flat[i]
+        name = f" {brief(annotation['id'], 40)}" if "id" in annotation else ""
+        value = brief(annotation.get(self.key), 80)
+        reason = f"{self.key} {error}, but in annotation{name} it is {value}."
         self.cells.bad.setdefault(i, reason)
 
 
 def _numbers(parts: Sequence[Any]) -> NDArray[np.float64] | None:
-    """Join lists of numbers into one array; return None if they contain other values."""
+    """Join lists of numbers into one array; return None if there are other values."""
     if not all(type(part) is list for part in parts):
         return None
     try:
@@ -231,8 +249,10 @@ def _are_exact(cells: Sequence[NDArray[np.float32]], value: object) -> bool:
 
 
 def _keep_counts(flat: Annotations, cells: Cells) -> None:
-    """Keep values of ``num_keypoints`` that differ from the number of visible keypoints."""
-    for own, points, rest in zip(flat, cells.by_key["keypoints"], cells.originals, strict=True):
-        count = own.get("num_keypoints")
-        if "num_keypoints" in own and count != np.count_nonzero(points[:, 2] > 0):
+    """Keep each ``num_keypoints`` that differs from the number of visible keypoints."""
+    for annotation, points, rest in zip(
+        flat, cells.by_key["keypoints"], cells.originals, strict=True
+    ):
+        count = annotation.get("num_keypoints")
+        if "num_keypoints" in annotation and count != np.count_nonzero(points[:, 2] > 0):
             rest["num_keypoints"] = count

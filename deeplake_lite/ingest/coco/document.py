@@ -1,8 +1,8 @@
-"""Reading COCO files; annotations are decoded only when their image is read.
+"""Reading COCO files, whose annotations are decoded only when their image is read.
 
-A file with a million annotations has 450 MB and would take 3 GB as Python objects. So the file is
-mapped into memory, annotations are slices of it, and only their image ids and keys are read in
-advance.
+A file with a million annotations has 450 MB, and would take 3 GB as Python objects. Therefore, the
+file is mapped into memory, annotations are slices of the mapping, and only their image ids and keys
+are read in advance.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class _Head(msgspec.Struct):
 
 
 KEYS = tuple(name for name in _Head.__struct_fields__ if name not in ("image_id", SEGMENTS))
-"""Keys that become columns if any annotation of the file has them."""
+"""Keys that become columns if at least one annotation of the file has them."""
 
 _heads = msgspec.json.Decoder(_Head)
 _segments = msgspec.json.Decoder(list[dict[str, msgspec.Raw]])
@@ -67,7 +67,7 @@ class Document:
     """Categories in the order of the file."""
 
     rest: Mapping[str, Any]
-    """All other parts of the file, such as info and licenses."""
+    """All other keys of the file and their values, such as info and licenses."""
 
     annotations: list[msgspec.Raw]
     """Annotations in the order of the file, undecoded."""
@@ -84,7 +84,7 @@ class Document:
 
     @cached_property
     def _heads(self) -> tuple[NDArray[np.int64], frozenset[str]]:
-        """Number of each annotation's image, -1 if it is unknown, and all keys of annotations."""
+        """The number of each annotation's image (-1 if unknown), and the keys of annotations."""
         numbers = {image["id"]: n for n, image in enumerate(self.images)}
         of, keys = np.empty(len(self.annotations), np.int64), set[str]()
         for i, raw in enumerate(self.annotations):
@@ -104,7 +104,7 @@ class Document:
         return of, frozenset(keys)
 
     def _keys_of_segments(self, annotation: int, raw: msgspec.Raw) -> set[str]:
-        """Return the keys of the segments of an annotation. Raises InvalidValueError."""
+        """Return the keys that the segments of an annotation have. Raises InvalidValueError."""
         try:
             return set[str]().union(*_segments.decode(raw))
         except msgspec.DecodeError as error:
@@ -120,12 +120,12 @@ class Document:
 
     @property
     def keys(self) -> frozenset[str]:
-        """Keys that any annotation or segment has, out of `KEYS` and `SEGMENTS`."""
+        """Keys, among `KEYS` and `SEGMENTS`, that at least one annotation or segment has."""
         return self._heads[1]
 
     @cached_property
     def _order(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Numbers of the annotations sorted by image, and the position where each image starts."""
+        """Numbers of the annotations sorted by image, and the position where each image begins."""
         of = self._heads[0]
         order = np.argsort(of, kind="stable")
         return order, np.searchsorted(of[order], np.arange(len(self.images) + 1))
@@ -164,7 +164,7 @@ class Document:
 
 
 def _parts(path: Path) -> dict[str, msgspec.Raw]:
-    """Return the undecoded parts of a file, by key."""
+    """Return a dict that maps the keys of a file to their undecoded values."""
     if not path.is_file():
         raise NotFoundError(f"There is no COCO file {str(path)!r}. Check the path.")
     with path.open("rb") as file:
@@ -188,23 +188,23 @@ def _decode(path: Path, data: Any, type_: Any) -> Any:
         return msgspec.json.decode(data, type=type_)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise InvalidValueError(
-            f"A COCO file must be a JSON object with lists, but {str(path)!r} cannot be read as "
-            f"one: {error}. Correct the file."
+            f"A COCO file must be a JSON object whose values are lists, but {str(path)!r} cannot "
+            f"be read as such: {error}. Correct the file."
         ) from None
 
 
 def _list_of_objects(path: Path, parts: dict[str, msgspec.Raw], key: str) -> list[dict[str, Any]]:
-    """Return a list of objects with unique ids. Raises InvalidValueError."""
+    """Return the list at a key, whose objects have unique ids. Raises InvalidValueError."""
     raw = parts.pop(key, msgspec.Raw(b"[]"))
     objects: list[dict[str, Any]] = _decode(path, raw, list[dict[str, Any]])
     seen = set[Any]()
     for number, item in enumerate(objects):
-        own = item.get("id")
-        if not isinstance(own, int | str) or isinstance(own, bool) or own in seen:
-            rule = "must have a unique id, a number or a string"
+        item_id = item.get("id")
+        if not isinstance(item_id, int | str) or isinstance(item_id, bool) or item_id in seen:
+            rule = "must have a unique id, which is a number or a string"
             raise InvalidValueError(
                 f"{path.name}: each item of {key!r} {rule}, but the id of item {number} is "
-                f"{brief(own, 40)}. Correct the file."
+                f"{brief(item_id, 40)}. Correct the file."
             )
-        seen.add(own)
+        seen.add(item_id)
     return objects

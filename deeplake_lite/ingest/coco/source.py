@@ -49,11 +49,11 @@ BLOCK_ROWS = 1_024
 MAX_FOLDERS = 100
 """Maximum number of folders near an annotation file that are searched for its images."""
 
-_ONE = "an image must have at most one panoptic annotation, but this one has several."
-_CLIMBS = "the file_name must be inside the folder of images, but it leads outside."
+_ONE = "an image must have at most one panoptic annotation, but this image has several."
+_CLIMBS = "the file_name must be inside the folder of images, but it leads outside this folder."
 
 BOXES = frozenset({"id", "category_id", "bbox", "area", "iscrowd"})
-"""Keys of an annotation with a box."""
+"""Keys that annotations with a box have."""
 
 
 @takes_options
@@ -64,19 +64,20 @@ def from_coco(
     images: Files | bool | None = None,
     **options: Unpack[Options],
 ) -> IngestedDataset:
-    """Ingest COCO annotations with their images, without loss.
+    """Ingest COCO annotations and their images, without loss.
 
     Parameters
     ----------
     annotations : str, Path or mapping
-        A COCO file (instances, keypoints, captions or panoptic), or several by split:
+        A COCO file (instances, keypoints, captions or panoptic), or a mapping of splits to files:
         ``{"train": "instances_train2017.json", "val": "instances_val2017.json"}``.
     url : str
         URL of the lake, which is created if it does not exist.
     images : str, Path, mapping or False, optional
-        Folder of the images, or one folder per split. By default, the images are searched for near
-        the file: in ``images`` or ``data``, in ``train2017`` for ``instances_train2017.json``, in
-        the file's own folder, and in the folders next to it. False ingests only the annotations.
+        Folder of the images, or a mapping of splits to folders. By default, the images are searched
+        for near the file: in ``images`` or ``data``, in ``train2017`` for
+        ``instances_train2017.json``, in the file's own folder, and in the folders next to the file.
+        False ingests only the annotations.
     **options
         See `Options`.
 
@@ -86,14 +87,14 @@ def from_coco(
         The committed dataset, with one row per image: ``image``, ``path`` (the key: split and file
         name), ``split``, ``image_id``, ``width``, ``height``, and, if the files have them:
         ``boxes`` (xywh), ``labels``, ``segmentation`` (the outlines of each annotation),
-        ``keypoints``, ``captions``, ``annotation_ids``, ``areas``, ``crowd``, and ``panoptic``, the
-        PNG file of the segments, from the folder next to the JSON file with the same name.
-        ``ingested`` is a summary and lists skipped images.
+        ``keypoints``, ``captions``, ``annotation_ids``, ``areas``, ``crowd``, and ``panoptic`` (the
+        PNG files of the segments, from the folder with the name of the JSON file). The dataset's
+        attribute ``ingested`` summarizes the import and lists skipped images.
 
     Raises
     ------
     NotFoundError
-        If the file does not exist, or its images are not found.
+        If the file does not exist, or its images cannot be found.
     InvalidValueError
         If a file is not in COCO format, or an annotation is invalid; with ``on_error="skip"``, the
         image of an invalid annotation is skipped.
@@ -101,8 +102,9 @@ def from_coco(
     Notes
     -----
     Other keys, run-length encodings, and numbers that float32 would round are stored in the column
-    ``coco``, and licences, categories and other parts of the file in ``ds.metadata["coco"]``, so
-    that `View.to_coco` can write the same annotations back, except for those that have been edited.
+    ``coco``. Licences, categories and other parts of the file are stored in
+    ``ds.metadata["coco"]``. `View.to_coco` writes all of this back, except for annotations that
+    have been edited.
 
     Examples
     --------
@@ -139,7 +141,7 @@ def coco_source(annotations: Files, images: Files | bool | None = None) -> CocoS
 
 
 def _by_split(name: str, value: object) -> dict[str, Path]:
-    """Return paths by split; the split of a single path is ""."""
+    """Return a dict that maps splits to paths. If `value` is a single path, its split is ""."""
     by_split = value if isinstance(value, Mapping) else {"": value}
     return {
         checks.text("a split name", split) if by_split is value else "": Path(
@@ -150,7 +152,10 @@ def _by_split(name: str, value: object) -> dict[str, Path]:
 
 
 def _image_folder(document: Document, given: Path | None) -> Path:
-    """Return the folder with the images of a file. Raises NotFoundError."""
+    """Return the folder with the images of a COCO file.
+
+    If no folder is given, the folders near the file are searched. Raises NotFoundError.
+    """
     here, stem = document.path.absolute().parent, document.path.stem
     suffix = stem.rpartition("_")[2]
     near = [here.parent / suffix, here.parent / "images" / suffix, here.parent / "images",
@@ -164,12 +169,12 @@ def _image_folder(document: Document, given: Path | None) -> Path:
     where = f"in {str(given)!r}" if given is not None else f"next to {str(document.path)!r}"
     raise NotFoundError(
         f"The images of {document.path.name}, such as {brief(names[0], 80)}, are not {where}. Pass "
-        "their folder with images=…, or ingest only the annotations with images=False."
+        "the folder of the images as images=…, or pass images=False to ingest only the annotations."
     )
 
 
 def _folders_in(folder: Path) -> list[Path]:
-    """Return the folders in a folder, sorted."""
+    """Return the subfolders of a folder, sorted by name."""
     try:
         return sorted(p for p in folder.iterdir() if p.is_dir() and not p.name.startswith("."))
     except OSError:
@@ -178,41 +183,46 @@ def _folders_in(folder: Path) -> list[Path]:
 
 @dataclass(frozen=True)
 class Part:
-    """The images of one split."""
+    """A split: a COCO file and its images."""
 
     split: str
-    """Name of the split; "" if there is only one."""
+    """Name of the split; "" if there is only one split."""
 
     document: Document
-    """The annotations."""
+    """The COCO file."""
 
     folder: Path | None
-    """Folder of the images; None to ingest only the annotations."""
+    """Folder of the images; None if only the annotations are ingested."""
 
     @cached_property
     def segments(self) -> Path | None:
-        """Folder of the PNG files of a panoptic file, which is next to it and has the same name."""
+        """Folder of a panoptic file's PNG files; None if the folder does not exist.
+
+        The folder is next to the COCO file and has the same name.
+        """
         folder = self.document.path.absolute().with_suffix("")
         return folder if self.document.is_panoptic and folder.is_dir() else None
 
     def path(self, number: int) -> str:
-        """Return the key of an image: its split and file name."""
+        """Return the key of an image, which consists of its split and file name."""
         image = self.document.images[number]
         name = image.get("file_name", image["id"])
         return f"{self.split}/{name}" if self.split else str(name)
 
     @cached_property
     def points(self) -> dict[Any, int]:
-        """Number of keypoints by category id, for categories with keypoints."""
+        """Maps the ids of categories with keypoints to the numbers of keypoints."""
         categories = self.document.categories
         lists = {c["id"]: c.get("keypoints") for c in categories}
         return {
-            own: len(names) for own, names in lists.items() if isinstance(names, list) and names
+            category: len(names)
+            for category, names in lists.items()
+            if isinstance(names, list) and names
         }
 
     @cached_property
     def class_names(self) -> dict[Any, str]:
-        """Name of each category by id; the id is appended to repeated names."""
+        """Maps category ids to class names. Repeated names include the id."""
         categories = self.document.categories
         names = coco.class_names(categories)
         return {c["id"]: name for c, name in zip(categories, names, strict=True)}
@@ -223,10 +233,10 @@ class CocoSource:
     """The source for COCO files."""
 
     parts: tuple[Part, ...]
-    """The splits."""
+    """The splits, at least one."""
 
     key: str = "path"
-    """Rows are identified by file names."""
+    """Rows are identified by the split and file name of the image."""
 
     @property
     def title(self) -> str:
@@ -240,18 +250,18 @@ class CocoSource:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Identifies the files and their content."""
+        """A string that changes when the files change."""
         paths = [str(part.document.path) for part in self.parts]
         return fingerprint(paths[0], paths)
 
     @cached_property
     def left_out(self) -> Collection[Skipped]:
-        """Annotations whose images are not in their file."""
+        """Annotations whose image is not in the same file."""
         return [skipped for part in self.parts for skipped in part.document.orphans()]
 
     @cached_property
     def keys(self) -> frozenset[str]:
-        """Keys of all annotations; the keys of boxes if there are no annotations yet."""
+        """Keys that any annotation has; without annotations, the keys of annotations with a box."""
         return frozenset().union(*(part.document.keys for part in self.parts)) or BOXES
 
     @cached_property
@@ -288,7 +298,7 @@ class CocoSource:
         return types | {"coco": Json(nullable=True)}
 
     def _codec(self) -> str:
-        """Return the codec of all image files, or "auto"."""
+        """Return the codec of all image files, or "auto" if they have several codecs."""
         paths = [
             Path(path)
             for part in self.parts
@@ -301,7 +311,7 @@ class CocoSource:
 
     @cached_property
     def _keypoints(self) -> Keypoints:
-        """The type of keypoints, with names and connections if all categories have the same."""
+        """Type of the keypoints, with names and connections if all categories have the same."""
         categories = chain.from_iterable(part.document.categories for part in self.parts)
         kinds = [c for c in categories if c.get("keypoints")]
         if not kinds or any(c["keypoints"] != kinds[0]["keypoints"] for c in kinds):
@@ -312,12 +322,12 @@ class CocoSource:
 
     @cached_property
     def _points(self) -> int:
-        """Maximum number of keypoints of any category."""
+        """Maximum number of keypoints in a category."""
         return max((n for part in self.parts for n in part.points.values()), default=0)
 
     @property
     def metadata(self) -> dict[str, dict[str, object]]:
-        """Parts of the files that are not rows, by split, for ``ds.metadata``."""
+        """The parts of each split's file that are not rows, as metadata of the dataset."""
         parts: dict[str, object] = {
             part.split: {
                 **part.document.rest,
@@ -329,7 +339,7 @@ class CocoSource:
         return {"coco": parts}
 
     def check_unrounded(self, names: Iterable[str]) -> None:
-        """Accept all columns; the column ``coco`` keeps the originals of rounded numbers."""
+        """Accept all columns, because the column ``coco`` keeps the exact numbers."""
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
         """Yield the images from number `start` on."""
@@ -343,7 +353,7 @@ class CocoSource:
                 yield Block(values, row_names, errors=errors, linked=["coco"])
 
     def _values(self, part: Part, rows: range) -> tuple[dict[str, Any], dict[int, str]]:
-        """Return the values of some rows of a split by column, and error messages by row."""
+        """Return the cells of some rows of a split by column, and error messages by row."""
         images = [part.document.images[row] for row in rows]
         annotations = [part.document.annotations_of(row) for row in rows]
         panoptic: list[dict[str, Any]] = [{} for _ in rows]
@@ -398,26 +408,26 @@ class CocoSource:
 
 
 def _row(key: str, items: list[Any], points: int) -> object:
-    """Join the cells of an image's annotations into the cell of the image."""
+    """Return an image's cell for a key, given the cells of the image's annotations."""
     if key == "bbox":
         return np.array(items, np.float32).reshape(-1, 4)
     if key != "keypoints":
         return items
     most = max([points, *map(len, items)])
     result = np.zeros((len(items), most, 3), np.float32)
-    for own, item in zip(result, items, strict=True):
-        own[: len(item)] = item
+    for row, item in zip(result, items, strict=True):
+        row[: len(item)] = item
     return result
 
 
-def _file(folder: Path, own: Mapping[str, Any]) -> str:
-    """Return the path of the file of an image or annotation; "" if it is outside the folder."""
-    path = os.path.normpath(folder.absolute() / str(own.get("file_name")))
+def _file(folder: Path, entry: Mapping[str, Any]) -> str:
+    """Return the path of an image or a PNG file of segments; "" if it is outside the folder."""
+    path = os.path.normpath(folder.absolute() / str(entry.get("file_name")))
     return path if Path(path).is_relative_to(folder.absolute()) else ""
 
 
 def _shapes(cells: Mapping[str, list[Any]], span: slice) -> dict[str, Any]:
-    """Return digests by which an export detects edited boxes or outlines."""
+    """Return the digests of boxes and outlines, by which an export detects edits."""
     if span.start == span.stop or "area" not in cells:
         return {}
     keys = ("bbox", "segmentation")
@@ -427,17 +437,17 @@ def _shapes(cells: Mapping[str, list[Any]], span: slice) -> dict[str, Any]:
 
 def _rest(
     image: Mapping[str, Any],
-    own: int | str,
+    image_id: int | str,
     ids: list[int],
     originals: list[dict[str, Any]],
     panoptic: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return the values that are not in the other columns of a row.
+    """Return the values of a row that no other column stores.
 
-    `own` is the cell with the image's id.
+    `image_id` is the cell of the column with this name.
     """
     name = str(image.get("file_name", image["id"]))
-    rebuilt = coco.image_of(own, name, image.get("width"), image.get("height"))
+    rebuilt = coco.image_of(image_id, name, image.get("width"), image.get("height"))
     rest: dict[str, Any] = {
         "image": coco.originals_of(image, rebuilt),
         "annotations": {k: v for k, v in zip(coco.original_keys(ids), originals, strict=True) if v},

@@ -1,4 +1,4 @@
-"""Finding the changes that a version makes to the rows of the lake, by position."""
+"""Finding the rows that a version of a Deep Lake dataset changes, as positions in the lake."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ if TYPE_CHECKING:
 type Positions = NDArray[np.int64]
 
 BLOCK_ROWS = 1_024
-"""Number of rows compared at a time."""
+"""Number of rows that are compared at a time."""
 
 FILE_ROWS = 32
-"""Number of rows compared at a time if they may be files or arrays."""
+"""Number of rows that are compared at a time if values may be large, such as files or arrays."""
 
 NONE: Positions = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
 class Changes:
-    """The differences between the rows of a version and of the one before it."""
+    """The rows that differ between a version and the previous version."""
 
     deleted: Positions
     """Positions of deleted rows in the previous version."""
 
     kept: int
-    """Number of rows that remain from the previous version; the rows after them are new."""
+    """Number of rows that remain from the previous version. All later rows are new."""
 
     updated: Mapping[str, Positions] = field(default_factory=dict)
-    """Positions of changed cells in the new version, by column name."""
+    """Maps columns to the positions of their changed cells in the new version."""
 
 
 def changes_by_id(before: State, after: State) -> Changes | None:
@@ -60,10 +60,10 @@ def changes_by_id(before: State, after: State) -> Changes | None:
 
 
 def changes_by_content(ds: Dataset, snapshot: Snapshot) -> Changes:
-    """Return the changes between the rows of a lake and a version, by reading all rows of both.
+    """Return the changes from the rows of a lake to those of a version, after reading all rows.
 
-    Rows are matched by position. If there are fewer rows than before, and all rows match after
-    removing a run of consecutive rows, these rows were deleted.
+    Rows are matched by position. But if the version has fewer rows, and all rows are equal once a
+    run of consecutive rows is removed from the lake, these rows were deleted.
     """
     names = [name for name in snapshot.columns if name in ds.schema]
     old = {name: _stored(ds, name) for name in names}
@@ -91,14 +91,14 @@ def _first_difference(a: NDArray[Any], b: NDArray[Any]) -> int:
 
 
 def _stored(ds: Dataset, name: str) -> NDArray[np.uint64]:
-    """Return the digests of the cells of a lake's column."""
+    """Return the digest of each cell in a column of a lake."""
     table, slots = ds.rows.locate()
     parts = [table.digests(ds.schema[name].id, slots[s]) for s in chunks.spans(len(slots), 65_536)]
     return np.concatenate([np.empty(0, np.uint64), *parts])
 
 
 def _read(ds: Dataset, snapshot: Snapshot, name: str) -> NDArray[np.uint64]:
-    """Return the digests of the cells of a version's column, encoded as in the lake."""
+    """Return the digest of each cell in a column of a version, after encoding it as in the lake."""
     f, table, parts = ds.schema[name], ds.handle.table, [np.empty(0, np.uint64)]
     rows = BLOCK_ROWS if f.htype.scalar is not None or f.htype.sql is not None else FILE_ROWS
     for span in chunks.spans(len(snapshot), rows):

@@ -1,4 +1,4 @@
-"""Converting Deep Lake's types to column types, and to metadata where these lack information.
+"""Converting Deep Lake's types to column types, and to metadata if a column type lacks details.
 
 ===================================  ==========================================================
 Deep Lake                            deeplake_lite
@@ -52,38 +52,38 @@ NUMBERS = (
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
     "float32", "float64",
 )  # fmt: skip
-"""Dtypes with the same name in both libraries."""
+"""Dtypes that have the same name in both libraries."""
 
 FORMATS = {"ltrb": "xyxy", "ltwh": "xywh", "ccwh": "cxcywh"}
-"""Formats of boxes by Deep Lake's name."""
+"""Maps Deep Lake's names of formats of boxes to the names used here."""
 
 UNITS = {"pixel": "pixels", "fractional": "fraction"}
-"""Units of boxes by Deep Lake's name."""
+"""Maps Deep Lake's names of units of boxes to the names used here."""
 
 _MASKS = {"bool": "uint8", "uint8": "uint8", "uint16": "uint16"}
 
 
 @dataclass(frozen=True)
 class DeepColumn:
-    """A column of a version of a dataset."""
+    """A column in a version of a Deep Lake dataset."""
 
     name: str
     kind: Kind
     htype: Htype
-    """The type of its values in the lake."""
+    """Type of the column in the lake."""
 
     metadata: Mapping[str, object]
-    """Its metadata, without the items that its type includes."""
+    """Metadata of the column, without the items that its type includes."""
 
-    own: bool = False
-    """Whether its values are in the form that `View.to_deeplake` writes."""
+    is_exported: bool = False
+    """Whether `View.to_deeplake` wrote the column, so that its values must be restored."""
 
     missing: str = ""
-    """Why its values cannot be read; empty if they can."""
+    """Why the values cannot be read; an empty string if they can."""
 
     @classmethod
     def of(cls, name: str, kind: Kind, metadata: Mapping[str, Any]) -> DeepColumn:
-        """Return the column for a Deep Lake type and the metadata of a column."""
+        """Return the column for a Deep Lake type and a column's metadata."""
         metadata = decode_metadata(_without_defaults(metadata))
         recorded = _recorded_type(metadata.pop(HTYPE, None))
         reason = _unreadable(kind)
@@ -91,7 +91,7 @@ class DeepColumn:
             return cls(name, kind, Bytes(nullable=True), metadata, missing=reason)
         if recorded is not None:
             metadata.pop("class_names", None)
-            return cls(name, kind, recorded, metadata, own=True)
+            return cls(name, kind, recorded, metadata, is_exported=True)
         htype = _htype(kind, metadata)
         if htype.classes is not None or htype.is_mask:
             metadata.pop("class_names", None)
@@ -106,7 +106,7 @@ class DeepColumn:
         return cls(name, kind, htype, metadata)
 
     def with_nulls(self) -> DeepColumn:
-        """Return the column with a nullable type."""
+        """Return a copy of the column whose type is nullable."""
         return replace(self, htype=replace(self.htype, nullable=True))
 
 
@@ -119,7 +119,7 @@ def _recorded_type(config: object) -> Htype | None:
 
 
 def decode_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return metadata, with the items that `View.to_deeplake` wrote as JSON decoded.
+    """Return metadata in which the JSON that `View.to_deeplake` wrote has been decoded.
 
     >>> decode_metadata({"a": 1, "deeplake_lite.metadata": '{"a": 1, "b": [1, "x"]}'})
     {'a': 1, 'b': [1, 'x']}
@@ -138,7 +138,7 @@ def _without_defaults(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _unreadable(kind: Kind) -> str:
-    """Return the reason why values cannot be read; empty if they can."""
+    """Return the reason why values cannot be read; an empty string if they can."""
     if kind.name == "video":
         return "Deep Lake's API does not return the bytes of a video"
     if kind.name == "sequence" and kind.of is not None and kind.of.nullable:
@@ -186,7 +186,10 @@ def _embedding(kind: Kind, _: Mapping[str, Any]) -> Htype:
 
 
 def _keypoints(kind: Kind, metadata: Mapping[str, Any]) -> Htype | None:
-    """Return the type for keypoints of version 3, whose names are in the metadata, or None."""
+    """Return the type of keypoints in Deep Lake 3, whose names are in the metadata.
+
+    None is returned if the column does not have keypoints.
+    """
     names = metadata.get("keypoints")
     lines = metadata.get("connections")
     if kind.shape is None or len(kind.shape) != 2 or not isinstance(names, list):
@@ -274,4 +277,6 @@ _MAKERS: Mapping[str, Callable[[Kind, Mapping[str, Any]], Htype]] = {
     "sequence": _sequence,
     "link": _link,
 }
-"""Functions that return the column type for a Deep Lake type and a column's metadata."""
+"""Maps names of Deep Lake's types to functions that return a column type.
+
+The functions take the type and the metadata of a column."""

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 def restore_values(values: list[Any], htype: Htype) -> list[Any]:
-    """Convert values to the form that their type in the lake accepts."""
+    """Convert the values from Deep Lake so that their type in the lake accepts them."""
     convert = _converter(htype)
     return values if convert is None else [None if v is None else convert(v) for v in values]
 
 
 def _converter(htype: Htype) -> Callable[[Any], Any] | None:
-    """Return a function that converts Deep Lake's values to a type; None if it is not needed."""
+    """Return a function that restores values of a type; None if values need no conversion."""
     if htype.item is not None:
         leaf = np.dtype(htype.value_dtype or "bool")
         return lambda value: _leaves(_json(value), leaf)
@@ -45,7 +45,7 @@ def _json(value: Any) -> Any:
 
 
 def _leaves(value: Any, dtype: np.dtype[Any]) -> Any:
-    """Convert strings in nested lists to complex numbers, or integers to durations."""
+    """Convert strings in nested lists to complex numbers, or integers to time differences."""
     if isinstance(value, list):
         return [_leaves(item, dtype) for item in value]
     if dtype.kind == "c" and isinstance(value, str):

@@ -17,7 +17,7 @@ _PLAIN = ("text", "dict", "polygon", "point", "mesh", "medical")
 _ARRAY = re.compile(r"array\(dtype=([\w\[\]]+), shape=\((.*?)\)\)")
 _KIND = re.compile(r"kind=(\w+)(?:, dtype=(.*?))?(?:, compression=\w+)?", re.DOTALL)
 _DEEPEST = 8
-"""Maximum number of wrappers around a type; Deep Lake itself allows only a few."""
+"""Maximum number of nested types, such as ``sequence[nullable[text]]``. Deep Lake allows a few."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -31,35 +31,35 @@ class Kind:
     """
 
     name: str
-    """``"image"``, ``"bbox"``, ``"text"``, and so on; ``"array"`` for plain numbers."""
+    """``"image"``, ``"bbox"``, ``"text"``, and so on. Plain numbers have the name ``"array"``."""
 
     dtype: str = ""
     """Dtype of the numbers, if any."""
 
     shape: tuple[int | None, ...] | None = ()
-    """Shape of a value, with None for variable axes; None if their number is variable."""
+    """Shape of a value, with None for axes of any size; None if the number of axes varies."""
 
     nullable: bool = False
 
     codec: str | None = None
-    """Name of the file format of samples."""
+    """Name of the file format in which Deep Lake stores the values."""
 
     of: Kind | None = None
-    """Type of the items of a sequence, or of the files behind links."""
+    """Type of the items of a sequence, or of the files to which links point."""
 
     coordinates: Mapping[str, str] = field(default_factory=dict)
-    """``mode`` and ``type`` of bounding boxes: ``"ltwh"``, ``"pixel"``."""
+    """Format of bounding boxes, such as ``{"mode": "ltwh", "type": "pixel"}``."""
 
     @classmethod
     def of_type(cls, dtype: Any) -> Self:
-        """Return the type for a type object of Deep Lake."""
+        """Return the `Kind` for a type object of Deep Lake."""
         kind = cls.parse(str(dtype).strip())
         kind = replace(kind, codec=dtype.sample_compression)
         return replace(kind, dtype=dtype.id) if kind.name == "embedding" else kind
 
     @classmethod
     def parse(cls, text: str, depth: int = 0) -> Self:
-        """Parse a type; its name is ``""`` if it is unknown."""
+        """Parse the string of a type. If the type is unknown, its name is ``""``."""
         if depth > _DEEPEST:
             return cls("")
         if text.startswith("nullable[") and text.endswith("]"):
@@ -92,7 +92,7 @@ class Kind:
 
 
 def _shape(text: str) -> tuple[int | None, ...] | None:
-    """Parse a shape; return None if it is unknown.
+    """Parse a shape; return None if the number of axes is unknown.
 
     >>> _shape("None, 3"), _shape("unknown")
     ((None, 3), None)

@@ -8,8 +8,8 @@ The log is a folder of JSON lines for each branch, some of them compressed with 
     _deeplake_log/<branch>/0000000022w00000013.jsonl        restores version 0x13
 
 Rows are added in blocks. The id of a row is the number of its block times 2**32, plus its position
-in the block; updates and deletions refer to rows by these ids. So the log tells which rows a
-version changes. Their values are read through Deep Lake's API.
+in the block, and updates and deletions refer to rows by id. So the log tells which rows a version
+changes. Their values are read through Deep Lake's API.
 """
 
 from __future__ import annotations
@@ -53,29 +53,29 @@ class Change:
     restored."""
 
     target: int
-    """Number of the older version."""
+    """Number of the version that is restored."""
 
     message: str | None = None
     time: datetime | None = None
     created: dict[int, str] = field(default_factory=dict)
-    """Names of new columns by their numbers."""
+    """Maps the numbers of new columns to their names."""
 
     coordinates: dict[int, dict[str, str]] = field(default_factory=dict)
-    """Formats of new columns of boxes."""
+    """Maps the numbers of new columns of boxes to the formats of the boxes."""
 
     renamed: dict[int, str] = field(default_factory=dict)
     dropped: set[int] = field(default_factory=set)
     blocks: dict[int, dict[int, int]] = field(default_factory=dict)
-    """Number of rows of each new block, by column."""
+    """Maps the numbers of columns to dicts that map new blocks to their numbers of rows."""
 
     updated: dict[int, list[NDArray[np.uint64]]] = field(default_factory=dict)
-    """Ids of the rows with changed cells, by column."""
+    """Maps the numbers of columns to the ids of the rows whose cells change."""
 
     deleted: list[NDArray[np.uint64]] = field(default_factory=list)
     """Ids of deleted rows."""
 
     def added(self) -> NDArray[np.uint64]:
-        """Return the ids of the new rows, in order. Raises InvalidValueError."""
+        """Return the ids of the new rows, block by block. Raises InvalidValueError."""
         sizes: dict[int, int] = {}
         for blocks in self.blocks.values():
             for block, rows in blocks.items():
@@ -93,13 +93,13 @@ class Merge:
     """Id of the branch that is merged."""
 
     version: str
-    """The version that is merged."""
+    """Id of the version that is merged."""
 
     into: str
-    """Id of the branch into which it is merged."""
+    """Id of the branch into which the other branch is merged."""
 
     merged: str
-    """The resulting version."""
+    """Id of the version that results from the merge."""
 
 
 @dataclass
@@ -107,16 +107,16 @@ class Log:
     """The log of a dataset."""
 
     changes: dict[str, list[Change]] = field(default_factory=dict)
-    """The versions of each branch, oldest first, by the branch's id."""
+    """Maps the ids of branches to their versions, starting with the oldest."""
 
     parents: dict[str, tuple[str, str] | None] = field(default_factory=dict)
-    """The branch and version from which each branch starts."""
+    """Maps the ids of branches to the branch and version from which they start, or to None."""
 
     merges: dict[tuple[str, str], Merge] = field(default_factory=dict)
-    """Merges by the branch and version of the result."""
+    """Maps the branch and version that a merge has created to the merge."""
 
     tags: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """The branch and the version of each tag, by its id."""
+    """Maps the ids of tags to their branch and version."""
 
     @classmethod
     def read(cls, peer: Peer) -> Log:
@@ -132,7 +132,7 @@ class Log:
         return log
 
     def gaps(self) -> frozenset[int]:
-        """Return the columns that may lack values in rows that are older than the column."""
+        """Return the numbers of columns that may lack values in rows older than the column."""
         columns = set[int]()
         for branch, changes in self.changes.items():
             has_rows = self.parents[branch] is not None
@@ -146,7 +146,7 @@ class Log:
         return frozenset(columns)
 
     def _take(self, action: str, content: Any) -> None:
-        """Record an action on branches or tags."""
+        """Record an action that creates a branch or tag, or that merges branches."""
         match action, content:
             case "createBranch", {"id": str(branch), "parent": str(parent), "version": str(at)}:
                 self.parents[branch] = (parent, at)
@@ -162,7 +162,7 @@ class Log:
 
 
 def has_log(peer: Peer) -> bool:
-    """Return whether a dataset has a log, which means that it is of version 4."""
+    """Return whether a dataset has a log, which only datasets of Deep Lake 4 have."""
     reader = peer.reader()
     with peer.translating():
         try:
@@ -192,8 +192,8 @@ def _lines(reader: Any, path: str) -> Iterator[tuple[str, Any]]:
         length = int.from_bytes(data[:4], "little")
         if length > LARGEST_FILE:
             raise _unknown(
-                f"{path!r} claims to contain {length:,} bytes, more than the limit of "
-                f"{LARGEST_FILE:,}"
+                f"{path!r} must have at most {LARGEST_FILE:,} bytes when decompressed, but it "
+                f"has {length:,}"
             )
         try:
             data = pa.Codec("lz4_raw").decompress(data[4:], length, asbytes=True)
@@ -246,7 +246,7 @@ def _create(change: Change, content: Any) -> None:
 
 
 def _coordinates(spec: Any) -> dict[str, str]:
-    """Return the format of boxes in the description of a type, at any depth."""
+    """Return the format of boxes from the description of a type, which may be nested."""
     for _ in range(8):
         details = spec.get("d") if isinstance(spec, dict) else None
         if not isinstance(details, dict):
@@ -283,7 +283,10 @@ def _delete(change: Change, content: Any) -> None:
 
 
 def _ids(runs: Any) -> NDArray[np.uint64]:
-    """Expand a list of row ids and of pairs of a first id and a count. Raises ValueError."""
+    """Expand runs of row ids to an array of all ids. Raises ValueError.
+
+    A run is a row id, or a list of a first id and a number of rows.
+    """
     parts, total = [np.empty(0, np.uint64)], 0
     for run in runs:
         first, count = run if isinstance(run, list) else (run, 1)
@@ -309,7 +312,8 @@ _ACTIONS: Mapping[str, Any] = {
     "setColumnMetadata2": _ignore,
     "setColumnMetadata": _ignore,
 }
-"""Functions that record the actions of a version; other actions are rejected."""
+"""Maps names of actions to functions that add the action to a `Change`. Other actions are rejected.
+"""
 
 
 def _unknown(reason: str) -> InvalidValueError:

@@ -1,4 +1,4 @@
-"""Converting names of branches and tags to names that a lake accepts."""
+"""Converting Deep Lake's names of branches and tags to names that a lake accepts."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class Peer:
     """A Deep Lake dataset, on this machine or in an object store."""
 
     url: str
-    """Its URL in Deep Lake's notation, or its path."""
+    """URL of the dataset as Deep Lake writes it, or path of its folder."""
 
     creds: Mapping[str, str] | None = None
     token: str | None = None
@@ -56,7 +56,7 @@ class Peer:
         return {"creds": dict(self.creds) if self.creds else None, "token": self.token}
 
     def open(self) -> Any:
-        """Open the latest version for reading."""
+        """Open the latest version for reading. Raises NotFoundError, InvalidValueError."""
         import deeplake
 
         with self.translating():
@@ -68,7 +68,7 @@ class Peer:
                 ) from None
 
     def query(self, version: str = "") -> Any:
-        """Open a version of a Deep Lake 3 dataset; by default, the latest one of ``main``."""
+        """Open a version of a Deep Lake 3 dataset; by default, the latest version of ``main``."""
         import deeplake
 
         address = f"{self.url}@{version}" if version else self.url
@@ -104,13 +104,13 @@ class Peer:
             ) from error
 
     def htype(self, tensor: str) -> str:
-        """Return the htype of a tensor of version 3; empty for version 4."""
+        """Return the htype of a tensor of Deep Lake 3; an empty string for Deep Lake 4."""
         meta = self.json_file(f"{tensor}/tensor_meta.json")
         return str(meta.get("htype", "")) if isinstance(meta, dict) else ""
 
     @contextmanager
     def translating(self) -> Iterator[None]:
-        """Translate the many types of errors that Deep Lake raises to InvalidValueError."""
+        """Convert the errors that Deep Lake raises, which have many types, to InvalidValueError."""
         try:
             yield
         except (LakeError, MemoryError, AssertionError, NameError):
@@ -124,7 +124,7 @@ class Peer:
 
 
 def read_file(reader: Any, path: str) -> bytes:
-    """Read a file of limited size. Raises InvalidValueError."""
+    """Read a file whose size is limited. Raises InvalidValueError."""
     if reader.length(path) > LARGEST_FILE:
         raise InvalidValueError(
             f"A log file may be at most {LARGEST_FILE:,} bytes, but {path!r} has "

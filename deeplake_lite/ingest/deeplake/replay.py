@@ -1,11 +1,12 @@
-"""Replaying the versions of a dataset as commits of a lake.
+"""Replaying the versions of a Deep Lake dataset as commits of a lake.
 
-Each version becomes a commit, whose metadata records the version. A rerun recognises these records,
-so it only replays new versions, even if the previous run was killed. With ``commit_every``, a
-version with many new rows becomes several commits, so that a rerun can continue in its middle.
+Each version becomes a commit, and the commit's metadata has a record of the version. A rerun
+recognises these records, so that it only replays new versions, even if the previous run was killed.
+With ``commit_every``, a version with many new rows becomes several commits, so that a rerun can
+continue in the middle of the version.
 
-If Deep Lake's log records the changed rows, only those are read. A merge is repeated in the lake,
-and its result is then compared with Deep Lake's.
+If Deep Lake's log tells which rows have changed, only these are read. A merge is repeated in the
+lake, and the result is then compared with Deep Lake's result.
 """
 
 from __future__ import annotations
@@ -38,10 +39,10 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.deeplake.versions import State, Version, Versions
 
 RECORD = "deeplake"
-"""Key of the record in a commit's metadata."""
+"""Key under which a commit's metadata has the record of its version."""
 
 PART_ROWS = 4_096
-"""Number of rows written at a time."""
+"""Number of rows that are written at a time."""
 
 
 @dataclass(frozen=True)
@@ -80,25 +81,25 @@ class Replay:
         self.versions, self.url, self.title, self.settings = versions, url, title, settings
         self.added = self.changed = 0
         self.replayed = 0
-        """Number of versions that this run replayed."""
+        """Number of versions that this run has replayed."""
         self.skipped: dict[str, Skipped] = {}
-        """Columns and tags that the lake cannot store, by name."""
+        """Columns and tags that the lake cannot store. The keys are names such as "tag 'v1'"."""
         self._keys: dict[str, str] = {}
-        """Key of the version that each commit of an earlier run belongs to."""
+        """Maps the ids of commits of earlier runs to the keys of Deep Lake's versions."""
         self._done: dict[str, str] = {}
-        """Versions of the lake, by key of the dataset's version."""
+        """Maps the keys of Deep Lake's versions to the lake's versions."""
         self._parts: dict[str, tuple[str, int]] = {}
-        """Partly replayed versions, by key: the lake's version, and its number of new rows."""
+        """Maps keys of partly replayed versions to the lake's version and number of new rows."""
         self._drafts: dict[str, str] = {}
-        """Versions of the lake with uncommitted changes of the dataset, by key."""
+        """Maps keys of uncommitted changes in the dataset to the lake's versions."""
         self._branches: dict[str, str] = {}
-        """Names of the lake's branches, by name of the dataset's branch."""
+        """Maps the names of the dataset's branches to those of the lake's branches."""
         self._states: dict[str, State | None] = {}
-        """States of versions from which later versions start."""
+        """States of the versions from which later versions start, by key."""
         self._later = Counter(version.base or "" for version in versions.ordered)
 
     def run(self) -> Dataset:
-        """Replay all versions that are not in the lake yet; return the main branch."""
+        """Replay all versions that are not in the lake yet; return the main branch's dataset."""
         self._read_records()
         for version in self.versions.ordered:
             before = self._state_before(version)
@@ -119,7 +120,7 @@ class Replay:
     # ---- the state of the lake
 
     def _read_records(self) -> None:
-        """Find the versions replayed by earlier runs."""
+        """Find the versions that earlier runs have replayed, by the records in commits."""
         ds = self._open(self.settings.branch)
         self._first = ds.log()[-1].id
         for branch in ds.branches:
@@ -164,22 +165,22 @@ class Replay:
             If the branch has other commits.
         """
         start = self._done.get(version.base or "", self._first)
-        known, _ = self._parts.get(version.key, (start, 0))
-        known = self._drafts.get(version.key, known)
+        expected, _ = self._parts.get(version.key, (start, 0))
+        expected = self._drafts.get(version.key, expected)
         name = self._branches.get(version.branch)
         if name is None:
             name = self._new_branch(version.branch, start)
         ds = self._open(name)
-        if ds.version != known:
+        if ds.version != expected:
             raise InvalidValueError(
                 f"Branch {name!r} of {self.url!r} must contain only versions of {self.title}, "
-                f"but it has other commits after {known}. Choose another lake, or pass "
-                "history=False."
+                f"but it has other commits after version {expected}. Ingest into another lake, or "
+                "pass history=False to ingest only the last version."
             )
         return ds
 
     def _new_branch(self, branch: str, start: str) -> str:
-        """Create the branch of the lake for a branch of the dataset; return its name."""
+        """Create the lake's branch for a branch of the dataset, and return its name."""
         if branch == self.versions.main:
             self._branches[branch] = self.settings.branch
             return self.settings.branch
@@ -193,8 +194,8 @@ class Replay:
             self._branches[branch] = name
             return name
         raise ExistsError(
-            f"The lake must not have a branch {branch!r} yet, but {self.url!r} has one. Choose "
-            "another lake."
+            f"The lake must not have a branch {branch!r} yet, but {self.url!r} has one. Ingest "
+            "into another lake."
         )
 
     # ---- a version
@@ -217,12 +218,12 @@ class Replay:
         self.replayed += ds.version != former
 
     def _restore(self, ds: Dataset, version: Version) -> None:
-        """Restore an older version."""
+        """Commit the state of an older version."""
         ds.restore(self._done[str(version.restored)])
         self._commit(ds, version, empty=True)
 
     def _merge(self, ds: Dataset, version: Version) -> None:
-        """Merge a branch, and correct the result where it differs from Deep Lake's."""
+        """Merge a branch, and correct cells and rows that differ from Deep Lake's result."""
         theirs = self._done[str(version.merged)]
         record, before = {RECORD: self._record(version)}, ds.version
         try:
@@ -235,7 +236,7 @@ class Replay:
         self._edit(ds, version, None, None, metadata)
 
     def _check_merge(self, version: Version) -> None:
-        """Correct a merge if an earlier run was killed before it did so."""
+        """Correct the result of a merge if an earlier run was killed before it did so."""
         ds = self._open(self._branches[version.branch])
         if ds.version == self._done[version.key] and "merge" in ds.log()[0].metadata:
             self._edit(ds, version, None, None, {})
@@ -257,7 +258,12 @@ class Replay:
         if version.key not in self._parts:
             self._change_columns(ds, snapshot, before, after)
             changes = None
-            if before is not None and after is not None and before.known and after.known:
+            if (
+                before is not None
+                and after is not None
+                and before.is_reliable
+                and after.is_reliable
+            ):
                 changes = changes_by_id(before, after)
             changes = changes_by_content(ds, snapshot) if changes is None else changes
             self._change_rows(ds, snapshot, changes)
@@ -351,7 +357,7 @@ class Replay:
         return version.message or draft or self.settings.message
 
     def _record(self, version: Version) -> dict[str, object]:
-        """Return the record of a version in the metadata of its commit."""
+        """Return the record of a version for the metadata of its commit."""
         record: dict[str, object] = {
             "dataset": self.versions.identity,
             "version": version.key,
@@ -368,21 +374,22 @@ class Replay:
     # ---- the end
 
     def _write_tags(self) -> None:
-        """Tag the versions; record tags that cannot be created in `skipped`."""
+        """Tag the versions, and add the tags that cannot be created to `skipped`."""
         existing = self._open(self.settings.branch).tags
         for name, key, query in self.versions.tags():
             version, tag = self._done.get(key), safe_name(name)
             if query:
                 self.skipped[f"tag {name!r}"] = Skipped(
                     f"{self.title}, tag {name!r}",
-                    f"it marks the result of the query {query!r:.200} instead of a version",
+                    f"it refers to the result of the query {query!r:.200} instead of a version",
                 )
             elif tag in existing:
                 if existing[tag] != version and self._keys.get(existing[tag]) != key:
                     self.skipped[f"tag {name!r}"] = Skipped(
                         f"{self.title}, tag {name!r}",
-                        f"tags cannot move, and the lake's tag {tag!r} is at another version. Tag "
-                        f"the version with another name: dl.open(url, version={version!r}).tag(…)",
+                        f"tags cannot move, and the lake's tag {tag!r} refers to another version. "
+                        "Tag the version with another name: "
+                        f"dl.open(url, version={version!r}).tag(…)",
                     )
             elif version is not None:
                 try:
@@ -392,7 +399,7 @@ class Replay:
                     self.skipped[f"tag {name!r}"] = Skipped(where, str(error))
 
     def _write_metadata(self) -> Dataset:
-        """Commit the metadata of the dataset if it has changed; return the main branch."""
+        """Commit the dataset's metadata if it has changed; return the main branch's dataset."""
         ds = self._open(self.settings.branch)
         items = self.versions.metadata()
         changed = {key: value for key, value in items.items() if ds.metadata.get(key) != value}
@@ -406,16 +413,16 @@ class Replay:
 
 
 def _replace_metadata(items: dict[str, object], _: Mapping[str, object]) -> dict[str, object]:
-    """Return the new metadata, `items`, instead of the old."""
+    """Return `items`, which replace a column's previous metadata."""
     return items
 
 
 TEMPORARY = "(renamed)"
-"""Suffix of the temporary names of columns while several are renamed."""
+"""Suffix of the temporary names of columns while several columns are renamed."""
 
 
 def _new_names(before: State, after: State) -> dict[str, str]:
-    """Return the new names of columns, by old name; those of dropped columns have a suffix."""
+    """Return a dict that maps old names of columns to new names. Dropped columns get a suffix."""
     return {
         name: after.columns.get(number, f"{name} (dropped)")
         for number, name in before.columns.items()

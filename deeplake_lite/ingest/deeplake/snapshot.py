@@ -24,7 +24,7 @@ READ_AHEAD = 32
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A version of a dataset."""
+    """A version of a Deep Lake dataset, opened for reading."""
 
     peer: Peer
     view: Any
@@ -34,7 +34,7 @@ class Snapshot:
     """The columns that can be read."""
 
     unreadable: Mapping[str, str]
-    """The other columns, with the reasons why they cannot be read."""
+    """Maps the names of columns that cannot be read to the reasons."""
 
     @classmethod
     def of(
@@ -54,7 +54,7 @@ class Snapshot:
         view : deeplake.DatasetView
             The version.
         coordinates : mapping
-            Formats of boxes by column name, from the log.
+            Formats of boxes by column name, as recorded in the log.
         gaps : collection of str
             Columns that may lack values in some rows.
         schema : mapping
@@ -77,12 +77,12 @@ class Snapshot:
             return len(self.view)
 
     def values(self, name: str, rows: slice | list[int]) -> list[Any]:
-        """Return the values of the given rows of a column. Raises InvalidValueError."""
+        """Return the values of some rows of a column. Raises InvalidValueError."""
         with self.peer.translating():
             return read_values(self.columns[name], self.view[name], rows)
 
     def lazy(self, name: str, rows: NDArray[Any] | range) -> LazyValues:
-        """Return a sequence with the values of the given rows, which are read on access."""
+        """Return a sequence with the values of some rows of a column, which are read on access."""
         return LazyValues(self, name, rows)
 
     def metadata(self) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def _kind(peer: Peer, definition: Any, coordinates: Mapping[str, Mapping[str, st
 
 
 def _with_declared_type(column: DeepColumn, schema: Mapping[str, object]) -> DeepColumn:
-    """Return a column with the type that the user declares for it, if any."""
+    """Return a column with the type that the user declares for it, or else unchanged."""
     if column.name not in schema:
         return column
     htype = resolve(schema[column.name])
@@ -113,12 +113,12 @@ def _with_declared_type(column: DeepColumn, schema: Mapping[str, object]) -> Dee
 
 
 class LazyValues:
-    """The values of the given rows of a column, which are read on access."""
+    """The values of some rows of a column, which are read on access."""
 
     def __init__(self, snapshot: Snapshot, name: str, rows: NDArray[Any] | range) -> None:
         self._snapshot, self._name, self._rows = snapshot, name, rows
         self._first, self._ahead = 0, list[Any]()
-        """The values that were read ahead, and the position of the first one."""
+        """Position of the first value that was read ahead, and these values."""
 
     def __len__(self) -> int:
         return len(self._rows)

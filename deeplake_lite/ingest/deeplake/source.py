@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.options import Options
 
 FIRST_ROWS = 32
-"""Number of rows in the first block, when the size of a row is still unknown."""
+"""Number of rows in the first block, which is read before the size of a row is known."""
 
 MAX_ROWS = 4_096
-"""Maximum number of rows of a block."""
+"""Maximum number of rows in a block."""
 
 BLOCK_BYTES = 32 * 2**20
 """Approximate size of a block in bytes."""
@@ -52,7 +52,7 @@ def from_deeplake(
     token: str | None = None,
     **options: Unpack[Options],
 ) -> IngestedDataset:
-    """Ingest a Deep Lake dataset, version 3 or 4, with its history.
+    """Ingest a dataset of Deep Lake 3 or 4, with its history.
 
     Parameters
     ----------
@@ -64,8 +64,8 @@ def from_deeplake(
     history : bool
         Whether each version becomes a commit. Otherwise, only the last version is ingested.
     on : str, optional
-        Without the history, the column that identifies rows: rows that exist already are updated
-        where they differ. By default, all rows are appended.
+        Without the history, the column that identifies rows. Rows that are already in the lake are
+        updated if they differ. By default, all rows are appended.
     creds : mapping, optional
         Credentials of the object store, as for ``deeplake.open``.
     token : str, optional
@@ -76,7 +76,7 @@ def from_deeplake(
     Returns
     -------
     Dataset
-        The committed dataset; its ``ingested`` is a summary.
+        The committed dataset, whose attribute ``ingested`` summarizes the import.
 
     Raises
     ------
@@ -89,15 +89,15 @@ def from_deeplake(
 
     Notes
     -----
-    Appends, updates, deletions, column changes, branches, merges, restored versions and tags
+    Appends, updates, deletions, changes of columns, branches, merges, restored versions and tags
     are replayed. The metadata of each commit records the version's time and author. A rerun
-    replays only new versions. For version 4, only the rows that a version changes are read, except
-    after a merge. Version 3 has no row ids, so all rows of each version are read and compared by
-    position.
+    replays only new versions. For Deep Lake 4, only the rows that a version changes are read,
+    except after a merge. Deep Lake 3 has no row ids, so all rows of each version are read and
+    compared by position.
 
-    Image files keep their bytes, except in nullable columns, for which Deep Lake only returns
-    pixels, which are stored as PNG. Audio, medical files and meshes become bytes. Videos are
-    skipped and listed in ``ingested.skipped``, because Deep Lake does not return their bytes.
+    Image files keep their bytes. In nullable columns, however, Deep Lake only returns pixels, which
+    are stored as PNG. Audio, medical files and meshes become bytes. Videos are skipped and listed
+    in ``ingested.skipped``, because Deep Lake does not return their bytes.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def from_deeplake(
 
 
 def _replay(peer: Peer, url: str, on: str | None, options: Options) -> IngestedDataset:
-    """Replay the versions of a dataset."""
+    """Replay the versions of a dataset in a lake."""
     _check_options(on, options)
     started, schema = time.perf_counter(), types_of(options.get("schema"))
     versions: Versions = (
@@ -167,8 +167,8 @@ def _check_options(on: str | None, options: Options) -> None:
     """Reject options that are incompatible with the history. Raises OptionError."""
     if on is not None:
         raise OptionError(
-            "on= requires history=False, because the history itself identifies rows. Leave on= "
-            "out, or pass history=False."
+            "on= requires history=False, because with the history, rows are identified by the "
+            "dataset's versions. Leave on= out, or pass history=False."
         )
     if options.get("on_error", "raise") != "raise":
         raise OptionError(
@@ -178,9 +178,11 @@ def _check_options(on: str | None, options: Options) -> None:
 
 
 def _is_version_3(peer: Peer) -> bool:
-    """Return whether a dataset is of Deep Lake 3. Raises NotFoundError if it does not exist.
+    """Return whether a dataset has the format of Deep Lake 3.
 
-    The dataset is not opened, because Deep Lake may crash if its log is damaged. Parsing the log
+    Raises NotFoundError if there is no dataset.
+
+    The dataset is not opened, because Deep Lake may crash if the log is damaged. Parsing the log
     later detects the damage.
     """
     if has_log(peer):
@@ -195,7 +197,7 @@ def _is_version_3(peer: Peer) -> bool:
 
 @dataclass(frozen=True)
 class DeepLakeSource:
-    """The rows of the last version of a dataset."""
+    """The source for the last version of a dataset."""
 
     title: str
     snapshot: Snapshot
@@ -229,7 +231,7 @@ class DeepLakeSource:
             row, size = rows.stop, max(1, min(most, MAX_ROWS, 4 * size))
 
     def _columns(self, rows: slice) -> tuple[dict[str, Any], dict[int, BadValue]]:
-        """Return the values of rows by column, and the reasons for rows that cannot be read."""
+        """Return the values of some rows by column, and the values that cannot be read, by row."""
         columns, errors = dict[str, Any](), dict[int, BadValue]()
         for name, column in self.snapshot.columns.items():
             try:
@@ -278,21 +280,21 @@ def _source(peer: Peer, key: str | None, schema: Mapping[str, object]) -> DeepLa
 
 
 def _from_log(peer: Peer, names: set[str]) -> tuple[dict[str, dict[str, str]], set[str]]:
-    """Return the formats of boxes, and the columns that may have nulls, according to the log.
+    """Return the formats of boxes by column, and the columns that may have nulls.
 
-    If the log cannot be read, formats are unknown and all columns may have nulls.
+    If the log cannot be read, the formats are unknown, and all columns may have nulls.
     """
     try:
         log = Log.read(peer)
     except InvalidValueError:
         return {}, names
     formats, gaps, numbers = dict[str, dict[str, str]](), set[str](), log.gaps()
-    known = dict[int, dict[str, str]]()
+    formats_by_number = dict[int, dict[str, str]]()
     for change in (change for changes in log.changes.values() for change in changes):
-        known |= change.coordinates
+        formats_by_number |= change.coordinates
         for number, name in {**change.created, **change.renamed}.items():
-            if number in known:
-                formats[name] = known[number]
+            if number in formats_by_number:
+                formats[name] = formats_by_number[number]
             if number in numbers:
                 gaps.add(name)
     return formats, gaps

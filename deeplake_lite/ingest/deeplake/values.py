@@ -1,7 +1,8 @@
-"""Reading the values of Deep Lake's columns in the form that the lake's types accept.
+"""Reading the values of Deep Lake's columns as values that the lake's types accept.
 
-Where Deep Lake provides bytes, these are read: image files, text as UTF-8, and dicts as JSON. The
-decoded text would not do, because it does not distinguish empty strings from nulls.
+If Deep Lake provides the bytes of values, these are read: image files, text as UTF-8, and dicts as
+JSON. The text that Deep Lake decodes cannot be used, because it has empty strings in place of
+nulls.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ type Rows = slice | list[int]
 
 
 def read_values(column: DeepColumn, view: Any, rows: Rows) -> list[Any]:
-    """Return the values of the given rows.
+    """Return the values of some rows of a column.
 
     Parameters
     ----------
@@ -34,10 +35,10 @@ def read_values(column: DeepColumn, view: Any, rows: Rows) -> list[Any]:
     view : deeplake.ColumnView
         Deep Lake's object for the column of a version.
     rows : slice or list of int
-        The rows.
+        Positions of the rows.
     """
     values = _read(column.kind, view, rows)
-    if column.own:
+    if column.is_exported:
         return restore_values(values, column.htype)
     marks = column.htype.coordinates.marks if column.htype.coordinates is not None else ""
     if marks == "keypoints":
@@ -58,13 +59,13 @@ def _read(kind: Kind, view: Any, rows: Rows) -> list[Any]:
 
 
 def _read_one(kind: Kind, read: Callable[[Kind, Any, Rows], list[Any]], view: Any, row: int) -> Any:
-    """Return the value of a row, or None if it has none."""
+    """Return the value of a row, or None if the row has no value."""
     value = view[row]
     return None if value is None else read(kind, view, slice(row, row + 1))[0]
 
 
 def _reader_key(kind: Kind) -> str:
-    """Return the key of the column's reader: the name of its type, or "bytes", "text", "array"."""
+    """Return the key in `_READERS` for a type. It is the type's name, except for some arrays."""
     if kind.name == "array" and kind.shape == () and kind.dtype in ("bytes", "str", "text"):
         return {"bytes": "bytes"}.get(kind.dtype, "text")
     if kind.name == "array" and kind.shape is None and kind.dtype not in ("int64", "float64"):
@@ -93,7 +94,7 @@ def _dicts(_: Kind, view: Any, rows: Rows) -> list[Any]:
 
 
 def _images(_: Kind, view: Any, rows: Rows) -> list[Any]:
-    """Return image files, or pixels if images are stored without a file format."""
+    """Return the image files, or pixels if the images are stored without a file format."""
     files = list(view.get_bytes(rows))
     return [
         data if _is_image(data) else _pixels(view[i])
@@ -102,7 +103,7 @@ def _images(_: Kind, view: Any, rows: Rows) -> list[Any]:
 
 
 def _links(_: Kind, view: Any, rows: Rows) -> list[Any]:
-    """Return the URLs of files; for version 3, `get_bytes` would download them."""
+    """Return the URLs of linked files, without downloading the files as `get_bytes` does."""
     try:
         addresses = view._links_info()["data"]  # noqa: SLF001 (there is no other way)
     except (RuntimeError, TypeError, KeyError):
@@ -111,7 +112,7 @@ def _links(_: Kind, view: Any, rows: Rows) -> list[Any]:
 
 
 def _sequences(kind: Kind, view: Any, rows: Rows) -> list[Any]:
-    """Return lists of values, read row by row, because Deep Lake returns files only this way."""
+    """Return lists of values. Deep Lake returns image files only if it reads a single row."""
     assert kind.of is not None
     if kind.of.name == "image":
         return [_image_items(view, i) for i in _numbers(rows)]
@@ -120,7 +121,7 @@ def _sequences(kind: Kind, view: Any, rows: Rows) -> list[Any]:
 
 
 def _image_items(view: Any, row: int) -> list[Any]:
-    """Return the image files of a row, or pixels if there are no files."""
+    """Return the images of a row as files or, if any of them is not a file, as pixels."""
     if not len(view[row]):
         return []
     files = view.get_bytes(row)
@@ -156,14 +157,15 @@ _READERS: dict[str, Callable[[Kind, Any, Rows], list[Any]]] = {
     "link": _links,
     "sequence": _sequences,
 }
-"""Functions that read the rows of types for which the API offers more than arrays."""
+"""Maps names of Deep Lake's types to functions that read rows as bytes or in another special form.
+Rows of other types are read as arrays."""
 
 
 # ---- arrays
 
 
 def _value(kind: Kind, value: Any) -> Any:
-    """Convert a value that Deep Lake has decoded to one that the lake's type accepts."""
+    """Convert a value that Deep Lake has decoded to a value that the lake's type accepts."""
     if value is None:
         return None
     convert = _CONVERTERS.get(kind.name)
@@ -181,7 +183,7 @@ def _items(kind: Kind, values: Any) -> list[Any] | None:
 
 
 def _pixels(value: Any) -> Any:
-    """Return the pixels of an image, (h, w) if it is grey; None for an empty image."""
+    """Return the pixels of an image; None for an empty image. Grey images have shape (h, w)."""
     pixels = np.asarray(value)
     if not pixels.size:
         return None
@@ -189,14 +191,14 @@ def _pixels(value: Any) -> Any:
 
 
 def _objects(_: Kind, value: Any) -> Any:
-    """Convert masks of objects from Deep Lake's (h, w, n) to (n, h, w)."""
+    """Convert masks of objects from Deep Lake's shape (h, w, n) to (n, h, w)."""
     masks = np.asarray(value)
     masks = masks[:, :, None] if masks.ndim == 2 else masks
     return np.ascontiguousarray(np.moveaxis(masks, 2, 0)) if masks.ndim == 3 else None
 
 
 def _classes(_: Kind, value: Any) -> Any:
-    """Return the class of each pixel, (h, w)."""
+    """Return the class number of each pixel as an array with shape (h, w)."""
     mask = np.asarray(value)
     if not mask.size:
         return None
@@ -213,7 +215,7 @@ def _boxes(kind: Kind, value: Any) -> Any:
 
 
 def _keypoints(value: Any) -> Any:
-    """Convert keypoints of version 3, (3 k, n), to (n, k, 3)."""
+    """Convert keypoints of Deep Lake 3 from shape (3 k, n) to (n, k, 3)."""
     points = np.asarray(value)
     return points.T.reshape(points.shape[-1], -1, 3) if points.ndim == 2 else points
 
@@ -233,7 +235,8 @@ _CONVERTERS: dict[str, Callable[[Kind, Any], Any]] = {
     "struct": lambda _, value: to_builtins(value),
     "sequence": lambda kind, value: _items(kind.of, value) if kind.of is not None else value,
 }
-"""Functions that convert a decoded value to one that the lake's type accepts."""
+"""Maps names of Deep Lake's types to functions that convert a decoded value to a value that the
+lake's type accepts."""
 
 
 def to_builtins(value: Any) -> Any:
@@ -250,7 +253,7 @@ def to_builtins(value: Any) -> Any:
 
 
 def _json(data: bytes) -> Any:
-    """Parse JSON; return invalid JSON as bytes, which the type then rejects."""
+    """Parse JSON. Invalid JSON is returned as bytes, which the column's type then rejects."""
     try:
         return json.loads(data)
     except (ValueError, RecursionError):

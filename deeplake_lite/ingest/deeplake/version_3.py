@@ -1,7 +1,7 @@
 """Finding the versions of a Deep Lake 3 dataset in its tree of commits.
 
-Deep Lake 4 can read datasets of version 3, and each of their commits, through a query. Its API has
-no row ids for them, so versions are compared by content.
+Deep Lake 4 can read datasets of version 3, and each of their commits, through a query. The API
+returns no row ids for such datasets, so versions are compared by content.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ class Deeplake3Versions(Versions):
         self.identity = f"{peer.url}#{first}"
 
     def open(self, version: Version) -> Snapshot:
-        """Open a version."""
+        """Open a version of the dataset for reading."""
         return Snapshot.of(self._peer, self._peer.query(version.key), {}, (), self._schema)
 
     def tags(self) -> Iterator[tuple[str, str, str]]:
-        """Yield nothing, because version 3 has no tags."""
+        """Yield nothing, because Deep Lake 3 has no tags."""
         yield from ()
 
     def metadata(self) -> dict[str, Any]:
@@ -61,7 +61,7 @@ class Deeplake3Versions(Versions):
 
 
 def _versions(commits: Mapping[str, Any]) -> Iterator[Version]:
-    """Yield the commits, and the uncommitted changes of each branch."""
+    """Yield a version for each commit, and for the uncommitted changes of each branch."""
     for key, commit in commits.items():
         try:
             seconds, parent = commit["commit_time"], commit["parent"]
@@ -77,6 +77,6 @@ def _versions(commits: Mapping[str, Any]) -> Iterator[Version]:
         except (KeyError, TypeError, ValueError, OverflowError, OSError) as error:
             raise InvalidValueError(
                 f"Each commit in {TREE} must have a valid branch, parent, time, author and "
-                f"message, but {key!r:.80} does not. To ingest only the last version, without the "
-                "history, pass history=False."
+                f"message, but commit {key!r:.80} does not. To ingest only the last version, "
+                "without the history, pass history=False."
             ) from error

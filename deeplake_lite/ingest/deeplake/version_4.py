@@ -58,7 +58,7 @@ class Deeplake4Versions(Versions):
         self._uses = count_uses(self.ordered)
 
     def _find(self) -> Iterator[Version]:
-        """Yield the versions of all branches that have not been deleted."""
+        """Yield the versions of all branches, except for deleted branches."""
         for branch, name in self._names.items():
             if branch not in self._log.changes:
                 raise _unknown(f"it does not contain branch {name!r}")
@@ -80,13 +80,16 @@ class Deeplake4Versions(Versions):
                 base = key
 
     def empty_branches(self) -> Iterator[tuple[str, str | None]]:
-        """Yield the branches without versions of their own, and the keys where they start."""
+        """Yield the branches that have no versions of their own.
+
+        For each branch, its name and the key of the version from which it starts are yielded.
+        """
         for branch, name in self._names.items():
             if not self._changes_of(branch):
                 yield name, self._start(branch)
 
     def _changes_of(self, branch: str) -> list[Change]:
-        """Return the changes of a branch; skip compactions unless they replace older changes."""
+        """Return the changes of a branch, without compactions of earlier changes."""
         changes = self._log.changes.get(branch, [])
         return [
             change
@@ -100,7 +103,10 @@ class Deeplake4Versions(Versions):
         return None if parent is None else self._resolve(*parent)
 
     def _resolve(self, branch: str, version: str) -> str | None:
-        """Return the key of a version, or of the previous one if the version changes nothing."""
+        """Return the key of a version, or of an earlier one if the version itself changes nothing.
+
+        None is returned if there is no such version.
+        """
         for _ in self._log.parents:
             number = int(version[:10]) if version[:10].isdecimal() else -1
             earlier = [c for c in self._changes_of(branch) if c.number <= number]
@@ -118,7 +124,7 @@ class Deeplake4Versions(Versions):
     # ---- reading
 
     def open(self, version: Version) -> Snapshot:
-        """Open a version."""
+        """Open a version of the dataset for reading. Raises InvalidValueError."""
         branch, change = self._changes[version.key]
         with self._peer.translating():
             view = self._histories[branch][change.id].open()
@@ -132,7 +138,7 @@ class Deeplake4Versions(Versions):
         snapshot = Snapshot.of(self._peer, view, coordinates, gaps, self._schema)
         names = {*snapshot.columns, *snapshot.unreadable}
         agrees = len(snapshot) == len(state.rows) and names == set(state.columns.values())
-        if state.known and not agrees:
+        if state.is_reliable and not agrees:
             raise _unknown(
                 f"version {change.id!r} has {pluralize(len(snapshot), 'row')} and "
                 f"{pluralize(len(names), 'column')}, while the log lists "
@@ -141,7 +147,10 @@ class Deeplake4Versions(Versions):
         return snapshot
 
     def tags(self) -> Iterator[tuple[str, str, str]]:
-        """Yield the name of each tag, the key of its version, and its query."""
+        """Yield the name, the version's key and the query of each tag.
+
+        The query is "" unless the tag refers to the result of a query.
+        """
         with self._peer.translating():
             tags = [self._dataset.tags[name] for name in self._dataset.tags.names()]
             records = [(tag.id, tag.name, tag.version, tag.query) for tag in tags]
@@ -156,7 +165,7 @@ class Deeplake4Versions(Versions):
     # ---- identities
 
     def state(self, version: Version) -> State:
-        """Return the ids of the rows and columns of a version."""
+        """Return the ids of the rows and columns of a version, and remember them."""
         branch, change = self._changes[version.key]
         base = self._states.get(version.base or "", State())
         if version.restored is not None:
@@ -166,7 +175,9 @@ class Deeplake4Versions(Versions):
             merge = self._log.merges.get((branch, change.id))
             if merge is not None and version.merged is not None:
                 state = self._merge(state, merge, version.merged)
-                state = replace(state, known=base.known and self._has_rows(branch, change, state))
+                state = replace(
+                    state, is_reliable=base.is_reliable and self._has_rows(branch, change, state)
+                )
         self._states[version.key] = state
         for key in {version.base, version.merged, version.restored} - {None}:
             self._uses[str(key)] -= 1
@@ -178,7 +189,7 @@ class Deeplake4Versions(Versions):
             del self._states[key]
 
     def _merge(self, ours: State, merge: Merge, key: str) -> State:
-        """Return the state after a merge, which appends the other branch's new rows."""
+        """Return the state after a merge, which appends the new rows of the merged branch."""
         theirs = self._states.get(key)
         if theirs is None:  # the branch was deleted
             return ours
@@ -193,7 +204,7 @@ class Deeplake4Versions(Versions):
         return state
 
     def _changes_to_merge(self, merge: Merge) -> list[Change]:
-        """Return the changes of a branch since it was last merged into the same branch."""
+        """Return the changes of a branch since its previous merge into the same branch."""
         former = [
             other.version
             for other in self._log.merges.values()
@@ -204,13 +215,13 @@ class Deeplake4Versions(Versions):
         return [c for c in self._changes_of(merge.branch) if last < c.id <= merge.version]
 
     def _has_rows(self, branch: str, change: Change, state: State) -> bool:
-        """Return whether a version has as many rows as its state."""
+        """Return whether a version has as many rows as the log says."""
         with self._peer.translating():
             return len(self._histories[branch][change.id].open()) == len(state.rows)
 
 
 def _apply(state: State, change: Change) -> State:
-    """Return the state after a change."""
+    """Return the state of a version that applies a change to a state."""
     columns = {
         k: v for k, v in {**state.columns, **change.created}.items() if k not in change.dropped
     }
@@ -223,11 +234,14 @@ def _apply(state: State, change: Change) -> State:
         rows = rows[~np.isin(rows, np.concatenate(change.deleted))]
     updated = {k: np.concatenate(ids) for k, ids in change.updated.items()}
     coordinates = {**state.coordinates, **change.coordinates}
-    return State(rows, columns, coordinates, updated, state.known)
+    return State(rows, columns, coordinates, updated, state.is_reliable)
 
 
 def dataset_metadata(peer: Peer, dataset: Any) -> dict[str, Any]:
-    """Return the metadata of a dataset, with its name, description and date under ``deeplake``."""
+    """Return the metadata of a dataset.
+
+    Its name, description, date and id are added as the item ``deeplake``.
+    """
     with peer.translating():
         items = decode_metadata(dataset.metadata.to_dict())
         about = {

@@ -23,25 +23,25 @@ class Version:
     """A version of a Deep Lake dataset."""
 
     key: str
-    """Identifies the version across all branches."""
+    """String that identifies the version among all branches."""
 
     branch: str
-    """Name of its branch."""
+    """Name of the branch to which the version belongs."""
 
     base: str | None
-    """Key of the previous version; None for the first one."""
+    """Key of the previous version; None for the first version."""
 
     message: str = ""
     time: datetime | None = None
     author: str = ""
     merged: str | None = None
-    """Key of the merged version of another branch, if it is a merge."""
+    """If the version is a merge: the key of the version that is merged into the branch."""
 
     restored: str | None = None
-    """Key of the older version that it restores, if any."""
+    """If the version restores an older version: the key of the older version."""
 
     is_draft: bool = False
-    """Whether it is uncommitted, so it may still change."""
+    """Whether the version consists of uncommitted changes, so that it may still change."""
 
 
 @dataclass(frozen=True)
@@ -52,15 +52,15 @@ class State:
     """Ids of the rows, in order."""
 
     columns: Mapping[int, str] = field(default_factory=dict)
-    """Names of the columns by their numbers."""
+    """Maps the numbers of columns to their names."""
 
     coordinates: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
-    """Formats of boxes, by column."""
+    """Maps the numbers of columns of boxes to the formats of the boxes."""
 
     updated: Mapping[int, NDArray[np.uint64]] = field(default_factory=dict)
-    """Ids of the rows with cells changed by the version, by column."""
+    """Maps the numbers of columns to the ids of the rows whose cells the version changes."""
 
-    known: bool = True
+    is_reliable: bool = True
     """Whether the ids are reliable, which is not the case after some merges."""
 
 
@@ -68,32 +68,38 @@ class Versions(ABC):
     """The versions of a dataset."""
 
     identity: str
-    """Identifies the dataset."""
+    """String that identifies the dataset."""
 
     ordered: Sequence[Version]
-    """The versions, each after the versions on which it depends."""
+    """The versions, sorted so that each version comes after those on which it depends."""
 
     main: str
     """Name of the main branch."""
 
     @abstractmethod
     def open(self, version: Version) -> Snapshot:
-        """Open a version."""
+        """Open a version for reading."""
 
     @abstractmethod
     def tags(self) -> Iterator[tuple[str, str, str]]:
-        """Yield the name of each tag, the key of its version, and its query."""
+        """Yield the name, the version's key and the query of each tag.
+
+        The query is "" unless the tag refers to the result of a query.
+        """
 
     @abstractmethod
     def metadata(self) -> dict[str, Any]:
         """Return the metadata of the dataset."""
 
     def empty_branches(self) -> Iterator[tuple[str, str | None]]:
-        """Yield the branches without versions of their own, and the keys where they start."""
+        """Yield the branches that have no versions of their own.
+
+        For each branch, its name and the key of the version from which it starts are yielded.
+        """
         yield from ()  # in version 3, each branch has at least an uncommitted version
 
     def state(self, version: Version) -> State | None:  # noqa: ARG002 (version 3 has no log)
-        """Return the ids of rows and columns; None if Deep Lake does not record them.
+        """Return the ids of a version's rows and columns; None if Deep Lake does not record them.
 
         This must be called for the versions in the order of `ordered`.
         """
@@ -104,7 +110,9 @@ class Versions(ABC):
 
 
 def sort_versions(versions: Sequence[Version]) -> list[Version]:
-    """Sort versions so that each follows those it depends on; otherwise, keep their order.
+    """Sort versions so that each version follows those on which it depends.
+
+    Apart from that, their order does not change.
 
     >>> a, b = Version("a", "main", None), Version("b", "main", "a")
     >>> [version.key for version in sort_versions([b, a])]
@@ -130,7 +138,7 @@ def sort_versions(versions: Sequence[Version]) -> list[Version]:
 
 
 def count_uses(versions: Sequence[Version]) -> Counter[str]:
-    """Count the versions that depend on each version, by key.
+    """Return a counter that maps keys of versions to numbers of versions that depend on them.
 
     >>> count_uses([Version("a", "main", None), Version("b", "main", "a")])
     Counter({'a': 1})

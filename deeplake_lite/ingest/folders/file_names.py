@@ -1,4 +1,4 @@
-"""Matching the file names in a table to files, and finding the column that has them."""
+"""Matching the file names in a table to files, and finding the table's column of file names."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ PROBED = 1_000
 _USUAL = re.compile(
     r"(?!name$|[_ ]*$)(image|img|picture|photo)?[_ ]?(file)?[_ ]?(name|path)?", re.IGNORECASE
 )
-"""Common names of such a column: file, path, filename, image, image_file, img_path…"""
+"""Common names of columns of file names: file, path, filename, image, image_file, img_path…"""
 
 
 class FileNames:
     """Maps a file name in a table to the position of the file, if the name is unambiguous.
 
     A name without a folder, with or without suffix, can match a file in any folder. A path is
-    relative to the folder or to the table's folder. Otherwise, its last components may match those
-    of a file's path, in case files were moved. A path to an existing file elsewhere matches
-    nothing. Each value is tried unchanged, then without surrounding whitespace, with slashes
-    instead of backslashes, and with composed accents.
+    relative to the folder or to the table's folder. If no file has this path, its last components
+    may match the end of a file's path, in case files were moved. A path to an existing file outside
+    the folder matches nothing. Each value is tried unchanged, then without surrounding whitespace,
+    with slashes instead of backslashes, and with composed accents.
 
     Parameters
     ----------
     files : sequence of str
         Paths relative to the folder.
     images : int
-        Number of files that are images. They come first, and take precedence over other files.
+        Number of files that are images. Images come first, and take precedence over other files.
     folder, table : Path
         The folder of the files, and the table that names them.
     """
@@ -71,7 +71,7 @@ class FileNames:
             self._ends |= _unique([pair for at, path in part for pair in _ends(path, at)])
 
     def find(self, name: object) -> int | None:
-        """Return the position of the file that a value names, or None."""
+        """Return the position of the file that a value names; None if there is no such file."""
         if is_empty(name):
             return None
         for text in _forms(str(name)):
@@ -81,12 +81,12 @@ class FileNames:
         return None
 
     def is_whole(self, name: object, at: int) -> bool:
-        """Return whether a value is a file's full name, with its suffix; a number never is."""
+        """Return whether a value is a string with the full name of a file, including its suffix."""
         ends = {PurePosixPath(text).name for text in _forms(str(name))}
         return isinstance(name, str) and not ends.isdisjoint(_both_forms(_name(self._files[at])))
 
     def are_all(self, values: Iterable[object]) -> bool:
-        """Return whether every value names a file with its suffix, and every image is named."""
+        """Return whether every value is a full file name, and every image is named by a value."""
         names = [value for value in values if not is_empty(value)]
         files = [self.find(value) for value in names]
         if not {*range(self._images)}.issubset(files):
@@ -118,7 +118,7 @@ class FileNames:
 
     @cached_property
     def _real_paths(self) -> dict[str, int]:
-        """Positions by real path, for tables that refer to the files through links."""
+        """Positions of files by real path, for tables that refer to the files through links."""
         return _unique([(self._real(self._folder / p), at) for at, p in enumerate(self._files)])
 
     def _real(self, path: Path) -> str:
@@ -129,7 +129,7 @@ class FileNames:
 
 
 def _forms(text: str) -> Iterator[str]:
-    r"""Yield the forms of a name that are tried, the original one first.
+    r"""Yield the forms of a name that are tried, starting with the original form.
 
     >>> list(_forms(" a\\b.png"))
     [' a\\b.png', 'a/b.png']
@@ -145,7 +145,7 @@ def _both_forms(text: str) -> tuple[str, str]:
 
 
 def _unique(pairs: list[tuple[str, int]]) -> dict[str, int]:
-    """Return the positions of names that occur once; unchanged names take precedence."""
+    """Return the positions of names that occur only once. Exact names override composed forms."""
     composed = [(_both_forms(text)[1], at) for text, at in pairs if not text.isascii()]
     return _once(composed) | _once(pairs)
 
@@ -156,7 +156,7 @@ def _once(pairs: list[tuple[str, int]]) -> dict[str, int]:
 
 
 def _ends(path: str, at: int) -> Iterator[tuple[str, int]]:
-    """Yield the proper suffixes of a path that include a folder.
+    """Yield all endings of a path, except the path itself, that include a folder.
 
     >>> list(_ends("a/b/c.png", 0))
     [('b/c.png', 0)]
@@ -183,14 +183,14 @@ def _without_suffix(path: str) -> str:
 
 @dataclass(frozen=True)
 class _Candidate:
-    """A column that may name files."""
+    """A column of a table that may contain file names."""
 
     column: str
     files: tuple[int | None, ...]
-    """Position of the file that each value names."""
+    """For each value, the position of the file that it names, or None."""
 
     whole: int
-    """Number of files that it names with their suffixes."""
+    """Number of files that the column names with their suffixes."""
 
     @classmethod
     def of(cls, column: str, values: list[Any], names: FileNames) -> _Candidate:
@@ -201,14 +201,15 @@ class _Candidate:
 
     @property
     def named(self) -> int:
-        """Number of files that it names."""
+        """Number of files that the column names."""
         return len(set(self.files) - {None})
 
     def rank(self, most: int) -> tuple[bool, bool, bool, int]:
-        """Return the rank of the column; `most` is the highest number of files any column names.
+        """Return the rank of the column, which is compared with the ranks of other columns.
 
-        If a column names fewer than half as many files, it probably does so by chance. Names with
-        suffixes rank above names without suffixes, which may be mere numbers.
+        `most` is the highest number of files that a column names. If a column names less than half
+        as many files, it probably does so by chance. Names with suffixes rank above names without
+        suffixes, which may be mere numbers.
         """
         is_own = self.column == FILE_NAMES and 2 * self.named >= most
         is_whole, is_usual = 2 * self.whole >= most, bool(_USUAL.fullmatch(self.column))
@@ -225,12 +226,12 @@ def is_empty(name: object) -> bool:
 
 
 def find_column(rows: pa.Table, names: FileNames, label: str, path: Path) -> str:
-    """Return the column that names files, which is never the column of labels.
+    """Return the column of file names, which is never the column of labels.
 
     Raises
     ------
     InvalidValueError
-        If no column names files, or if several columns are equally likely but name different files.
+        If no column names files, or if several columns are equally likely and name different files.
     """
     if FILE_NAMES in rows.schema.names and names.are_all(rows.column(FILE_NAMES).to_pylist()):
         return FILE_NAMES

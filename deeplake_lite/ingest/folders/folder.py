@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 BLOCK_ROWS = 1_024
 BLOCK_BYTES = 32 * 2**20
-"""Maximum size of the files of a block, in bytes."""
+"""Maximum size of all files in a block, in bytes."""
 
 
 @takes_options
@@ -52,16 +52,16 @@ def from_folder(
 ) -> IngestedDataset:
     """Ingest a folder of images into a lake; the files are stored byte for byte.
 
-    Rows are identified by their path. If you ingest the folder again, only new and changed files
-    are written. Rows that people have changed or deleted in the lake stay as they are and are
-    listed in ``ingested.kept``; ``update="force"`` overwrites them.
+    Rows are identified by the path of their file. If you ingest the folder again, only new and
+    changed files are written. Rows that people have changed or deleted in the lake stay as they are
+    and are listed in ``ingested.kept``; ``update="force"`` overwrites them.
 
     Parameters
     ----------
     path : str or Path
         The folder. Its subfolders are classes (``rose/1.jpg``), or splits that contain classes
-        (``train/rose/1.jpg``). It may also have no subfolders. Images are recognised by their first
-        bytes, regardless of their names.
+        (``train/rose/1.jpg``). There may also be no subfolders. Images are recognised by their
+        first bytes, regardless of their names.
     url : str
         URL of the lake, which is created if it does not exist.
     label : str
@@ -71,16 +71,16 @@ def from_folder(
         A CSV with a column of file names. The column `label` has the labels, and the other columns
         are ingested, too; a column ``path`` is renamed to ``path_``. Only files listed in the CSV
         are read. A file name must be unique, or a path that is relative to the folder or to the
-        CSV. For files that were moved, a unique path suffix that includes a folder is enough. In a
-        row without a file name, the image is null and ``path`` identifies the row
-        (``"labels.csv, row 17"``); the row is skipped if the lake or `schema` does not allow null
-        images.
+        CSV. If files were moved, the last components of their former path are enough, provided that
+        they include a folder and match only one file. In a row without a file name, the image is
+        null and ``path`` identifies the row (``"labels.csv, row 17"``); the row is skipped if the
+        lake or `schema` does not allow null images.
     file_column : str, optional
-        The column of the CSV that has the file names. By default, the column whose values match the
-        files. Columns with full file names are preferred to columns of stems or numbers; among
-        several, the one called ``file_name`` or similar (``file``, ``image_path``…) is used. If the
-        CSV also has a column ``file_name_``, it is ingested as ``file_name``, which undoes the
-        renaming by `View.to_folder`.
+        The column of the CSV that has the file names. By default, this is the column whose values
+        match the files. Columns with full file names are preferred to columns of numbers or of
+        names without suffixes; among several, the column called ``file_name`` or similar (``file``,
+        ``image_path``…) is used. If the CSV also has a column ``file_name_``, it is ingested as
+        ``file_name``, which undoes the renaming by `View.to_folder`.
     **options
         See `Options`.
 
@@ -89,17 +89,19 @@ def from_folder(
     Dataset
         The committed dataset. It has the columns ``image``, ``path``, `label` if there are labels,
         and ``split`` if there are split folders. If the image column of `schema` has another name,
-        that name is used. ``ingested`` is a summary and lists skipped files.
+        that name is used. The dataset's attribute ``ingested`` summarizes the import and lists
+        skipped files.
 
     Raises
     ------
     NotFoundError
         If there is no such folder or CSV.
     SchemaError
-        If ``path``, or ``split`` with split folders, is declared as a column of images.
+        If `schema` declares ``path`` as a column of images, or ``split`` if there are split
+        folders.
     InvalidValueError
-        If there are no images, or for a file that is not an image; with ``on_error="skip"``, such a
-        file is skipped.
+        If there are no images, or a file is not an image; with ``on_error="skip"``, such a file is
+        skipped.
 
     Examples
     --------
@@ -144,14 +146,14 @@ def folder_source(
     schema: Types = None,
     known: Mapping[str, Htype] = MappingProxyType({}),
 ) -> FolderSource:
-    """Return the source for a folder; `known` are the types of the lake's columns.
+    """Return the source for a folder. `known` has the types of the lake's columns.
 
     Raises NotFoundError, InvalidValueError.
     """
     if isinstance(path, str) and scheme_of(path) is not None:
         raise InvalidValueError(
-            f"path must be a folder on this machine, but it is {brief(path, 120)}. Download it "
-            "first."
+            f"path must be a folder on this machine, but it is {brief(path, 120)}. Download "
+            "the folder first."
         )
     folder = Path(checks.location("path", path)).expanduser()
     scanned = scan(folder)
@@ -179,18 +181,18 @@ def folder_source(
     return FolderSource(folder, table.files, layout, label, table, skipped, table.image)
 
 
-def _check_label(label: str, own: Collection[str]) -> None:
-    """Reject a name for the labels that one of the folder's own columns already has."""
-    if label in own:
+def _check_label(label: str, columns: Collection[str]) -> None:
+    """Reject a name for the column of labels that another of the folder's columns already has."""
+    if label in columns:
         raise OptionError(
-            "label must differ from the folder's own columns, but it is "
+            "label must differ from the names of the folder's other columns, but it is "
             f"{label!r}. Choose another name: label='{label}_label'."
         )
 
 
-def _check_types(own: Sequence[str], types: Mapping[str, object]) -> None:
-    """Reject types of files for the folder's own string columns. Raises SchemaError."""
-    for name in own[1:]:
+def _check_types(columns: Sequence[str], types: Mapping[str, object]) -> None:
+    """Raise SchemaError if a type of files is declared for one of the folder's string columns."""
+    for name in columns[1:]:
         htype = resolve(types.get(name, "text"))
         if htype.takes_files:
             raise SchemaError(
@@ -213,16 +215,16 @@ class FolderSource:
     """The files in the order of the rows."""
 
     layout: Layout
-    """The meaning of the subfolders."""
+    """The classes and splits that the subfolders stand for."""
 
     label: str
     """Name of the column of labels."""
 
     table: Labels | None
-    """Labels and other columns from a table."""
+    """Labels and other columns from a table; None if there is no table."""
 
     left_out: Sequence[Skipped]
-    """Files that are not images, and rows of the table without a file."""
+    """Files that are not images, files that the table does not list, and rows without a file."""
 
     image: str = "image"
     """Name of the column of images."""
@@ -231,7 +233,7 @@ class FolderSource:
     """Rows are identified by the path of the file."""
 
     fingerprint: None = None
-    """Not needed, because there is a key."""
+    """None, because rows are identified by their paths."""
 
     metadata: Mapping[str, object] = MappingProxyType({})
 
@@ -261,7 +263,7 @@ class FolderSource:
 
     @cached_property
     def _rest(self) -> MemorySource:
-        """The columns of the table, as a separate source."""
+        """A source of the table's columns. If there is no table, it has no columns."""
         columns = {} if self.table is None else self.table.columns
         schema = {} if self.table is None else {**self.table.types}
         is_inferred = self.label in columns and self.label not in schema
@@ -275,13 +277,13 @@ class FolderSource:
         return frozenset() if self.table is None else self.table.without_file
 
     def _is_classes(self, column: Any) -> bool:
-        """Return whether a column of the table can be classes: strings or integers from 0 up."""
+        """Return whether a column of the table has strings, or integers that are not negative."""
         from deeplake_lite.ingest.folders.labels import class_numbers
 
         return column.htype(classes=True).classes is not None or class_numbers(column)
 
     def _codec(self) -> str:
-        """Return the common codec of all files, according to their first bytes, or "auto"."""
+        """Return the codec of all files, according to their first bytes, or "auto" if it varies."""
         paths = [self.folder / f.path for f in self.files if f.path not in self._without_file]
         formats = set(formats_of(paths)) - {None}
         return str(formats.pop()) if len(formats) == 1 else "auto"
@@ -290,7 +292,7 @@ class FolderSource:
         """Accept all columns, because neither folders nor CSV files have decimals."""
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
-        """Yield the images from number `start` on."""
+        """Yield the rows from number `start` on."""
         while start < len(self.files):
             stop = self._end(start)
             files = [f.path for f in self.files[start:stop]]
@@ -301,7 +303,7 @@ class FolderSource:
             start = stop
 
     def _end(self, start: int) -> int:
-        """Return the end of the block that begins at `start`."""
+        """Return the end of the block that begins at row `start`."""
         size, stop = 0, start
         while stop < min(len(self.files), start + BLOCK_ROWS) and size < BLOCK_BYTES:
             size += self.files[stop].size
@@ -309,7 +311,7 @@ class FolderSource:
         return stop
 
     def _values(self, files: list[str], rest: Block | None) -> dict[str, object]:
-        """Return the values of files by column, and those of the table; images are paths."""
+        """Return the values of a block by column. Images are paths of files."""
         # Paths are absolute, because `Block.base` is the folder of the table.
         layout, folder = self.layout, self.folder.absolute()
         paths = [None if path in self._without_file else path for path in files]

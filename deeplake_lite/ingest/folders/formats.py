@@ -26,9 +26,10 @@ SHARE = 256
 
 
 def find_images(folder: Path, scanned: FolderScan) -> tuple[list[File], list[Skipped]]:
-    """Return the images below a folder and the other files, both sorted by path.
+    """Return the images below a folder and the other files as two lists, sorted by path.
 
-    A file with the suffix of an image counts as an image, so that a damaged one is an error.
+    A file whose name has the suffix of an image counts as an image, so that a damaged image is an
+    error.
     """
     formats = formats_of([folder / f.path for f in scanned.others])
     images = [f for f, name in zip(scanned.others, formats, strict=True) if name]
@@ -52,7 +53,7 @@ def formats_of(paths: Sequence[Path]) -> list[str | None]:
 
 
 def format_of(head: bytes) -> str | None:
-    """Return the codec of a file by its first bytes, or None if it is not an image.
+    """Return the codec of a file, given its first bytes, or None if it is not an image.
 
     >>> format_of(bytes.fromhex("ffd8ffe0")), format_of(b"GIF89a")
     ('jpeg', None)

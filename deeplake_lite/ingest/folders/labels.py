@@ -44,22 +44,22 @@ _OTHER_FORMATS = {
     "Arrow": re.compile(rb"ARROW1"),
     "an Excel file or a ZIP archive": re.compile(rb"PK\x03\x04"),
 }
-"""Other formats of tables, by the first bytes of their files."""
+"""Maps names of other formats to patterns that match the first bytes of their files."""
 
 
 @dataclass(frozen=True)
 class Labels:
-    """The rows of a table, in the order of the files that they name."""
+    """The rows of a table, sorted by the files that they name."""
 
     files: tuple[File, ...]
-    """The files, and the names of rows without a file, sorted by path."""
+    """The files that the table names, and the names of rows without a file, sorted by path."""
 
     without_file: frozenset[str]
     """Names of the rows without a file, whose images are null."""
 
     columns: dict[str, Any]
-    """The columns, except for the one with the file names. A column with a type in `types` is a
-    list of values, unless it has classes whose names have yet to be collected."""
+    """The columns, except for the column of file names. A column whose type is in `types` is a list
+    of values, unless it is a column of classes whose names are collected later."""
 
     missing: tuple[Skipped, ...]
     """Rows whose file does not exist, and rows without a file if images must not be null."""
@@ -71,10 +71,10 @@ class Labels:
     """Name of the column of images."""
 
     schema: Mapping[str, Any]
-    """Types that the user declares for these columns and for the folder's own."""
+    """Types that the user declares, for the columns of the table and for those of the folder."""
 
     base: str
-    """Folder of the table, to which paths in it are relative."""
+    """Folder of the table, from which relative paths in the table start."""
 
 
 @dataclass(frozen=True)
@@ -85,19 +85,23 @@ class TableOptions:
     """The column of labels, if the table has it."""
 
     file_column: str | None = None
-    """The column of the file names; None to find it."""
+    """The column of file names; None if it must be found."""
 
     schema: Types = None
     """Types that the user declares.
 
-    If the folder and the table share a column name, the type applies to the table's column.
+    If a column of the folder and a column of the table have the same name, the type applies to the
+    column of the table.
     """
 
     known: Mapping[str, Htype] = field(default_factory=dict)
     """Types of the lake's columns."""
 
     def types(self, names: Mapping[str, str]) -> dict[str, object]:
-        """Return the types of a table's columns by new name; `names` maps old names to new ones."""
+        """Return a dict that maps the new names of a table's columns to types.
+
+        `names` maps the names of columns in the table to their new names in the lake.
+        """
         declared, known = types_of(self.schema), read_types(self.known)
         label = known.get(self.label)
         if label is not None and label.classes is not None:
@@ -107,12 +111,15 @@ class TableOptions:
         return types | {new: declared[new] for new in names.values() if new in declared}
 
     def takes_null(self, column: str) -> bool:
-        """Return whether a column may have nulls; a new column without a declared type may."""
+        """Return whether a column may have nulls, as a new column without a declared type may."""
         types = {**types_of(self.schema), **self.known}
         return column not in types or resolve(types[column]).nullable
 
     def rest(self, names: Mapping[str, str]) -> dict[str, object]:
-        """Return the declared types of columns that are not in the table."""
+        """Return the declared types of columns that the table does not have.
+
+        `names` maps the names of columns in the table to their new names in the lake.
+        """
         declared = types_of(self.schema)
         used = {old for old, new in names.items() if new not in declared}
         return {name: declared[name] for name in declared.keys() - used}
@@ -130,10 +137,10 @@ def read_labels(
     folder : Path
         The folder of the images.
     scanned : FolderScan
-        The files of the folder. If a name is ambiguous, it refers to a file with the suffix of an
-        image.
+        The files of the folder. If a name is ambiguous, it refers to the file whose name has the
+        suffix of an image.
     options : TableOptions
-        How to read the columns. Apart from that, they are read as in `from_csv`.
+        Options for reading the columns. Otherwise, columns are read as in `from_csv`.
 
     Raises
     ------
@@ -199,7 +206,7 @@ def _check_is_csv(path: Path) -> None:
 
 
 def _original_names(headers: list[str], file_column: str) -> dict[str, str]:
-    """Return the names of columns before `View.to_folder` renamed them, by their headers.
+    """Return a dict that maps headers to the names before `View.to_folder` renamed columns.
 
     >>> _original_names(["file_name_", "x"], "file_name")
     {'file_name_': 'file_name', 'x': 'x'}
@@ -208,17 +215,18 @@ def _original_names(headers: list[str], file_column: str) -> dict[str, str]:
     return {header: column_of(header) if is_exported else header for header in headers}
 
 
-def _new_names(columns: Mapping[str, str], own: Collection[str]) -> dict[str, str]:
-    """Return the names of a table's columns in the lake, by their headers.
+def _new_names(columns: Mapping[str, str], folder_columns: Collection[str]) -> dict[str, str]:
+    """Return a dict that maps the headers of a table to the names of columns in the lake.
 
-    Columns with the name of one of the folder's own columns are renamed.
+    Columns that have the name of one of the folder's own columns are renamed.
 
     >>> _new_names({"path": "path", "file_name_": "file_name"}, ["image", "path"])
     {'path': 'path_', 'file_name_': 'file_name'}
     """
-    taken = {*own, *columns.values()}
+    taken = {*folder_columns, *columns.values()}
     return {
-        header: free_name(name, taken) if name in own else name for header, name in columns.items()
+        header: free_name(name, taken) if name in folder_columns else name
+        for header, name in columns.items()
     }
 
 
@@ -229,7 +237,7 @@ def _columns(
     known: Mapping[str, Htype],
     at: list[int],
 ) -> dict[str, object]:
-    """Return the rows `at` of a table, in that order, as columns by their new names."""
+    """Return the rows at positions `at` of a table as a dict from new column names to values."""
     numbered = {*named_by_numbers(known)}
     texts = [old for old, new in names.items() if new in numbered]
     types_by_header = {old: types[new] for old, new in names.items() if new in types}
@@ -246,7 +254,7 @@ def _columns(
 def _read_typed(
     path: Path, types: Mapping[str, object], named: Collection[str]
 ) -> dict[str, list[object]]:
-    """Return all values of columns with declared types. Raises InvalidValueError."""
+    """Return all values of columns with declared types, by header. Raises InvalidValueError."""
     delimiter = delimiter_of(str(path))
     source = csv_source(path, columns=[*types], delimiter=delimiter, schema=types, named=named)
     columns: dict[str, list[Any]] = {name: [] for name in types}
@@ -261,21 +269,23 @@ class _Order:
     """The files that the rows of a table name."""
 
     files: dict[int, int] = field(default_factory=dict)
-    """The row of each file, by the position of the file."""
+    """Maps the positions of files to the rows that name them."""
 
     without_file: dict[str, int] = field(default_factory=dict)
-    """Rows without a file, by the name of the row."""
+    """Maps the names of rows without a file to the row numbers."""
 
     missing: list[Skipped] = field(default_factory=list)
 
     @classmethod
     def of(cls, values: list[Any], names: FileNames, path: Path, takes_null: bool) -> _Order:
-        """Find the files that a table names; `takes_null` says whether images may be null.
+        """Find the files that a table names.
+
+        If `takes_null` is true, images may be null in rows without a file name.
 
         Raises
         ------
         InvalidValueError
-            If a file is named twice.
+            If two rows name the same file.
         """
         order = cls()
         for row, value in enumerate(values):
@@ -297,7 +307,7 @@ class _Order:
 
 
 def class_numbers(column: ArrowColumn) -> bool:
-    """Return whether a column has integers from 0 up, which may be class numbers."""
+    """Return whether a column has only integers that are not negative, as class numbers are."""
     array = column.array
     if not pa.types.is_integer(array.type) or array.null_count == len(array):
         return False

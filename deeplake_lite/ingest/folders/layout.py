@@ -1,8 +1,8 @@
-"""The layout of a folder of images: its files in a fixed order, their classes and their splits.
+"""The layout of a folder of images: its sorted files, their classes and their splits.
 
-`scan` walks the folder without opening files. It ignores hidden files and the table of other
-columns that `View.to_folder` writes, and it does not follow cyclic links. `Layout.of`
-distinguishes class folders, split folders and flat folders.
+`scan` walks the folder without opening files. It ignores hidden files and the table with all other
+columns that `View.to_folder` writes, and it does not follow cyclic links. `Layout.of` distinguishes
+class folders, split folders and flat folders.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SUFFIXES = {
     ".tiff": "tiff",
     ".bmp": "bmp",
 }
-"""Suffixes of image files, with the codec that they suggest. The first bytes of a file decide."""
+"""Maps suffixes of image files to codecs. The first bytes of a file take precedence."""
 
 SPLITS = {
     "train": 0,
@@ -46,7 +46,7 @@ SPLITS = {
     "test": 2,
     "testing": 2,
 }
-"""Names of folders that are splits instead of classes, with their order."""
+"""Names of folders that are splits instead of classes, with numbers that order the splits."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class File:
 
 @dataclass(frozen=True)
 class Layout:
-    """The meaning of the subfolders."""
+    """The splits and classes that the subfolders of a folder stand for."""
 
     splits: tuple[str, ...]
     """Names of the split folders; empty if there are none."""
@@ -88,18 +88,21 @@ class Layout:
         return cls(tuple(splits), tuple(sorted(classes)))
 
     def split_of(self, path: str) -> str | None:
-        """Return the split folder of a file."""
+        """Return the split folder that contains a file; None if there are no splits."""
         return PurePosixPath(path).parts[0] if self.splits else None
 
     def class_of(self, path: str) -> str | None:
-        """Return the class folder of a file, the first one below its split, or None."""
+        """Return the class folder that contains a file, which is the first one below the split.
+
+        None is returned if the file is in no such folder.
+        """
         folders = PurePosixPath(path).parts[1 if self.splits else 0 : -1]
         return folders[0] if folders else None
 
 
 @dataclass(frozen=True)
 class FolderScan:
-    """The files below a folder; each list is sorted by path."""
+    """The files below a folder, in three lists that are sorted by path."""
 
     images: list[File]
     """Files with the suffix of an image."""
@@ -119,7 +122,7 @@ def scan(folder: Path) -> FolderScan:
     NotFoundError
         If there is no such folder.
     InvalidValueError
-        If it is a file.
+        If the path leads to a file.
     """
     if not folder.exists():
         raise NotFoundError(
@@ -128,7 +131,7 @@ def scan(folder: Path) -> FolderScan:
     if not folder.is_dir():
         raise InvalidValueError(
             f"path must be a folder, but {str(folder)!r} is a file. Pass the folder that contains "
-            "it."
+            "the file."
         )
     scanned = FolderScan([], [], [])
     for entry, path in _walk(folder, "", frozenset()):
@@ -144,9 +147,11 @@ def scan(folder: Path) -> FolderScan:
 
 
 def image_column(schema: Types, others: Collection[str]) -> str:
-    """Return the name of the image column: the schema's, unless it is in `others`, or "image".
+    """Return the name of the column of images, which is "image" by default.
 
-    A folder that was exported from a lake has all other columns in a table.
+    If the schema declares exactly one column of images that is not in `others`, its name is used.
+
+    (A folder that was exported from a lake has all other columns in a table.)
 
     >>> image_column(Schema.build({"photo": "image", "x": "int8"}), ["x"])
     'photo'
@@ -160,12 +165,12 @@ def image_column(schema: Types, others: Collection[str]) -> str:
 
 
 def own_columns(image: str, files: Sequence[File]) -> tuple[str, ...]:
-    """Return the columns of a folder without a table: images, paths, and splits if any."""
+    """Return the columns of a folder without its table: images, paths and, if any, splits."""
     return (image, "path", "split")[: 2 + bool(Layout.of(files).splits)]
 
 
 def no_images_error(folder: Path, others: list[File]) -> InvalidValueError:
-    """Build the error for a folder without images."""
+    """Return the error for a folder without images."""
     kinds = sorted({Path(o.path).suffix or "no suffix" for o in others})
     rest = (
         f", only {pluralize(len(others), 'other file')} ({', '.join(kinds[:5])})" if others else ""
@@ -179,7 +184,10 @@ def no_images_error(folder: Path, others: list[File]) -> InvalidValueError:
 def _walk(
     folder: Path, below: str, above: frozenset[tuple[int, int]]
 ) -> Iterator[tuple[os.DirEntry[str], str]]:
-    """Yield the files below a folder; follow links, except to a folder that contains them."""
+    """Yield each file below a folder with its relative path.
+
+    Links are followed, except for links to a folder that contains them.
+    """
     stat = folder.stat()
     above |= {(stat.st_dev, stat.st_ino)}
     with os.scandir(folder) as entries:
@@ -197,7 +205,7 @@ def _walk(
 def _is_folder(entry: os.DirEntry[str]) -> bool:
     """Return whether an entry is a folder.
 
-    A link to itself counts as a file, so that reading it is an error.
+    A link to itself is not a folder, so that reading it is an error.
     """
     try:
         return entry.is_dir()

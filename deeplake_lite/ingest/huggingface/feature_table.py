@@ -1,6 +1,9 @@
-"""Hugging Face tables: Arrow batches, and the columns that their features describe.
+"""Tables of Hugging Face datasets: Arrow batches, and the columns that their features describe.
 
-If any file of a column has a path, a second column, such as ``image_path``, stores the paths.
+A feature is the type of a column in the package ``datasets``. A part is a field of a struct that
+becomes a column of its own; a column that is not divided is its only part.
+
+If any file in a column has a path, a second column, such as ``image_path``, stores the paths.
 """
 
 from __future__ import annotations
@@ -29,30 +32,30 @@ if TYPE_CHECKING:
 type Read = Callable[[list[str]], Iterator[pa.RecordBatch]]
 
 OWN = "deeplake_lite"
-"""Key in the metadata under which an export stores the types of the lake."""
+"""Key of the metadata under which an export from a lake stores the lake's types."""
 
 
 @dataclass(frozen=True)
 class FeatureTable:
-    """Batches with the columns of a lake."""
+    """Arrow batches that are divided into the columns of a lake."""
 
     schema: pa.Schema
     """A field for each column of the lake."""
 
     leaves: Mapping[str, Leaf]
-    """The part of an Arrow column from which each column is read."""
+    """Maps columns of the lake to the parts of Arrow columns from which they are read."""
 
     columns: Mapping[str, FeatureColumn]
-    """The columns whose types depend on their features, and not only on their Arrow types."""
+    """The columns whose types depend on their features, not only on their Arrow types."""
 
     features: Mapping[str, Feature]
-    """Features in the metadata, with the columns' units of time."""
+    """Features from the metadata. The units of times are those of the Arrow columns."""
 
     simplified: Mapping[str, Feature]
-    """Features of other Arrow columns whose types are simplified in the lake."""
+    """Features of other Arrow columns, whose types have details that the lake does not store."""
 
     read: Read
-    """Reads the given columns of the lake in batches."""
+    """Yields batches with the given columns of the lake."""
 
     @classmethod
     def of(
@@ -63,7 +66,7 @@ class FeatureTable:
         has_paths: Callable[[Leaf], bool] = lambda _: True,
         has_nulls: Callable[[Leaf], bool] | None = None,
     ) -> FeatureTable:
-        """Build the table for batches that `read` reads.
+        """Build the table for batches of Arrow columns.
 
         Parameters
         ----------
@@ -72,25 +75,26 @@ class FeatureTable:
         metadata : mapping
             The JSON that ``datasets`` adds to a schema; see `read_metadata`.
         read : callable
-            Reads the given Arrow columns in batches.
+            Yields batches with the given Arrow columns.
         has_paths : callable
-            Returns whether any file of a column has a path.
+            Returns whether any file in a column has a path.
         has_nulls : callable
             Returns whether lists of numbers have any nulls. By default, nulls are expected in lists
-            that have one number for each struct in a list.
+            that have one number for each struct in a list of structs.
 
         Raises
         ------
         InvalidValueError
-            If a part of a struct has the name of another column, or types are nested too deeply.
+            If a field of a struct would become a column with the name of another column, or if
+            types are nested too deeply.
         """
-        features, own = features_in(metadata), _LakeTypes.of(metadata)
+        features, lake_types = features_in(metadata), _LakeTypes.of(metadata)
         try:
             parts = [
                 (f, leaf)
                 for f in schema
-                for whole in _parts(f, features.get(f.name), own)
-                for leaf in own.with_paths(whole, has_paths)
+                for whole in _parts(f, features.get(f.name), lake_types)
+                for leaf in lake_types.with_paths(whole, has_paths)
                 if leaf is whole or leaf.name not in schema.names
             ]
         except RecursionError as error:
@@ -102,7 +106,7 @@ class FeatureTable:
         empty = pa.RecordBatch.from_arrays([pa.nulls(0, f.type) for f in schema], schema=schema)
         fields, columns = list[pa.Field](), dict[str, FeatureColumn]()
         for f, leaf in parts:
-            exact = own.htype(leaf)
+            exact = lake_types.htype(leaf)
             asks = exact is None and _has_numbers(leaf) and exported_htype(f) is None
             column = FeatureColumn.of(
                 leaf, has_null_items=asks and (has_nulls or _may_have_nulls)(leaf)
@@ -126,7 +130,7 @@ class FeatureTable:
 
 
 def simplified_features(schema: pa.Schema, known: Container[str] = ()) -> dict[str, Feature]:
-    """Return the features of columns whose types a lake simplifies, except `known` ones.
+    """Return the features of columns whose types a lake simplifies, except for `known` columns.
 
     >>> simplified_features(pa.schema({"at": pa.timestamp("s", "UTC"), "n": pa.int8()}))
     {'at': {'dtype': 'timestamp[s, tz=UTC]', '_type': 'Value'}}
@@ -139,20 +143,20 @@ def simplified_features(schema: pa.Schema, known: Container[str] = ()) -> dict[s
 
 
 DESCRIPTIONS = ("description", "citation", "homepage", "license")
-"""Parts of a dataset's information that are stored in the metadata of the lake."""
+"""Keys of a dataset's description that are stored in the metadata of the lake."""
 
 
 def lake_metadata(
     table: FeatureTable, metadata: Mapping[str, Any], info: Mapping[str, Any] | None = None
 ) -> dict[str, object]:
-    """Return the lake's metadata for a table: its description and its features.
+    """Return the lake's metadata for a table: the description and the features of the table.
 
-    A table that was exported from a lake contains the metadata of that lake. The key ``"arrow"``
-    has the features of Arrow types that the lake simplifies.
+    If the table was exported from a lake, the metadata of that lake is returned. The key
+    ``"arrow"`` has the features of Arrow types that the lake simplifies.
     """
-    own = metadata.get(OWN)
-    if isinstance(own, dict) and isinstance(own.get("metadata"), dict):
-        return dict(own["metadata"])
+    exported = metadata.get(OWN)
+    if isinstance(exported, dict) and isinstance(exported.get("metadata"), dict):
+        return dict(exported["metadata"])
     recorded = metadata.get("info")
     info = {**(recorded if isinstance(recorded, dict) else {}), **(info or {})}
     items = {key: info[key] for key in DESCRIPTIONS if isinstance(info.get(key), str)}
@@ -167,7 +171,7 @@ def lake_metadata(
 
 @dataclass(frozen=True)
 class _Reader:
-    """Reads columns of the lake."""
+    """Reads columns of the lake from Arrow columns."""
 
     leaves: Mapping[str, Leaf]
     read: Read
@@ -181,7 +185,7 @@ class _Reader:
 
 @dataclass(frozen=True)
 class _LakeTypes:
-    """The types of the lake from which a table was exported; empty for other tables."""
+    """Types of columns in the lake from which a table was exported; empty for other tables."""
 
     columns: Mapping[str, Mapping[str, Any]]
 
@@ -193,14 +197,14 @@ class _LakeTypes:
         return cls({name: column for name, column in items if isinstance(column, dict)})
 
     def htype(self, leaf: Leaf) -> Htype | None:
-        """Return the type of a column, or None if its feature has been changed since."""
+        """Return the recorded type of a column, unless its feature was changed after the export."""
         column = self.columns.get(leaf.name)
         if column is None or ("path_of" not in column and column.get("feature") != leaf.feature):
             return None
         return _htype_in(column)
 
     def with_paths(self, leaf: Leaf, has_paths: Callable[[Leaf], bool]) -> Iterator[Leaf]:
-        """Yield a part, and a part with the paths of its files if there are any."""
+        """Yield a part and, if its files have paths, the part with the paths."""
         yield leaf
         if (paths := leaf.paths) is None:
             return
@@ -210,9 +214,9 @@ class _LakeTypes:
 
 
 def _has_numbers(leaf: Leaf) -> bool:
-    """Return whether a part has lists of numbers in which nulls must be kept.
+    """Return whether a part has lists of numbers whose nulls must be kept.
 
-    In files without features, nulls become NaN or are rejected, as for all Parquet files.
+    If there is no feature, nulls become NaN or are rejected, as for all Parquet files.
     """
     kind, is_list_of = leaf.kind, False
     while is_list(kind):
@@ -222,26 +226,29 @@ def _has_numbers(leaf: Leaf) -> bool:
 
 
 def _may_have_nulls(leaf: Leaf) -> bool:
-    """Return whether a part has one number per struct in a list, because these are often null."""
+    """Return whether a part has one number per struct in a list; such numbers are often null."""
     return len(leaf.path) > 1 and is_list(leaf.kind) and not is_list(leaf.kind.value_type)
 
 
 def _htype_in(column: Mapping[str, Any]) -> Htype | None:
-    """Return the type recorded for a column, or None if it cannot be read."""
+    """Return the type that the metadata of a column records; None if it cannot be read."""
     recorded = {HTYPE: json.dumps(column.get("htype"))}
     return exported_htype(pa.field("", pa.null(), metadata=recorded))
 
 
-def _parts(f: pa.Field, feature: Feature, own: _LakeTypes) -> list[Leaf]:
-    """Split an Arrow column into columns of the lake, unless it was exported from one column."""
+def _parts(f: pa.Field, feature: Feature, lake_types: _LakeTypes) -> list[Leaf]:
+    """Split an Arrow column into parts, unless it was exported from a single column of a lake."""
     whole = Leaf(f.name, (f.name,), feature, f.type)
-    if exported_htype(f) is not None or own.htype(whole) is not None:
+    if exported_htype(f) is not None or lake_types.htype(whole) is not None:
         return [whole]
     return leaves(f.name, feature, f.type)
 
 
 def _field(leaf: Leaf, f: pa.Field, empty: pa.RecordBatch, exact: Htype | None) -> pa.Field:
-    """Return the field of a column; `exact` is its type if the feature does not determine it."""
+    """Return the Arrow field of a column of the lake.
+
+    `exact` is the column's type if the feature does not determine it.
+    """
     if len(leaf.path) > 1:
         f = pa.field(leaf.name, leaf.part(empty.column(leaf.path[0])).type)
     return f if exact is None else f.with_metadata({HTYPE: json.dumps(exact.get_config())})
@@ -253,13 +260,13 @@ def _check_names(schema: pa.Schema, parts: list[Leaf]) -> None:
     for leaf in parts:
         if len(leaf.path) > 1 and counts[leaf.name] > 1:
             raise InvalidValueError(
-                f"Column names must be unique, but a part of {leaf.path[0]!r} would have the name "
-                f"of another column, {leaf.name!r}. Rename one of them."
+                f"Column names must be unique, but the field {leaf.name!r} of the struct "
+                f"{leaf.path[0]!r} would have the name of another column. Rename one of them."
             )
 
 
 def _has_details(kind: pa.DataType) -> bool:
-    """Return whether an Arrow type has details that the lake does not store.
+    """Return whether an Arrow type has details, such as time zones, that a lake does not store.
 
     >>> _has_details(pa.timestamp("s")), _has_details(pa.timestamp("s", "UTC"))
     (False, True)
@@ -273,7 +280,7 @@ def _has_details(kind: pa.DataType) -> bool:
 
 
 def has_null_items(array: pa.Array) -> bool:
-    """Return whether lists of numbers have nulls.
+    """Return whether any list in an array of nested lists has a null item.
 
     >>> has_null_items(pa.array([[1], None])), has_null_items(pa.array([[1, None]]))
     (False, True)
@@ -284,7 +291,7 @@ def has_null_items(array: pa.Array) -> bool:
 
 
 def has_values(array: pa.Array) -> bool:
-    """Return whether an array, or any of its lists, has values that are not null.
+    """Return whether an array, or any list in it, has a value that is not null.
 
     >>> has_values(pa.array([[None], []])), has_values(pa.array([[None], ["a"]]))
     (False, True)

@@ -1,10 +1,13 @@
-"""Converting Hugging Face features, which are stored in the metadata of files, to column types.
+"""Converting Hugging Face features to column types.
+
+A feature is the type of a column in the package ``datasets``, which stores it in the metadata of
+files:
 
 - ClassLabel becomes `ClassLabel`; -1, which means no label, becomes null.
 - Image becomes `Image`, and Audio, Video, Pdf and other files become `Bytes`.
-- Array2D to Array5D become `Array` of that shape, and Json becomes `Json`.
-- Lists of these become `Sequence`. Structs of numbers and strings become `Json`. A struct with any
-  other field becomes one column per field instead, such as ``"objects.category"``.
+- Array2D to Array5D become `Array` with the same shape, and Json becomes `Json`.
+- Lists of these features become `Sequence`. Structs of numbers and strings become `Json`. Each
+  field of any other struct becomes a column of its own, such as ``"objects.category"``.
 - For all other features, the Arrow type determines the column type.
 """
 
@@ -48,24 +51,24 @@ class FeatureColumn:
     """A column whose type or values are determined by its feature."""
 
     feature: Feature
-    """Its feature."""
+    """Feature of the column."""
 
     htype: Htype
-    """Its type, which is not nullable unless it is exact."""
+    """Type of the column, which is not nullable unless the type is exact."""
 
     exact: bool = False
-    """Whether it is the type in the lake from which the column was exported."""
+    """Whether `htype` is the type that the column had in the lake from which it was exported."""
 
     @classmethod
     def of(cls, leaf: Leaf, *, has_null_items: bool = False) -> FeatureColumn | None:
-        """Return the column for a part, or None if its Arrow type suffices.
+        """Return the column for a part, or None if the part's Arrow type determines its type.
 
         Parameters
         ----------
         leaf : Leaf
-            The part.
+            A column, or a field of a struct that becomes a column.
         has_null_items : bool
-            Whether lists of numbers may have nulls, which arrays cannot hold.
+            Whether lists of numbers may have nulls, which `Array` cannot hold.
 
         Examples
         --------
@@ -91,7 +94,7 @@ class FeatureColumn:
         return replace(self, htype=htype, exact=True)
 
     def type_of(self, *, nullable: bool) -> Htype:
-        """Return the type of the column; `nullable` is ignored if the type is exact."""
+        """Return the column's type, which is nullable as requested, unless it is exact."""
         return self.htype if self.exact else replace(self.htype, nullable=nullable)
 
     def values(self, array: pa.Array) -> object:
@@ -108,7 +111,7 @@ class FeatureColumn:
 
 
 def _sequences(kind: pa.DataType) -> Htype:
-    """Return the type of lists with nullable numbers.
+    """Return the type of nested lists whose items may be null.
 
     >>> _sequences(pa.list_(pa.int8()))
     Sequence(Scalar('int8', nullable=True))
@@ -120,7 +123,10 @@ def _sequences(kind: pa.DataType) -> Htype:
 
 
 def _recorded(feature: Feature) -> Htype | None:
-    """Return the type recorded in a feature, unless the feature was changed since the export."""
+    """Return the type that an export recorded in a feature; None if there is none.
+
+    None is also returned if the feature was changed after the export.
+    """
     htype = recorded_htype(feature)
     if htype is None or without_record(feature) != feature_of(htype):
         return None
@@ -158,7 +164,7 @@ def _has_json(kind: pa.DataType) -> bool:
 
 
 def _contents(array: pa.Array, feature: Feature) -> list[object]:
-    """Return the bytes of files; files without bytes remain structs and are read when encoded.
+    """Return the bytes of files. Files without bytes remain structs, whose paths are read later.
 
     >>> files = pa.array([{"bytes": b"x", "path": "a"}, None])
     >>> _contents(files, {"_type": "Image"})
@@ -171,13 +177,13 @@ def _contents(array: pa.Array, feature: Feature) -> list[object]:
 
 
 def _content(file: dict[str, Any]) -> object:
-    """Return the bytes of a file, or a struct with its path if there are none."""
+    """Return the bytes of a file, or a struct with its path if there are no bytes."""
     data, path = file.get("bytes"), file.get("path")
     return {"bytes": None, "path": path} if data is None and path is not None else data
 
 
 def _restore(value: Any, feature: Feature, is_parsed: bool) -> Any:
-    """Replace class numbers with names and files without content with None, and parse JSON.
+    """Replace class numbers with names, and files without content with None, and parse JSON.
 
     >>> feature = {"_type": "List", "feature": {"_type": "ClassLabel", "names": ["a", "b"]}}
     >>> _restore([1, -1, 7], feature, False)

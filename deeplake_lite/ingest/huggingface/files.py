@@ -1,7 +1,7 @@
 """Reading the splits of Hugging Face's folders and files without the package ``datasets``.
 
 ``save_to_disk`` writes a folder with state.json, dataset_info.json and Arrow streams, or a folder
-with dataset_dict.json and one of these folders for each split. On the hub, a dataset is a folder of
+with dataset_dict.json and such a folder for each split. On the hub, a dataset is a folder of
 Parquet files whose names or folders contain the split: ``data/train-00000-of-00002.parquet``.
 """
 
@@ -35,26 +35,26 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.arrow.leaves import Leaf
 
 SHARD = re.compile(r"^(?P<split>.+?)-\d{5}-of-\d{5}(-[0-9a-f]+)?$")
-"""Matches the name of one of several files of a split, without its extension."""
+"""Matches the name of a file, without its extension, if a split consists of numbered files."""
 
 KNOWN = {
     "train": "train", "training": "train",
     "validation": "validation", "valid": "validation", "val": "validation", "dev": "validation",
     "test": "test", "testing": "test", "eval": "test", "evaluation": "test",
 }  # fmt: skip
-"""Words in the names of files and folders that ``datasets`` recognises as splits."""
+"""Maps words that ``datasets`` recognises in names of files and folders to splits."""
 
 MAX_CARD_BYTES = 10_000_000
-"""Maximum size in bytes of a dataset card; larger ones are not read."""
+"""Maximum size in bytes of a dataset card. Larger cards are not read."""
 
 FIRST = ("train", "validation", "test")
-"""Order of the usual splits."""
+"""Splits that come before all other splits, in this order."""
 
 
 def saved_parts(path: Path, declared: Mapping[str, Any]) -> tuple[list[Part], list[str], bool]:
-    """Return the splits at a path, their files, and whether a column of splits is needed.
+    """Return the splits at a path, their files, and whether to add a column of splits.
 
-    `declared` are the types that the user declares.
+    `declared` has the types that the user declares.
 
     Raises
     ------
@@ -72,9 +72,9 @@ def saved_parts(path: Path, declared: Mapping[str, Any]) -> tuple[list[Part], li
             )
         parts, files = list[Part](), list[str]()
         for split in splits:
-            part, own = _saved_part(path / Path(split).name, split)
+            part, part_files = _saved_part(path / Path(split).name, split)
             parts.append(part)
-            files += own
+            files += part_files
         return parts, files, True
     if (path / "state.json").is_file():
         part, files = _saved_part(path, None)
@@ -90,36 +90,40 @@ def saved_parts(path: Path, declared: Mapping[str, Any]) -> tuple[list[Part], li
             "but it has neither state.json nor *.parquet. Check the path."
         ) from error
     by_split = split_files(path, files)
-    parts = [_parquet_part(path, split, own, declared) for split, own in by_split.items()]
+    parts = [
+        _parquet_part(path, split, part_files, declared) for split, part_files in by_split.items()
+    ]
     return parts, files, path.is_dir() and [*by_split] != ["train"]
 
 
 def listed_parts(
     paths: Sequence[str], declared: Mapping[str, Any]
 ) -> tuple[list[Part], list[str], bool]:
-    """Return the same as `saved_parts` for a list of Parquet files."""
+    """Return the same values as `saved_parts`, but for a list of Parquet files."""
     files = find_files(paths, *SUFFIXES)
     root = Path(folder_of(files))
     by_split = split_files(root, map(os.path.abspath, files))
-    parts = [_parquet_part(root, split, own, declared) for split, own in by_split.items()]
+    parts = [
+        _parquet_part(root, split, part_files, declared) for split, part_files in by_split.items()
+    ]
     return parts, files, [*by_split] != ["train"]
 
 
 def _check_one_configuration(path: Path) -> None:
-    """Reject a folder whose card has several configurations, which are separate datasets.
+    """Reject a folder whose dataset card lists several configurations, which are separate datasets.
 
     Raises InvalidValueError.
     """
     names = [c.get("config_name") for c in _configurations(path / "README.md")]
     if len(names) > 1:
         raise InvalidValueError(
-            f"{str(path)!r} must be one dataset, but its card has the configurations "
-            f"{', '.join(map(repr, names[:8]))}. Pass the folder or the files of one of them."
+            f"{str(path)!r} must contain one dataset, but its README.md lists the configurations "
+            f"{', '.join(map(repr, names[:8]))}. Pass the folder or the files of one configuration."
         )
 
 
 def _configurations(card: Path) -> list[dict[str, Any]]:
-    """Return the configurations in a dataset card; empty if its header cannot be read."""
+    """Return the configurations in a dataset card; an empty list if its header cannot be read."""
     if not card.is_file() or card.stat().st_size > MAX_CARD_BYTES:
         return []
     _, _, rest = card.read_text("utf-8", errors="replace").partition("---\n")
@@ -135,7 +139,7 @@ def _configurations(card: Path) -> list[dict[str, Any]]:
 
 
 def split_files(root: Path, files: Iterable[str]) -> dict[str, list[str]]:
-    """Group files by the splits in their names or folders; the default is "train".
+    """Group files by the split that their names or folders contain, which is "train" by default.
 
     >>> split_files(Path("/d"), ["/d/data/test-00000-of-00001.parquet", "/d/train/0.parquet"])
     {'train': ['/d/train/0.parquet'], 'test': ['/d/data/test-00000-of-00001.parquet']}
@@ -148,7 +152,7 @@ def split_files(root: Path, files: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _split_of(root: Path, file: Path) -> str:
-    """Return the split of a file."""
+    """Return the split that the name or a folder of a file contains."""
     if match := SHARD.match(file.stem):
         return KNOWN.get(match["split"], match["split"])
     parents = file.relative_to(root).parent.parts if file.is_relative_to(root) else ()
@@ -166,7 +170,7 @@ def _parquet_part(path: Path, split: str, files: list[str], declared: Mapping[st
 
 
 def _read_json(path: Path) -> dict[str, Any]:
-    """Return the object in a JSON file. Raises InvalidValueError."""
+    """Return the content of a JSON file, which must be an object. Raises InvalidValueError."""
     try:
         content = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
@@ -191,14 +195,15 @@ def _saved_part(folder: Path, split: str | None) -> tuple[Part, list[str]]:
         if isinstance(listed, list) else [None]  # fmt: skip
     if not names or any(not isinstance(name, str) for name in names):
         raise InvalidValueError(
-            f"{str(folder / 'state.json')!r} must list the files of the dataset, but it does not. "
-            "Save the dataset again."
+            f"{str(folder / 'state.json')!r} must list the files of the dataset under the key "
+            "'_data_files', but it does not. Save the dataset again."
         )
     files = [str(folder / Path(str(name)).name) for name in names]
     if state.get("_indices_data_files"):
         raise InvalidValueError(
             f"{str(folder)!r} cannot be read, because an old release of datasets saved it with a "
-            "list of indices. Load it, and pass the loaded object: datasets.load_from_disk(…)."
+            "list of indices. Load the dataset, and pass the loaded object: "
+            "datasets.load_from_disk(…)."
         )
     schemas = [_schema_of(file) for file in files]
     metadata = {**read_metadata(schemas[0]), "info": info}
@@ -221,7 +226,7 @@ def _schema_of(file: str) -> pa.Schema:
 
 
 def _read_streams(files: Sequence[str], columns: list[str]) -> Iterator[pa.RecordBatch]:
-    """Yield the batches of Arrow streams, with only the given columns."""
+    """Yield the batches of Arrow streams, but only some of their columns."""
     for file in files:
         with reading(file), pa.memory_map(file) as source:
             for batch in locate_errors(file, pa.ipc.open_stream(source)):
@@ -238,9 +243,9 @@ def _read_streams(files: Sequence[str], columns: list[str]) -> Iterator[pa.Recor
 
 
 def _check(column: pa.Array) -> None:
-    """Check the structure of a column. Raises ArrowInvalid.
+    """Check that an array's memory is valid. Raises ArrowInvalid.
 
-    Strings that are not UTF-8 pass this check, because they are reported later with their rows.
+    Strings that are not UTF-8 pass this check. They are reported later with their row.
     """
     kind = column.type
     if kind == pa.string():
@@ -251,6 +256,6 @@ def _check(column: pa.Array) -> None:
 
 
 def _has_any(files: Sequence[str], has: Callable[[pa.Array], bool], leaf: Leaf) -> bool:
-    """Return whether `has` is true for a part of a column in any batch."""
+    """Return whether `has` is true for any batch of a part of an Arrow column."""
     batches = _read_streams(files, [leaf.path[0]])
     return any(has(leaf.part(batch.column(0))) for batch in batches)

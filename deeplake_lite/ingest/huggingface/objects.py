@@ -40,19 +40,22 @@ def is_dataset(value: object) -> bool:
 
 
 def object_parts(dataset: Any) -> list[Part]:
-    """Return the splits of a dataset. Raises InvalidValueError if a split has no columns."""
+    """Return a `Part` for each split of a dataset. Raises InvalidValueError.
+
+    A split must have columns.
+    """
     if isinstance(dataset, Mapping):
-        return [_part(own, str(split)) for split, own in dataset.items()]
+        return [_part(split_dataset, str(split)) for split, split_dataset in dataset.items()]
     if not hasattr(dataset, "with_format"):
         raise InvalidValueError(
             "dataset must be a Dataset, IterableDataset or DatasetDict, but it is "
-            f"{type(dataset).__name__}. Load it first: datasets.load_dataset(…)."
+            f"{type(dataset).__name__}. Load the dataset: datasets.load_dataset(…)."
         )
     return [_part(dataset, str(dataset.split or "train"))]
 
 
 def _part(dataset: Any, split: str) -> Part:
-    """Return a split of the given name. Raises InvalidValueError if it has no columns."""
+    """Return a `Part` for a split. Raises InvalidValueError if the split has no columns."""
     is_stream = not hasattr(dataset, "data")
     if is_stream and dataset.features is None:
         dataset = _with_features(dataset, split)
@@ -91,7 +94,7 @@ def _with_features(stream: Any, split: str) -> Any:
 
 
 def _unreadable(split: str, row: int, error: Exception) -> InvalidValueError:
-    """Build the error for rows that cannot be read."""
+    """Return the error for rows that cannot be read."""
     reason = str(error).splitlines()[0] if str(error) else type(error).__name__
     return InvalidValueError(
         f"Split {split!r} cannot be read from row {row:,} on: {reason.rstrip('.')}. Check the "
@@ -102,7 +105,10 @@ def _unreadable(split: str, row: int, error: Exception) -> InvalidValueError:
 def _read(
     dataset: Any, schema: pa.Schema, split: str, columns: list[str]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the batches of columns. Raises InvalidValueError, even for errors in user functions."""
+    """Yield batches with some columns of a split.
+
+    Raises InvalidValueError for errors of any type, even in the user's functions.
+    """
     wanted = pa.schema([schema.field(name) for name in columns])
     row = 0
     try:
@@ -117,7 +123,7 @@ def _read(
 
 
 def _tables(dataset: Any) -> Iterator[Any]:
-    """Yield the rows as Arrow tables with the features' types."""
+    """Yield the rows as Arrow tables whose columns have the types of the features."""
     if hasattr(dataset, "data") or getattr(dataset._ex_iterable, "iter_arrow", None):  # noqa: SLF001
         yield from dataset.with_format("arrow").iter(ROWS)
         return
@@ -129,7 +135,7 @@ def _tables(dataset: Any) -> Iterator[Any]:
 
 
 def _has_paths(table: Any, paths: Leaf) -> bool:
-    """Return whether a column of files has any paths; True for streams, where this is unknown."""
+    """Return whether any file in a column has a path. For streams, return True."""
     if table is None:
         return True
     return any(has_values(part) for part in _chunks(table, paths))
@@ -140,12 +146,12 @@ def _has_null_items(table: Any, leaf: Leaf) -> bool:
 
 
 def _chunks(table: Any, leaf: Leaf) -> Iterator[pa.Array]:
-    """Yield a part of a column, chunk by chunk."""
+    """Yield a part of an Arrow column, chunk by chunk."""
     return (leaf.part(chunk) for chunk in table.column(leaf.path[0]).chunks)
 
 
 def _full_columns(table: Any, of: FeatureTable) -> frozenset[str]:
-    """Return the columns without nulls, except columns of paths, which may get nulls later."""
+    """Return the columns without nulls, but no columns of paths, which may get nulls later."""
     paths = {leaf.paths.name for leaf in of.leaves.values() if leaf.paths is not None}
     return frozenset(
         name

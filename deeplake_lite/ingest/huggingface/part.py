@@ -21,7 +21,7 @@ class Part:
     """Name of the split."""
 
     table: FeatureTable
-    """Its columns and batches."""
+    """Columns and batches of the split."""
 
     metadata: Mapping[str, Any]
     """The JSON that ``datasets`` adds to a schema, mainly the features."""
@@ -37,5 +37,5 @@ class Part:
 
     @property
     def features(self) -> Mapping[str, Any]:
-        """Feature of each column."""
+        """Maps the names of columns to their features."""
         return features_in(self.metadata)

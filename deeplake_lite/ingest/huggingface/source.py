@@ -51,8 +51,8 @@ def from_huggingface(
     dataset : Dataset, IterableDataset, DatasetDict, str, Path or list of these
         An object of the package ``datasets``, which may be streaming; a folder written by
         ``save_to_disk``; a folder of Parquet files, as on the hub; or Parquet files. The package is
-        not needed for folders and files. A folder must have all files of a numbered set,
-        ``train-00000-of-00003.parquet``; to read only some of them, pass them as a list.
+        not needed for folders and files. A folder must have all files of a numbered set, such as
+        ``train-00000-of-00003.parquet``; to read only some of them, pass a list of files.
     url : str
         URL of the lake, which is created if it does not exist.
     on, columns
@@ -63,7 +63,7 @@ def from_huggingface(
     Returns
     -------
     Dataset
-        The committed dataset; its ``ingested`` is a summary.
+        The committed dataset, whose attribute ``ingested`` summarizes the import.
 
     Raises
     ------
@@ -80,14 +80,16 @@ def from_huggingface(
     column types: ClassLabel becomes `ClassLabel` (-1, no label, becomes null); Image becomes
     `Image`; Audio, Video, Pdf, Nifti and Mesh become `Bytes`; Array2D to Array5D become `Array`;
     Json, Translation and structs of numbers and strings become `Json`; lists become `Array` or
-    `Sequence`. A struct with any other field becomes one column per field:
+    `Sequence`. If a struct has any other field, each of its fields becomes a column:
     ``objects: [{bbox, category}]`` becomes ``objects.bbox`` and ``objects.category``, with the
-    names of the classes. To get boxes, declare them:
-    ``schema={"objects.bbox": dl.Boxes("xywh")}``. If a folder has paths of files instead of their
-    bytes, the files are read if the paths are relative and stay inside the folder; for objects,
-    they are read if they are local. The paths are stored in another column, such as
-    ``image_path``. The description and the features are stored in ``ds.metadata["huggingface"]``,
-    so that `View.to_huggingface` restores structs, time zones, decimals and times of day.
+    names of the classes. To store boxes as `Boxes`, declare this type:
+    ``schema={"objects.bbox": dl.Boxes("xywh")}``.
+
+    If a folder has paths of files instead of their bytes, the files are read if the paths are
+    relative and stay inside the folder. In objects of the package ``datasets``, all local paths are
+    read. The paths themselves are stored in another column, such as ``image_path``. The description
+    and the features are stored in ``ds.metadata["huggingface"]``, so that `View.to_huggingface`
+    restores structs, time zones, decimals and times of day.
 
     Examples
     --------
@@ -170,16 +172,16 @@ def _is_path(value: object) -> bool:
 
 @dataclass(frozen=True)
 class _JoinedSplits:
-    """The rows of all splits, one after the other."""
+    """The rows of all splits, one split after another."""
 
     parts: Sequence[Part]
     """The splits."""
 
     schema: pa.Schema
-    """The columns, including the column of splits if there is one."""
+    """The columns, including the column of splits if it is added."""
 
     adds_split: bool
-    """Whether a column of splits is added."""
+    """Whether a column with the names of the splits is added."""
 
     @classmethod
     def of(cls, parts: Sequence[Part], *, has_splits: bool) -> _JoinedSplits:
@@ -193,7 +195,7 @@ class _JoinedSplits:
         if SPLIT in schema.names:
             raise SchemaError(
                 f"The names of the splits are stored in the column {SPLIT!r}, but the dataset has "
-                f"a column with that name. Rename it: dataset.rename_column({SPLIT!r}, …)."
+                f"a column with that name. Rename this column: dataset.rename_column({SPLIT!r}, …)."
             )
         htype = recorded if recorded is not None else ClassLabel([part.split for part in parts])
         f = pa.field(
@@ -202,11 +204,11 @@ class _JoinedSplits:
         return cls(parts, schema.append(f), adds_split=True)
 
     def read(self, names: list[str]) -> Iterator[pa.RecordBatch]:
-        """Yield the batches of columns."""
-        own = [name for name in names if not (self.adds_split and name == SPLIT)]
+        """Yield batches with some columns of all splits."""
+        table_names = [name for name in names if not (self.adds_split and name == SPLIT)]
         for part in self.parts:
-            for batch in part.table.read(own or part.table.schema.names[:1]):
-                arrays = dict(zip(own, batch.columns, strict=False))
+            for batch in part.table.read(table_names or part.table.schema.names[:1]):
+                arrays = dict(zip(table_names, batch.columns, strict=False))
                 if self.adds_split:
                     codes = pa.array([0] * batch.num_rows, pa.int32())
                     arrays[SPLIT] = pa.DictionaryArray.from_arrays(codes, [part.split])
@@ -217,9 +219,9 @@ _SPLIT_KIND = pa.dictionary(pa.int32(), pa.string())
 
 
 def _recorded_split(part: Part) -> Any:
-    """Return the type of the column of splits in the lake that was exported, or None."""
-    own = part.metadata.get(OWN)
-    config = own.get(SPLIT) if isinstance(own, dict) else None
+    """Return the type that the exported lake's column of splits had; None if it is unknown."""
+    exported = part.metadata.get(OWN)
+    config = exported.get(SPLIT) if isinstance(exported, dict) else None
     return exported_htype(pa.field(SPLIT, pa.string(), metadata={HTYPE: json.dumps(config)}))
 
 
@@ -234,6 +236,6 @@ def _check_same(first: Part, part: Part) -> None:
     raise SchemaError(
         "All splits must have the same columns, in the same order, but "
         f"{', '.join(map(repr, differing)) or 'the order'} differs between {first.split!r} and "
-        f"{part.split!r}. Ingest each split into its own lake, or give them the same columns. If "
-        "they are separate configurations, pass the folder of one of them."
+        f"{part.split!r}. Ingest each split into its own lake, or give all splits the same "
+        "columns. If the splits are separate configurations, pass the folder of one configuration."
     )

@@ -65,17 +65,17 @@ def from_lance(
     version : int or str, optional
         Number or tag of the dataset's version; by default the latest.
     on : str, optional
-        The column that identifies rows: rows that exist already are updated where they differ. By
-        default, all rows are appended.
+        The column that identifies rows. Rows that are already in the lake are updated if they
+        differ. By default, all rows are appended.
     columns : sequence of str, optional
-        The columns to ingest; by default all.
+        The columns to ingest. By default, all columns.
     **options
         See `Options`.
 
     Returns
     -------
     Dataset
-        The committed dataset; its ``ingested`` is a summary.
+        The committed dataset, whose attribute ``ingested`` summarizes the import.
 
     Raises
     ------
@@ -88,12 +88,13 @@ def from_lance(
 
     Notes
     -----
-    Columns written by `View.to_lance` get the types that they had in the exported lake; for other
-    columns, the Arrow type determines the type, as in `from_parquet`. Blobs become bytes, unless
-    you declare images: ``schema={"image": dl.Image()}``. Columns with blobs outside the dataset are
-    rejected. The metadata of fields becomes the metadata of columns; that of the schema is stored
-    in ``ds.metadata["lance"]``. The original types of structs, decimals, times of day and times
-    with a time zone are stored in ``ds.metadata["arrow"]``, so that exports restore them.
+    Columns written by `View.to_lance` get the same types as in the lake from which they were
+    exported. For other columns, the Arrow type determines the type, as in `from_parquet`. Blobs
+    become bytes, unless you declare images: ``schema={"image": dl.Image()}``. Columns with blobs
+    outside the dataset are rejected. The metadata of fields becomes the metadata of columns, and
+    the metadata of the schema is stored in ``ds.metadata["lance"]``. The original types of structs,
+    decimals, times of day and times with a time zone are stored in ``ds.metadata["arrow"]``, so
+    that exports restore them.
 
     Examples
     --------
@@ -116,15 +117,15 @@ class LanceSource(TabularSource):
     """The rows of a version of a Lance dataset."""
 
     dataset: Any = None
-    """The version."""
+    """Lance's object for the version."""
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
-        """Yield the rows from `start` on; fragments before that row are not read."""
+        """Yield the rows from `start` on. Fragments that end before this row are not read."""
         batches = partial(_read, self.dataset, self.title, start=start)
         yield from replace(self, read=batches).blocks_of(start)
 
     def blocks_of(self, start: int) -> Iterator[Block]:
-        """Yield the rows of `read`; `start` is the number of the first row."""
+        """Yield the rows that `read` returns. The first of these rows has the number `start`."""
         row = start
         for batch in self.read(self.arrow.names):
             yield from self.blocks_in(batch, row)
@@ -220,7 +221,7 @@ def _scanner(dataset: Any, columns: list[str] | None, start: int = 0) -> Any:
 def _read(
     dataset: Any, title: str, columns: list[str], *, start: int = 0
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the batches of columns. Raises InvalidValueError."""
+    """Yield batches with some columns. Raises InvalidValueError."""
     with _reading(title):
         stored = {new: old for old, new in kept_indexes(dataset.schema).items()}
         names, columns = columns, [stored.get(name, name) for name in columns]
@@ -236,12 +237,12 @@ def _read(
 
 
 def _check_blobs(dataset: Any, title: str, columns: list[str]) -> None:
-    """Reject blobs outside the dataset, because they could be any file on this machine.
+    """Reject blobs outside the dataset, because they could be any files on this machine.
 
     Raises
     ------
     InvalidValueError
-        If a column has such blobs.
+        If a column refers to a blob outside the dataset.
     """
     descriptions = dataset.scanner(blob_handling="blobs_descriptions").projected_schema
     for name in columns:
@@ -254,13 +255,16 @@ def _check_blobs(dataset: Any, title: str, columns: list[str]) -> None:
             if pc.any(pc.not_equal(uris, "")).as_py():
                 raise InvalidValueError(
                     f"Blobs must be stored in the dataset, but column {name!r} of {title!r} refers "
-                    "to files outside it. Rewrite the dataset with Lance and "
+                    "to files outside the dataset. Rewrite the dataset with Lance and "
                     "external_blob_mode='ingest', or leave the column out: columns=[…]."
                 )
 
 
 def _metadata(schema: pa.Schema) -> dict[str, object]:
-    """Return the metadata for the lake: its exported metadata, and other items under ``lance``.
+    """Return the metadata of the lake.
+
+    If the dataset was exported from a lake, this is the metadata of that lake. Metadata of other
+    datasets is stored under ``lance``.
 
     Arrow types that the lake simplifies are stored under ``arrow``, as for Parquet files.
     """

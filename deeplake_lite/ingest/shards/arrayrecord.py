@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 READ_ROWS = 64
 READ_BYTES = 16 * 2**20
-"""Maximum number of records that are read at a time, and their expected size in bytes."""
+"""Maximum number of records that are read at a time, and the total size in bytes to aim for."""
 
 _SEQUENTIAL = "readahead_buffer_size:4M,max_parallelism:1"
 """Options of the reader, which by default reads 16 MB ahead in each of its threads."""
 
 _ERRORS = (RuntimeError, ValueError, IndexError, OSError)
-"""Errors of the package."""
+"""Errors that the package ``array-record`` raises."""
 
 
 @takes_options
@@ -63,11 +63,11 @@ def from_arrayrecord(
     features : mapping or sequence of str, optional
         The features to ingest, as for `from_tfrecord`.
     on : str, optional
-        The column that identifies rows: rows that exist already are updated where they differ. By
-        default, all rows are appended, unless the same files were ingested before.
+        The column that identifies rows. Rows that are already in the lake are updated if they
+        differ. By default, all rows are appended, unless the same files were ingested before.
     contents : {"auto", "example", "bytes"}
         Whether records are ``tf.train.Example``, with one column per feature, or other bytes, which
-        are stored in the column ``record``. By default, this is inferred from the first records.
+        are stored in the column ``record``. With "auto", this is inferred from the first records.
     **options
         See `Options`. If records are bytes, ``schema={"record": …}`` declares their type: an image,
         text, JSON, or an `Array` with the bytes' dtype.
@@ -75,8 +75,8 @@ def from_arrayrecord(
     Returns
     -------
     Dataset
-        The committed dataset, with one row per record; its ``ingested`` is a summary. Types are
-        inferred as in `from_tfrecord`.
+        The committed dataset, with one row per record. The dataset's attribute ``ingested``
+        summarizes the import. Types are inferred as in `from_tfrecord`.
 
     Raises
     ------
@@ -157,7 +157,10 @@ def array_records(path: str, options: Mapping[str, Any]) -> Iterator[Record]:
 
 
 def _records(reader: Any, path: str, name: str, first: int, stop: int) -> Iterator[Record]:
-    """Yield some records; if any is damaged, each is read separately, with another reader."""
+    """Yield the records from `first` up to `stop`.
+
+    If any of these records is damaged, each record is read separately, with another reader.
+    """
     from array_record.python.array_record_module import ArrayRecordReader
 
     rows: list[bytes] | None = None
@@ -168,7 +171,7 @@ def _records(reader: Any, path: str, name: str, first: int, stop: int) -> Iterat
             yield _record(name, number, data)
     elif stop - first == 1:
         yield Record(
-            b"", f"{name}, record {first}", "a record must be complete, but this one is damaged."
+            b"", f"{name}, record {first}", "a record must be complete, but this record is damaged."
         )
     else:
         for number in range(first, stop):
@@ -182,20 +185,23 @@ def _records(reader: Any, path: str, name: str, first: int, stop: int) -> Iterat
 
 
 def _record(name: str, number: int, data: bytes) -> Record:
-    """Return a record; one that is too large for a cell has an error."""
+    """Return a record. If the data is too large for a cell, it is left out, and `error` is set."""
     place = f"{name}, record {number}"
     if len(data) > MAX_BYTES:
         return Record(
             b"",
             place,
-            f"a record may have at most {MAX_BYTES:,} bytes, but this one has {len(data):,}.",
+            f"a record may have at most {MAX_BYTES:,} bytes, but this record has {len(data):,}.",
         )
     return Record(data, place)
 
 
 @contextlib.contextmanager
 def _on_this_machine(path: str, options: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the path of a file, or of a temporary copy of a URL. Raises StorageError."""
+    """Yield the path of a file on this machine, or of a temporary copy of a file at a URL.
+
+    Raises StorageError.
+    """
     if scheme_of(path) is None:
         if not os.path.isfile(path):
             raise StorageError(f"{path!r} cannot be read: it is not a file. Check the path.")
@@ -210,7 +216,7 @@ def _on_this_machine(path: str, options: Mapping[str, Any]) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _translating_errors(name: str, record: int) -> Iterator[None]:
-    """Translate errors of the package to InvalidValueError."""
+    """Translate errors of the package ``array-record`` to InvalidValueError."""
     try:
         yield
     except _ERRORS as error:

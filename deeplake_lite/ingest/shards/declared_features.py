@@ -1,6 +1,9 @@
-"""Building columns for the features that the user selects, by name, type or tf.io description.
+"""Building columns for the features that the user selects.
 
-Descriptions are recognised by the names of their classes, so TensorFlow is not imported.
+Features are selected by their names, or with types or descriptions such as
+``tf.io.FixedLenFeature``.
+
+Descriptions are recognised by the names of their classes, so that TensorFlow is not imported.
 """
 
 from __future__ import annotations
@@ -30,14 +33,14 @@ _KINDS = ("FixedLenFeature", "FixedLenSequenceFeature", "VarLenFeature", "Ragged
 def declared_columns(
     features: object, inferred: Mapping[str, FeatureColumn]
 ) -> dict[str, FeatureColumn]:
-    """Return the columns for the option `features`.
+    """Return the columns that the option `features` selects, by name.
 
     Parameters
     ----------
     features : mapping or sequence
-        Types by name, or names.
+        Names of features, or a mapping of names to types or descriptions.
     inferred : mapping
-        Columns that were inferred, or that a file describes.
+        Columns whose types were inferred, or that a file next to the records describes.
 
     Raises
     ------
@@ -57,7 +60,7 @@ def declared_columns(
     for name, spec in features.items():
         if not isinstance(name, str):
             raise OptionError(
-                f"The keys of features must be names of features, but one is {brief(name)}."
+                f"The keys of features must be strings, but one of them is {brief(name)}."
             )
         known = inferred.get(name)
         if type(spec).__name__ in _KINDS and hasattr(spec, "dtype"):
@@ -69,7 +72,10 @@ def declared_columns(
 
 
 def _with_type(name: str, htype: Htype, known: FeatureColumn | None) -> FeatureColumn:
-    """Return the column with a type; if a file describes the column, its values are converted."""
+    """Return the column for a feature with the type that the user declares.
+
+    `known` is the column that was inferred or described for the feature, or None.
+    """
     if known is None:
         return PlainColumn(name, htype, name)
     if isinstance(known, PlainColumn):
@@ -79,7 +85,7 @@ def _with_type(name: str, htype: Htype, known: FeatureColumn | None) -> FeatureC
 
 @dataclass(frozen=True)
 class _ConvertedColumn:
-    """A column whose values are converted to another type."""
+    """A column that a file describes, but whose values are converted to another type."""
 
     column: FeatureColumn
     htype: Htype
@@ -106,12 +112,15 @@ def _inferred_column(name: str, inferred: Mapping[str, FeatureColumn]) -> Featur
 
 
 def _column_of_spec(name: str, spec: Any, known: FeatureColumn | None) -> FeatureColumn:
-    """Return the column for a description such as ``tf.io.FixedLenFeature``."""
+    """Return the column for a description such as ``tf.io.FixedLenFeature``.
+
+    `known` is the column that was inferred or described for the feature, or None.
+    """
     kind, has_parts = type(spec).__name__, bool(getattr(spec, "partitions", None))
     if kind == "SparseFeature" or has_parts:
         raise OptionError(
             f"features must not be sparse or partitioned, but {name!r} is a {kind}"
-            f"{' with partitions' if has_parts else ''}. Pass the features that it consists of."
+            f"{' with partitions' if has_parts else ''}. Pass the features that it combines."
         )
     in_lists = isinstance(known, PlainColumn) and known.in_lists
     shape = () if kind in ("VarLenFeature", "RaggedFeature") else tuple(spec.shape)
@@ -130,7 +139,7 @@ def _column_of_spec(name: str, spec: Any, known: FeatureColumn | None) -> Featur
 
 
 def _type_of(dtype: str, axes: tuple[int | None, ...], known: FeatureColumn | None) -> Htype:
-    """Return the type for a dtype and a shape; strings keep their inferred type."""
+    """Return the type for a dtype and a shape. Strings keep the type of the column `known`."""
     if dtype != "string":
         return Array(dtype, axes) if axes else Scalar(dtype)
     inferred: Htype = Bytes() if known is None else known.htype

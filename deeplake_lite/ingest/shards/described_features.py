@@ -1,4 +1,4 @@
-"""Columns described by a file next to the records: the types of a lake, or TFDS's features."""
+"""Columns that a file next to the records describes: the types of a lake, or TFDS's features."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.shards.feature_columns import FeatureColumn
 
 MAX_BYTES = 64 * 2**20
-"""Maximum size of a file that describes features, in bytes."""
+"""Maximum size in bytes of a file that describes features."""
 
 
 @dataclass(frozen=True)
 class Description:
-    """The description of record files."""
+    """The description of record files; empty if no file next to them has one."""
 
     columns: Mapping[str, FeatureColumn] = field(default_factory=dict)
-    """Columns by name."""
+    """Maps the names of columns to the columns."""
 
     metadata: Mapping[str, object] = field(default_factory=dict)
     """Items of the dataset's metadata."""
 
     splits: Mapping[str, str] = field(default_factory=dict)
-    """Split of each file, if there are several splits."""
+    """Maps files to their splits; empty if there is only one split."""
 
     lengths: Mapping[str, int] = field(default_factory=dict)
-    """Number of records of each file, if it is known."""
+    """Maps files to their numbers of records, if these are known."""
 
     files: Sequence[str] = ()
     """The files that contain the description, if they are on this machine."""
 
 
 def described_features(files: Sequence[str], access: Mapping[str, Any]) -> Description:
-    """Read the description in the folder of record files.
+    """Read the description in the folder of record files, if there is one.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def described_features(files: Sequence[str], access: Mapping[str, Any]) -> Descr
     classes = {}
 
     def names_of(feature: str) -> list[str] | None:
-        """Return the names of a feature's classes from TFDS's file, or None."""
+        """Return the names of a feature's classes from a file that TFDS wrote, or None."""
         name = f"{feature.replace('/', '-')}.labels.txt"
         text = read_neighbour(file, name, access, MAX_BYTES)
         classes[name] = text
@@ -116,7 +116,7 @@ def _lines(data: bytes, file: str, name: str) -> list[str]:
 
 
 def _json_object(data: bytes, file: str, name: str) -> dict[str, Any]:
-    """Return the object in a JSON file. Raises InvalidValueError."""
+    """Return the content of a JSON file, which must be an object. Raises InvalidValueError."""
     try:
         content = json.loads(data)
     except (ValueError, RecursionError) as error:

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 BLOCK_ROWS = 1_024
 BLOCK_BYTES = 32 * 2**20
-"""Maximum size of the records of a block in bytes."""
+"""Maximum size of all records in a block, in bytes."""
 
 SAMPLED = 1_000
 """Number of records from which columns and their types are inferred."""
 
 RECORD = "record"
-"""Name of the column for records that are not Examples."""
+"""Name of the column for records that are not ``tf.train.Example``."""
 
 SPLIT = "split"
 """Name of the column of splits."""
@@ -41,10 +41,10 @@ type Contents = Literal["auto", "example", "bytes"]
 
 
 class Records(Protocol):
-    """A function that reads the records of a file."""
+    """A function that reads the records of one file."""
 
     def __call__(self, path: str, options: Mapping[str, Any], /) -> Iterator[Record]:
-        """Yield the records of a file, given the options of its store."""
+        """Yield the records of a file, given its path or URL and options of the object store."""
 
 
 @dataclass(frozen=True)
@@ -58,25 +58,25 @@ class ExampleSource:
     """Reads the records of a file."""
 
     access: Mapping[str, Any]
-    """Storage options for URLs."""
+    """Options of the object store, for URLs."""
 
     schema: Mapping[str, object]
     """Types that the user declares."""
 
     features: object = None
-    """The features that the user selects; None for all."""
+    """The features that the user selects; None for all features."""
 
     key: str | None = None
-    """The column that identifies rows."""
+    """Name of the column that identifies rows; None if there is no such column."""
 
     contents: Contents = "example"
     """Whether records are Examples; "auto" infers this from the first records."""
 
     rows: None = None
-    """Unknown before all files are read."""
+    """None, because the number of records is unknown before all files are read."""
 
     left_out: tuple[()] = ()
-    """Empty, because every record is a row or an error."""
+    """Empty, because each record becomes a row or is reported as a bad row."""
 
     @property
     def title(self) -> str:
@@ -86,14 +86,14 @@ class ExampleSource:
 
     @cached_property
     def fingerprint(self) -> str | None:
-        """Identifies the files and their content; None if there are URLs."""
+        """A string that changes when the files change; None if there are URLs."""
         if any(scheme_of(file) is not None for file in self.files):
             return None
         return fingerprint(self.files[0], [*self.files, *self._described.files])
 
     @property
     def metadata(self) -> Mapping[str, object]:
-        """The metadata stored next to the files."""
+        """The metadata that a file next to the records contains."""
         return self._described.metadata
 
     @cached_property
@@ -102,7 +102,7 @@ class ExampleSource:
 
     @cached_property
     def _first(self) -> list[Record]:
-        """The first undamaged records, up to a total size."""
+        """The first undamaged records, up to a number of records and a total size."""
         records = (r for file in self.files for r in self.read(file, self.access))
         first, size = list[Record](), 0
         for record in islice(records, SAMPLED):
@@ -115,7 +115,7 @@ class ExampleSource:
 
     @cached_property
     def _holds_examples(self) -> bool:
-        """Whether records are Examples."""
+        """Whether the records are ``tf.train.Example``."""
         if self.contents != "auto":
             return self.contents == "example"
         if self._described.columns:
@@ -126,7 +126,7 @@ class ExampleSource:
 
     @cached_property
     def feature_columns(self) -> dict[str, FeatureColumn]:
-        """The columns that are read from features, by name."""
+        """Maps names to the columns that are read from features."""
         if not self._holds_examples:
             return {}
         described = self._described.columns
@@ -156,7 +156,7 @@ class ExampleSource:
             if SPLIT in types:
                 raise SchemaError(
                     f"The names of the splits are stored in the column {SPLIT!r}, but the records "
-                    "have a feature with that name. Ingest each split separately."
+                    "have a feature with that name. Ingest the files of each split separately."
                 )
             types[SPLIT] = ClassLabel(list(dict.fromkeys(self._described.splits.values())))
         return types
@@ -207,7 +207,7 @@ class ExampleSource:
         return {**self.columns, **{n: resolve(s) for n, s in self.schema.items()}}
 
     def _values(self, rows: Sequence[Record], errors: dict[int, str]) -> dict[str, Any]:
-        """Return the values by column; add error messages of invalid rows to `errors`."""
+        """Return the values of a block by column; add reasons for invalid rows to `errors`."""
         cells: dict[str, list[Any]] = {name: [None] * len(rows) for name in self.feature_columns}
         columns = list(self.feature_columns.values())
         for i, record in enumerate(rows):
@@ -220,8 +220,8 @@ class ExampleSource:
                 continue
             if (unknown := self._unknown_feature(message)) is not None:
                 errors[i] = (
-                    "a record may only have features of the first records, but this one also has "
-                    f"{unknown!r}. List all features: features=…."
+                    "a record may only have features that the first records have, but this record "
+                    f"also has {unknown!r}. List all features: features=…."
                 )
                 continue
             for column in columns:
@@ -243,7 +243,7 @@ class ExampleSource:
         )
 
     def _unknown_feature(self, message: Any) -> str | None:
-        """Return a feature that has no column, or None; also None if the user selects features."""
+        """Return a feature without a column; None if there is none or the user selects features."""
         if self.features is not None:
             return None
         for names in (message.features.feature, message.feature_lists.feature_list):
@@ -262,7 +262,7 @@ class ExampleSource:
         return values
 
     def _no_columns(self) -> InvalidValueError:
-        """Build the error for files without features."""
+        """Return the error for files in which no features were found."""
         if not self._first:
             return InvalidValueError(
                 f"{self.title} must have records from which columns can be inferred, but it has "
@@ -277,13 +277,13 @@ class ExampleSource:
                 "the file."
             )
         return InvalidValueError(
-            f"The first records must have features, but those of {self.title} have none. List "
-            "the features and their types: features=…."
+            f"The first records must have features, but the records of {self.title} have none. "
+            "List the features and their types: features=…."
         )
 
 
 def _messages(records: Iterable[Record]) -> Iterator[Any]:
-    """Yield the messages of the records that are Examples."""
+    """Yield the parsed messages of all records that are ``tf.train.Example``."""
     for record in records:
         try:
             yield parse_example(record.data)

@@ -30,55 +30,61 @@ class FeatureColumn(Protocol):
 
     @property
     def htype(self) -> Htype:
-        """Its type."""
+        """Type of the column."""
 
     @property
     def features(self) -> Sequence[str]:
-        """Names of the features from which it is read."""
+        """Names of the features from which the column is read."""
 
     def read(self, message: Any) -> Any:
-        """Return the value of a record, as input for `values`. Raises ValueError."""
+        """Return the column's part of a record, as an input for `values`. Raises ValueError."""
 
     def values(self, cells: Sequence[Any]) -> tuple[Any, dict[int, str]]:
-        """Return the values of a block for the type, and error messages by row."""
+        """Convert results of `read` to values of the type.
+
+        Returns
+        -------
+        (values, dict that maps positions of invalid rows to error messages)
+        """
 
 
 @dataclass(frozen=True)
 class PlainColumn:
-    """A column for one feature, whose values fit the type directly."""
+    """A column for one feature, whose values are converted directly to the type."""
 
     name: str
     """Name of the column."""
 
     htype: Htype
-    """Its type."""
+    """Type of the column."""
 
     feature: str
     """Name of the feature."""
 
     in_lists: bool = False
-    """Whether it is a feature list of a SequenceExample."""
+    """Whether the feature is a feature list of a SequenceExample."""
 
     default: Any = None
-    """Value for records without the feature."""
+    """The column's value for records that do not have the feature."""
 
     arrange: Callable[[Any], Any] | None = None
-    """Converts the values of a feature to the value of the column."""
+    """Converts the values of a feature to the column's value; None if this is not needed."""
 
     is_inferred: bool = False
     """Whether the type was inferred from the first records, so that it must not round values."""
 
     @property
     def features(self) -> tuple[str, ...]:
-        """The feature."""
+        """A tuple with the feature."""
         return (self.feature,)
 
     def read(self, message: Any) -> Any:
-        """Return the value of a record, or the default if it does not have the feature."""
+        """Return the column's value, or the default if the record does not have the feature."""
         if self.in_lists:
             feature_list = message.feature_lists.feature_list.get(self.feature)
-            for own in () if feature_list is None or self._floats is None else feature_list.feature:
-                self._check_unrounded(own)
+            items = () if feature_list is None or self._floats is None else feature_list.feature
+            for item in items:
+                self._check_unrounded(item)
             return self.default if feature_list is None else _list_value(feature_list, self.htype)
         feature = message.features.feature.get(self.feature)
         kind = None if feature is None else feature.WhichOneof("kind")
@@ -112,17 +118,18 @@ class PlainColumn:
             if int(self._floats.type(number)) != number:
                 raise ValueError(
                     f"values must be exact in {self._floats}, the type of the first records, but "
-                    f"the integer {number} would be rounded. Declare a type: schema=…"
+                    f"the integer {number} would be rounded. Declare a type: "
+                    f"schema={{{self.name!r}: …}}"
                 )
 
     @cached_property
     def _takes_one(self) -> bool:
-        """Whether a feature's only value is used unchanged, as a fast path."""
+        """Whether the only value of a feature is used unchanged, which is faster."""
         return self._takes_bytes or self.htype.sql == "number"
 
     @cached_property
     def _takes_bytes(self) -> bool:
-        """Whether a value is a feature's bytes, such as an encoded image."""
+        """Whether the column stores the bytes of a feature unchanged, such as an encoded image."""
         return self.htype.item is None and (self.htype.takes_files or self.htype.sql == "bytes")
 
     def values(self, cells: Sequence[Any]) -> tuple[Any, dict[int, str]]:
@@ -166,7 +173,7 @@ def value_of(values: Any, htype: Htype) -> Any:
     if _is_single(htype):
         if len(values) != 1:
             raise ValueError(
-                "a feature must have one value, like those of the first records, but this one has "
+                "a feature must have one value, as in the first records, but this feature has "
                 f"{len(values):,}. For several values, declare an Array or a Sequence"
             )
         return _single(values[0], htype)
@@ -189,7 +196,7 @@ def _list_value(feature_list: Any, htype: Htype) -> Any:
 
 
 def _is_single(htype: Htype) -> bool:
-    """Return whether a value is one number, string or file."""
+    """Return whether a value of a type is one number, string or file."""
     return htype.axes == () or htype.takes_files
 
 
@@ -243,7 +250,7 @@ def _array(values: Any, htype: Htype) -> Any:
         else len(values) == known  # fmt: skip
     if not fits:
         raise ValueError(
-            f"a feature must fill the shape {axes}, but this one has "
+            f"a feature must fill the shape {axes}, but this feature has "
             f"{pluralize(len(values), 'value')}. Declare another type"
         )
     shape = [size if size is not None else (len(values) // known if known else 0) for size in axes]
@@ -251,7 +258,7 @@ def _array(values: Any, htype: Htype) -> Any:
 
 
 def _raw_numbers(values: list[bytes], htype: Htype) -> Any:
-    """Return the numbers whose memory is stored as one value of bytes. Raises ValueError."""
+    """Return the numbers that a single value of bytes holds in memory order. Raises ValueError."""
     dtype = np.dtype(htype.value_dtype or "uint8").newbyteorder("<")
     if len(values) != 1 or len(values[0]) % dtype.itemsize:
         raise ValueError(

@@ -29,16 +29,17 @@ class _Values:
 
     kinds: set[str] = field(default_factory=set)
     lengths: set[int] = field(default_factory=set)
-    """Numbers of values per record. Two are enough to know that they differ."""
+    """Numbers of values per record. At most two are kept, which suffice to show that they differ.
+    """
 
     items: int = 0
-    """Number of bytes values in all records."""
+    """Number of byte strings in all records."""
 
     images: int = 0
     texts: int = 0
 
     def add(self, feature: Any) -> None:
-        """Add the values of a record."""
+        """Add the values that one record has for the feature."""
         kind = feature.WhichOneof("kind")
         if kind is None:
             return
@@ -54,7 +55,7 @@ class _Values:
 
     @property
     def htype(self) -> Htype | None:
-        """Type of the values; None if no record has any."""
+        """Type of a column for the values; None if no record has values."""
         if not self.kinds:
             return None
         if "bytes_list" in self.kinds:
@@ -70,10 +71,11 @@ class _Values:
 
 
 def inferred_columns(messages: Iterable[Any]) -> dict[str, PlainColumn]:
-    """Return the columns for the features of messages, by name.
+    """Return a dict that maps names to columns for the features that occur in messages.
 
-    A feature list becomes a sequence. A column is nullable if a message has no value for it. Its
-    name is the name of the feature, unless that is not valid for columns; see `column_name`.
+    A feature list becomes a sequence. A column is nullable if any message has no value for the
+    feature. Columns are named after features, unless these names are not valid for columns; see
+    `column_name`.
     """
     plain, lists, items = dict[str, _Values](), dict[str, int](), dict[str, _Values]()
     count = 0
@@ -83,9 +85,9 @@ def inferred_columns(messages: Iterable[Any]) -> dict[str, PlainColumn]:
             plain.setdefault(name, _Values()).add(feature)
         for name, feature_list in message.feature_lists.feature_list.items():
             lists[name] = lists.get(name, 0) + 1
-            own = items.setdefault(name, _Values())
+            values = items.setdefault(name, _Values())
             for feature in feature_list.feature:
-                own.add(feature)
+                values.add(feature)
     groups = {group for name in {*plain, *lists} for group in _groups(name)}
     columns = dict[str, PlainColumn]()
     for feature in sorted(plain):
@@ -101,7 +103,7 @@ def inferred_columns(messages: Iterable[Any]) -> dict[str, PlainColumn]:
 
 
 def column_name(feature: str, taken: Container[str]) -> str:
-    r"""Return the name of the column for a feature, given the names of other columns and groups.
+    r"""Return a valid name for the column of a feature, which is not among the names in `taken`.
 
     >>> column_name("image/encoded", []), column_name("/a//b\n", []), column_name("a", ["a"])
     ('image/encoded', 'a/b_', 'a_')
@@ -117,7 +119,7 @@ def column_name(feature: str, taken: Container[str]) -> str:
 
 
 def _groups(name: str) -> list[str]:
-    """Return the groups of a column.
+    """Return the groups that contain a column with slashes in its name.
 
     >>> _groups("a/b/c")
     ['a', 'a/b']
@@ -127,7 +129,7 @@ def _groups(name: str) -> list[str]:
 
 
 def bytes_type(values: Iterable[bytes]) -> Htype:
-    r"""Return the type for bytes: images, text or any bytes.
+    r"""Return the type for byte strings: `Image` for image files, `Text` for text, or `Bytes`.
 
     >>> bytes_type([b"a", b"b"]), bytes_type([b"\xff"]), bytes_type([])
     (Text(), Bytes(), Bytes())

@@ -1,4 +1,8 @@
-"""Building Arrow arrays from the flat lists of an export: the reverse of `flatten`."""
+"""Building Arrow arrays from the flat lists that an export writes, which reverses `flatten`.
+
+A place (`Place`) is the position of an array in a nested type, such as the items of a list. It
+determines the names of the features that store the array.
+"""
 
 from __future__ import annotations
 
@@ -21,34 +25,37 @@ if TYPE_CHECKING:
 
 
 MAX_EMPTY_AXIS = 1_000_000
-"""Maximum number of empty arrays in a block, because a file of a few bytes can claim many."""
+"""Maximum number of empty arrays in a block, because a tiny file can claim to have many of them."""
 
 
 @dataclass(frozen=True)
 class FlatRows:
-    """The features of some rows of a column."""
+    """The features that some rows have for one column."""
 
     rows: Sequence[Mapping[str, Any]]
-    """For each row, lists of bytes and arrays of numbers by name."""
+    """For each row, a dict from names of features to lists of bytes or arrays of numbers."""
 
     def counts(self, name: str) -> Counts:
-        """Return each row's number of values. Raises ValueError if a row lacks the feature."""
+        """Return the number of values that each row has for a feature. Raises ValueError."""
         missing = next((row for row in self.rows if name not in row), None)
         if missing is not None:
             raise ValueError(
-                f"a record must have the feature {name!r}, but this one only has "
+                f"a record must have the feature {name!r}, but this record only has "
                 f"{', '.join(map(repr, sorted(missing)))}"
             )
         return np.array([len(row[name]) for row in self.rows], np.int64)
 
     def values(self, name: str, counts: Counts) -> Any:
-        """Return the values of all rows: a list of bytes, or an array. Raises ValueError."""
-        own = self.counts(name)
-        if (own != counts).any():
-            at = int(np.flatnonzero(own != counts)[0])
+        """Return the values of a feature in all rows, as a list of bytes or as an array.
+
+        Raises ValueError if the numbers of values differ from `counts`.
+        """
+        actual_counts = self.counts(name)
+        if (actual_counts != counts).any():
+            at = int(np.flatnonzero(actual_counts != counts)[0])
             raise ValueError(
                 f"feature {name!r} must have {pluralize(int(counts[at]), 'value')}, but it has "
-                f"{own[at]:,}"
+                f"{actual_counts[at]:,}"
             )
         parts = [row[name] for row in self.rows if len(row[name])]
         if parts and all(isinstance(part, list) for part in parts):
@@ -58,7 +65,7 @@ class FlatRows:
         return np.concatenate(parts) if parts else []
 
     def numbers(self, name: str, counts: Counts, kind: str = "i") -> NDArray[Any]:
-        """Return the numbers of all rows. Raises ValueError."""
+        """Return the numbers of a feature in all rows. Raises ValueError."""
         values = self.values(name, counts)
         if isinstance(values, list) and values:
             raise ValueError(f"feature {name!r} must have numbers, but it has bytes")
@@ -71,7 +78,7 @@ class FlatRows:
         return numbers
 
     def valid(self, name: str, counts: Counts) -> NDArray[np.bool_] | None:
-        """Return which items are not null; None if all are valid. Raises ValueError."""
+        """Return an array that is True for items that are not null; None if no item is null."""
         if not any(name in row for row in self.rows):
             return None
         rows = [
@@ -82,33 +89,33 @@ class FlatRows:
 
 
 def feature_names(empty: pa.Array, name: str) -> tuple[str, ...]:
-    """Return the names of a column's features; `empty` is an empty array of its type."""
+    """Return the names of the features of a column, given an empty array of its type."""
     names = [flat.name for flat in flatten(empty, name)]
     return (*names, *dict.fromkeys(_valid_names(empty.type, Place(name))))
 
 
 def _valid_names(kind: pa.DataType, place: Place) -> list[str]:
-    own = [] if place.is_row else [place.valid]
+    names = [] if place.is_row else [place.valid]
     if isinstance(kind, pa.BaseExtensionType):
         kind = kind.storage_type
     if kinds.is_fixed_size_list(kind):
-        return own + _valid_names(kind.value_type, place.in_fixed())
+        return names + _valid_names(kind.value_type, place.in_fixed())
     if kinds.is_large_list(kind):
-        return own + _valid_names(kind.value_type, place.in_list(kind))
+        return names + _valid_names(kind.value_type, place.in_list(kind))
     if kinds.is_struct(kind):
-        return own + [n for f in kind for n in _valid_names(f.type, place.part(f.name))]
-    return own
+        return names + [n for f in kind for n in _valid_names(f.type, place.part(f.name))]
+    return names
 
 
 def unflatten(
     kind: pa.DataType, name: str, rows: FlatRows, classes: Sequence[str] = ()
 ) -> pa.Array:
-    """Build an array without null rows from the flat lists in the features of rows.
+    """Build an array for a column from the flat lists in the features of rows that are not null.
 
     Raises
     ------
     ValueError
-        If the lists do not fit together.
+        If the lists contradict each other or the type.
 
     Examples
     --------
@@ -123,7 +130,7 @@ def unflatten(
 
 @dataclass(frozen=True)
 class _Builder:
-    """Builds an array from the outermost type to the innermost."""
+    """Builds an array of a nested type, starting with the outermost type."""
 
     rows: FlatRows
     classes: Sequence[str]
@@ -171,7 +178,8 @@ class _Builder:
             unit, sizes = unit_of(kind.value_type), self._sizes(kind.value_type, inner)
             if (sizes % unit).any():
                 raise ValueError(
-                    f"the number of values must be a multiple of {unit:,}, but in one row it is not"
+                    f"the number of values must be a multiple of {unit:,} in each row, but in one "
+                    "row it is not"
                 )
             lengths = sizes // unit
         items = self.array(kind.value_type, inner, sum_runs(lengths, counts))
@@ -179,7 +187,7 @@ class _Builder:
         return pa.LargeListArray.from_arrays(pa.array(offsets), items)
 
     def _sizes(self, kind: pa.DataType, place: Place) -> Counts:
-        """Return each row's number of values, or of list lengths, for a type."""
+        """Return the number of values of a type in each row or, for lists, the number of lists."""
         if isinstance(kind, pa.BaseExtensionType):
             return self._sizes(kind.storage_type, place)
         if kinds.is_fixed_size_list(kind):
@@ -219,7 +227,7 @@ class _Builder:
 
 
 def _integers(numbers: NDArray[Any], kind: pa.DataType, place: Place) -> pa.Array:
-    """Convert integers to a type: fewer bits, unsigned, booleans or times. Raises ValueError."""
+    """Convert integers to an integer, boolean or time type of Arrow. Raises ValueError."""
     if kinds.is_boolean(kind):
         if not np.isin(numbers, (0, 1)).all():
             raise ValueError(

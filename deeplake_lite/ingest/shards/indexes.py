@@ -1,4 +1,4 @@
-"""Reading ``index.json``, which lists the shards of MDS and LitData."""
+"""Reading ``index.json``, which lists the shards of MDS datasets or the chunks of LitData."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ MAX_INDEX_BYTES = 2**30
 
 
 def find_indexes(root: Path) -> list[Path]:
-    """Return the index of a folder, or the indexes of its subfolders. Raises NotFoundError."""
+    """Return the index of a folder or, if there is none, the indexes in its subfolders.
+
+    Raises NotFoundError.
+    """
     if (root / INDEX).is_file():
         return [root / INDEX]
     indexes = sorted(root.rglob(INDEX)) if root.is_dir() else []
@@ -51,17 +54,20 @@ def read_index(path: Path) -> dict[str, Any]:
 
 
 def check_names(title: str, encodings: Mapping[str, Encoding], names: Sequence[str]) -> None:
-    """Reject a shard that lacks a column. Raises SchemaError."""
+    """Raise SchemaError if a shard does not have all of the columns `names`."""
     missing = [name for name in names if name not in encodings]
     if missing:
         raise SchemaError(
             f"All shards must have the columns {', '.join(map(repr, names))}, but {title} has no "
-            f"{missing[0]!r}. Select the columns that all shards have: columns=[…]."
+            f"column {missing[0]!r}. Select the columns that all shards have: columns=[…]."
         )
 
 
 def path_inside(index: Path, name: str) -> Path:
-    """Return the path of a file in an index. Raises InvalidValueError if it is outside."""
+    """Return the path of a file that an index lists.
+
+    Raises InvalidValueError if the file is not in the folder of the index.
+    """
     path = index.parent / name
     try:
         is_inside = path.resolve().is_relative_to(index.parent.resolve())

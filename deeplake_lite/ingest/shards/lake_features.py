@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 def lake_columns(
     content: Mapping[str, Any], file: str
 ) -> tuple[dict[str, FeatureColumn], dict[str, dict[str, object]]]:
-    """Return the columns and the metadata of the lake from the file next to the records.
+    """Return the columns and the metadata that a file next to the records describes.
 
     Parameters
     ----------
     content : mapping
-        Content of that file, ``deeplake_lite.json``.
+        Content of this file, ``deeplake_lite.json``.
     file : str
         A record file in the same folder, for messages.
 
@@ -57,7 +57,7 @@ def lake_columns(
 
 @dataclass(frozen=True)
 class _LakeColumn:
-    """A column of a lake."""
+    """A column that was exported from a lake."""
 
     field: Field
 
@@ -78,31 +78,37 @@ class _LakeColumn:
         return feature_names(self._empty, self.name)
 
     def read(self, message: Any) -> dict[str, Any] | None:
-        """Return the lists of a row, or None for null."""
-        own = message.features.feature
+        """Return a dict that maps names of features to their values, or None for a null row."""
+        features = message.features.feature
         lists = {
             name: raw_values(feature)
             for name in self.features
-            if (feature := own.get(name)) is not None and feature.WhichOneof("kind") is not None
+            if (feature := features.get(name)) is not None
+            and feature.WhichOneof("kind") is not None
         }
         return lists or None
 
     def values(self, cells: Sequence[dict[str, Any] | None]) -> tuple[Any, dict[int, str]]:
-        """Return the values of a block, and error messages by row."""
+        """Return the values of a block, and the reasons for invalid rows by position."""
         try:
             return self._values(cells), {}
         except ValueError:
             return self._values_by_row(cells)
 
     def _values_by_row(self, cells: Sequence[dict[str, Any] | None]) -> tuple[Any, dict[int, str]]:
-        """Read rows one by one; return their values, with nulls for invalid rows, and errors."""
-        bad, kept = dict[int, str](), list(cells)
+        """Convert rows one by one.
+
+        Returns
+        -------
+        (values with nulls for invalid rows, dict that maps these rows' positions to error messages)
+        """
+        bad, valid_cells = dict[int, str](), list(cells)
         for i, cell in enumerate(cells):
             try:
                 self._values([cell])
             except ValueError as error:
-                bad[i], kept[i] = str(error), None
-        return self._values(kept), bad
+                bad[i], valid_cells[i] = str(error), None
+        return self._values(valid_cells), bad
 
     def _values(self, cells: Sequence[dict[str, Any] | None]) -> Any:
         present = [i for i, cell in enumerate(cells) if cell is not None]

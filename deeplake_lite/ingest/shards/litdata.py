@@ -1,4 +1,4 @@
-"""Ingesting LitData's optimized format."""
+"""Ingesting datasets in LitData's optimized format."""
 
 from __future__ import annotations
 
@@ -40,35 +40,35 @@ def from_litdata(
     columns: Sequence[str] | None = None,
     **options: Unpack[Options],
 ) -> IngestedDataset:
-    """Ingest a dataset optimized by LitData.
+    """Ingest a dataset that LitData has optimized.
 
     Parameters
     ----------
     folder : str or Path
-        A folder with ``index.json``, or a folder with one subfolder per split, each of which has an
+        A folder with ``index.json``, or a folder with a subfolder for each split, which has its own
         index.
     url : str
         URL of the lake, which is created if it does not exist.
     on : str, optional
-        The column that identifies rows: rows that exist already are updated where they differ. By
-        default, all rows are appended, unless the same chunks were ingested before.
+        The column that identifies rows. Rows that are already in the lake are updated if they
+        differ. By default, all rows are appended, unless the same chunks were ingested before.
     columns : sequence of str, optional
-        The columns to ingest; by default all.
+        The columns to ingest. By default, all columns.
     **options
         See `Options`.
 
     Returns
     -------
     Dataset
-        The committed dataset; its ``ingested`` is a summary.
+        The committed dataset, whose attribute ``ingested`` summarizes the import.
 
     Raises
     ------
     NotFoundError
         If there is no index, or a chunk is missing.
     SchemaError
-        If splits have different columns, or a column is pickled, because reading it could run
-        arbitrary code.
+        If splits have different columns, or if a column is pickled, because reading pickles could
+        run arbitrary code.
     InvalidValueError
         If a chunk is damaged or a sample is invalid.
 
@@ -77,10 +77,10 @@ def from_litdata(
     Image files and other bytes are stored unchanged. Strings, numbers, arrays, tensors and JSON
     become columns of these types, and ``pil`` becomes an uncompressed image. Values of nested
     dictionaries become columns such as ``"box/width"``, and values of tuples become ``"0"`` and
-    ``"1"``. Columns written by `View.to_litdata` get the types that they had in the exported lake.
-    If there are several splits, their names are stored in the column ``split``. Chunks may be
-    compressed, but not encrypted. Chunks of tokens, for ``TokensLoader``, cannot be read. The
-    package ``litdata`` is not needed.
+    ``"1"``. Columns written by `View.to_litdata` get the same types as in the lake from which they
+    were exported. If there are several splits, their names are stored in the column ``split``.
+    Chunks may be compressed, but not encrypted. Chunks of tokens, for ``TokensLoader``, cannot be
+    read. The package ``litdata`` is not needed.
 
     Examples
     --------
@@ -131,7 +131,10 @@ def _names(chunks: Sequence[LitDataChunk], note: Note) -> list[str]:
 def _chunks(
     index: Path, content: Mapping[str, Any], split: str, wanted: Sequence[str] | None
 ) -> list[LitDataChunk]:
-    """Return the chunks of an index. Raises InvalidValueError, SchemaError, NotFoundError."""
+    """Return the chunks that an index lists.
+
+    Raises InvalidValueError, SchemaError, NotFoundError.
+    """
     config, entries = content.get("config"), content.get("chunks")
     if not isinstance(config, dict):
         raise _bad(index, "config", config)
@@ -169,18 +172,18 @@ def _bad(path: Path, key: str, value: object) -> InvalidValueError:
 
 
 def _check_supported(index: Path, config: Mapping[str, Any]) -> None:
-    """Reject chunks that are encrypted or of an unsupported kind. Raises SchemaError."""
+    """Reject encrypted chunks, other item loaders and unknown compression. Raises SchemaError."""
     if config.get("encryption"):
         raise SchemaError(
-            f"Chunks must not be encrypted, but those listed in {str(index)!r} are. Decrypt them "
-            "first."
+            f"Chunks must not be encrypted, but {str(index)!r} lists encrypted chunks. Decrypt the "
+            "chunks first."
         )
     loader = config.get("item_loader", "PyTreeLoader")
     if loader not in (None, "PyTreeLoader"):
         raise SchemaError(
-            "Chunks must be written for the item loader 'PyTreeLoader', but those listed in "
-            f"{str(index)!r} are for {loader!r:.80}. Read them with litdata, and pass the values "
-            "to dl.from_arrays."
+            "Chunks must be written for the item loader 'PyTreeLoader', but the chunks that "
+            f"{str(index)!r} lists are for {loader!r:.80}. Read them with litdata, and pass the "
+            "values to dl.from_arrays."
         )
     compression = config.get("compression")
     if compression is not None and str(compression).partition(":")[0] != "zstd":
@@ -191,7 +194,7 @@ def _check_supported(index: Path, config: Mapping[str, Any]) -> None:
 
 
 def _leaves(index: Path, config: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the name and serializer of each value of a sample. Raises InvalidValueError."""
+    """Return the name and serializer of each value in a sample. Raises InvalidValueError."""
     names, serializers = leaf_names(config.get("data_spec")), config.get("data_format")
     if (
         not isinstance(serializers, list) or len(serializers) != len(names)
@@ -202,7 +205,7 @@ def _leaves(index: Path, config: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _encoding(name: str, serializer: str, config: Mapping[str, Any]) -> Encoding:
-    """Return the encoding of a column; its type is nullable if values may be missing."""
+    """Return the encoding of a column, whose type is nullable if values may be missing."""
     encoding = encoding_of(name, serializer)
     has_gaps = '"optional"' in json.dumps(config.get("types"))
     if not has_gaps or not isinstance(encoding.htype, Htype) or encoding.htype.nullable:
@@ -213,7 +216,8 @@ def _encoding(name: str, serializer: str, config: Mapping[str, Any]) -> Encoding
 def _file(index: Path, entry: Mapping[str, Any], *, packs_files: bool) -> tuple[Path, bool]:
     """Return the file of a chunk, and whether it is compressed.
 
-    LitData replaces a compressed chunk in a local folder with a decompressed one when it reads it.
+    When LitData reads a compressed chunk in a local folder, it replaces the file with a
+    decompressed one.
     """
     name = entry.get("filename")
     if not isinstance(name, str) or not name or "\0" in name:
@@ -226,7 +230,7 @@ def _file(index: Path, entry: Mapping[str, Any], *, packs_files: bool) -> tuple[
         return plain, False
     if not os.path.isfile(file):
         raise NotFoundError(
-            f"All files in an index must exist, but {str(index)!r} lists {str(file)!r}, which does "
-            "not. Fetch this file."
+            f"All files in an index must exist, but {str(index)!r} lists the missing file "
+            f"{str(file)!r}. Fetch this file."
         )
     return file, is_packed

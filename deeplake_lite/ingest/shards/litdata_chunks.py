@@ -1,9 +1,9 @@
-"""LitData's chunks, which are files of samples in one of several forms.
+"""Reading LitData's chunks, which are files of samples in one of several forms.
 
 ======================  =========================================================================
 plain                   number of samples, offset of each sample and of the end, samples
-``.zstd.bin``           the same, compressed as a whole
-compressed by sample    the same, but each sample is compressed
+``.zstd.bin``           a plain chunk that is compressed as a whole
+compressed by sample    a plain chunk in which each sample is compressed
 ``LDFZ01``              the samples are compressed in frames of a few hundred samples
 ``LDARW01`` at the end  an Arrow table instead of samples, for lists of any length
 ======================  =========================================================================
@@ -42,7 +42,7 @@ FRAMED = b"LDFZ01\0\0"
 """First bytes of a chunk that is compressed in frames."""
 
 TABLE = b"LDARW01\0"
-"""Last bytes of a chunk with an Arrow table, preceded by the length of the table."""
+"""Last bytes of a chunk with an Arrow table. They come after the table and its length."""
 
 _FRAMED_HEAD = struct.Struct("<8sHHIII")
 _FRAME = np.dtype([
@@ -54,7 +54,7 @@ type Sample = Mapping[str, memoryview | None]
 
 @dataclass(frozen=True)
 class LitDataChunk:
-    """A chunk."""
+    """A chunk of a LitData dataset."""
 
     file: Path
     title: str
@@ -65,7 +65,7 @@ class LitDataChunk:
     """Encoding of each column that is read."""
 
     leaves: Sequence[tuple[str, str]]
-    """Name and serializer of each value of a sample."""
+    """Name and serializer of each value in a sample."""
 
     is_packed: bool
     """Whether the whole file is compressed."""
@@ -93,7 +93,19 @@ class LitDataChunk:
                 first = end
 
     def _offsets(self, file: BinaryIO, start: int, size: int, first: int) -> NDArray[np.int64]:
-        """Return the offsets of the samples and of the end. Raises InvalidValueError."""
+        """Return the offsets of the samples and of their end. Raises InvalidValueError.
+
+        Parameters
+        ----------
+        file : file
+            The chunk.
+        start : int
+            Position of the offsets in the file.
+        size : int
+            Size of the file in bytes.
+        first : int
+            Expected offset of the first sample.
+        """
         if size < start + 4 * (self.rows + 1):
             raise self._damaged()
         file.seek(start - 4 if start == 4 else start)
@@ -107,7 +119,7 @@ class LitDataChunk:
         return offsets
 
     def _split_all(self, data: memoryview, offsets: NDArray[np.int64]) -> Iterator[Sample | str]:
-        """Yield the samples in `data`, which begins at the first of the offsets."""
+        """Yield the samples in `data`, where the first sample begins."""
         bounds = (offsets - offsets[0]).tolist()
         for start, stop in pairwise(bounds):
             sample = data[start:stop]
@@ -121,14 +133,14 @@ class LitDataChunk:
 
     @cached_property
     def _sizes(self) -> struct.Struct:
-        """The beginning of a sample: the size of each value."""
+        """Format of the beginning of a sample, which has the size of each value."""
         return struct.Struct(f"<{len(self.leaves)}I")
 
     def _split_sample(self, data: memoryview) -> Sample | str:
-        """Return the values of a sample by name, or an error message."""
+        """Return a dict that maps names to the values of a sample, or an error message."""
         at = self._sizes.size
         if len(data) < at:
-            return "a sample must begin with the sizes of its values, but this one is too short."
+            return "a sample must begin with the sizes of its values, but this sample is too short."
         values = dict[str, memoryview | None]()
         sizes = self._sizes.unpack_from(data)
         for (name, _), size in zip(self.leaves, sizes, strict=True):
@@ -170,7 +182,7 @@ class LitDataChunk:
                 data = b""
             if len(data) != expected:
                 for _ in range(begin, int(end)):
-                    yield "a sample must be in a Zstandard frame, but its frame is damaged."
+                    yield "a sample must be in a valid Zstandard frame, but its frame is damaged."
                 continue
             part = memoryview(data)[int(offsets[begin] - offsets[start]) :]
             yield from self._split_all(part, offsets[begin : end + 1])
@@ -180,7 +192,7 @@ class LitDataChunk:
         return file.read() == TABLE
 
     def _table(self, file: BinaryIO, size: int, first: int) -> Iterator[Sample | str]:
-        """Yield the rows of the Arrow table at the end. Raises InvalidValueError."""
+        """Yield the rows of the Arrow table as samples. Raises InvalidValueError."""
         file.seek(max(0, size - len(TABLE) - 4))
         (length,) = struct.unpack("<I", file.read(4))
         start = size - len(TABLE) - 4 - length
@@ -200,7 +212,7 @@ class LitDataChunk:
             raise self._damaged()
 
     def _row(self, row: Mapping[str, Any]) -> Sample | str:
-        """Return the values of a table's row as serialized by LitData, or an error message."""
+        """Return the values of a table's row as LitData serializes them, or an error message."""
         values = dict[str, memoryview | None]()
         for name, serializer in self.leaves:
             value = _leaf(row, name)
@@ -226,13 +238,13 @@ class LitDataChunk:
 
 
 def _block_end(offsets: NDArray[np.int64], first: int) -> int:
-    """Return the end of a block of samples that are read together, at least one."""
+    """Return the end of a block that is read at once. It has at least one sample."""
     end = int(np.searchsorted(offsets, offsets[first] + READ_BYTES, side="right")) - 1
     return min(max(end, first + 1), len(offsets) - 1)
 
 
 class _Part(io.RawIOBase):
-    """A part of a file, as a file from which Arrow reads one batch at a time."""
+    """A range of bytes in a file, from which Arrow reads one batch at a time."""
 
     def __init__(self, file: BinaryIO, start: int, length: int) -> None:
         self._file, self._start, self._length, self._at = file, start, length, 0
@@ -264,7 +276,7 @@ class _Part(io.RawIOBase):
 
 
 def _batches(file: _Part) -> Iterator[pa.RecordBatch]:
-    """Yield the batches of an Arrow file or stream."""
+    """Yield the batches of an Arrow file or of an Arrow stream."""
     is_stream = file.read(6) != b"ARROW1"
     file.seek(0)
     if is_stream:
@@ -276,7 +288,7 @@ def _batches(file: _Part) -> Iterator[pa.RecordBatch]:
 
 
 def _leaf(row: Any, name: str) -> Any:
-    """Return a value of a row by its name, such as ``"box/width"``; None if there is none."""
+    """Return the value with a name such as ``"box/width"`` in a row; None if there is none."""
     if name in row:
         return row[name]
     key, _, rest = name.partition("/")
@@ -292,4 +304,4 @@ _SERIALIZE: Mapping[str, Callable[[Any], bytes]] = {
     "bool": lambda value: b"\1" if value else b"\0",
     "json": lambda value: json.dumps(value).encode(),
 }
-"""Functions that serialize values as LitData does; other serializers leave bytes as they are."""
+"""Maps serializers to functions that do the same. Other serializers leave bytes unchanged."""

@@ -1,7 +1,7 @@
-"""LitData's binary form of JSON values.
+"""Decoding JSON values in LitData's binary form.
 
-A value consists of a tag and its content. If it does not begin with a tag, it is JSON text. Numbers
-are little-endian, and lengths are uint32.
+A value consists of a tag (one byte) and its content. If it does not begin with a tag, it is JSON
+text. Numbers are little-endian, and lengths are uint32.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAX_DEPTH = 100
 
 
 def load_nested(data: memoryview) -> Any:
-    r"""Decode a value. Raises UnfitError.
+    r"""Decode a JSON value in binary form or as text. Raises UnfitError.
 
     >>> load_nested(memoryview(b'{"a": 1}')), load_nested(memoryview(b"\x07\x01\0\0\0x"))
     ({'a': 1}, 'x')
@@ -36,7 +36,7 @@ def load_nested(data: memoryview) -> Any:
 
 @dataclass
 class _Reader:
-    """Reads one value after another."""
+    """Reads JSON values in binary form one after another."""
 
     data: memoryview
     at: int = 0
@@ -52,7 +52,7 @@ class _Reader:
         return read(self)
 
     def take(self, size: int) -> memoryview:
-        """Return the next bytes. Raises UnfitError."""
+        """Return the next `size` bytes. Raises UnfitError."""
         part = self.data[self.at : self.at + size]
         if len(part) != size:
             raise UnfitError("complete JSON in LitData's binary form")
@@ -60,25 +60,25 @@ class _Reader:
         return part
 
     def unpack(self, form: str) -> Any:
-        """Return the next number."""
+        """Return the next number, whose format is `form`. Raises UnfitError."""
         return struct.unpack(form, self.take(struct.calcsize(form)))[0]
 
     def count(self) -> int:
-        """Return the next length, of items with at least one byte each. Raises UnfitError."""
+        """Return the next number of items, which have at least one byte each. Raises UnfitError."""
         count: int = self.unpack("<I")
         if count > len(self.data) - self.at:
             raise UnfitError("complete JSON in LitData's binary form")
         return count
 
     def text(self) -> str:
-        """Return the next string."""
+        """Return the next string. Raises UnfitError."""
         try:
             return str(self.take(self.count()), "utf-8")
         except UnicodeDecodeError:
             raise UnfitError("UTF-8 text") from None
 
     def numbers(self, dtype: str) -> list[Any]:
-        """Return the next list of numbers."""
+        """Return the next list of numbers with a dtype. Raises UnfitError."""
         count = self.count()
         numbers: list[Any] = np.frombuffer(
             self.take(count * np.dtype(dtype).itemsize), dtype
@@ -86,14 +86,14 @@ class _Reader:
         return numbers
 
     def records(self) -> list[dict[str, Any]]:
-        """Return the next list of objects with the same keys."""
+        """Return the next list of objects, which all have the same keys. Raises UnfitError."""
         rows, keys = self.count(), [self.text() for _ in range(self.count())]
         if not keys:
             raise UnfitError("objects with keys")
         return [{key: self.field() for key in keys} for _ in range(rows)]
 
     def field(self) -> Any:
-        """Return the next value of an object in a list."""
+        """Return the next value of an object in such a list. Raises UnfitError."""
         tag = self.take(1)[0]
         read = _FIELDS.get(tag)
         if read is None:

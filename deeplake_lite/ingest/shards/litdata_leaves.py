@@ -29,17 +29,17 @@ _NUMPY = (
     "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32",
     "float64", "complex64", "complex128", "bool",
 )  # fmt: skip
-"""Dtypes of NumPy arrays by code; later codes are objects and strings."""
+"""Dtypes of NumPy arrays, indexed by code. Higher codes stand for objects and strings."""
 
 _TORCH = (
     "float32", "float32", "float64", "float64", "complex64", "complex64", "complex128",
     "complex128", "float16", "float16", "bfloat16", "uint8", "int8", "int16", "int16", "int32",
     "int32", "int64", "int64", "bool", "uint16",
 )  # fmt: skip
-"""Dtypes of tensors by code."""
+"""Dtypes of tensors, indexed by code."""
 
 PICKLED = ("pickle", "graph")
-"""Serializers that could run arbitrary code when data is read."""
+"""Names of serializers whose data could run arbitrary code when it is read."""
 
 MAX_AXES = 32
 
@@ -47,16 +47,16 @@ _FILES = ("bytes", "file", "video", "audio", "mesh", "pdf", "nifti")
 
 
 def encoding_of(column: str, name: object) -> Encoding:
-    """Return an encoding by its name in the index, such as ``no_header_tensor:17``.
+    """Return the encoding for a serializer's name in the index, such as ``no_header_tensor:17``.
 
     Raises SchemaError.
     """
     base, _, detail = str(name).partition(":")
     if base in PICKLED:
         raise SchemaError(
-            "Columns must not be pickled, because reading pickles can run arbitrary code, but "
-            f"{column!r} is. Write it with another serializer, or select other columns: "
-            "columns=[…]."
+            "Columns must not be pickled, because reading pickles could run arbitrary code, but "
+            f"{column!r} is pickled. Write the column with another serializer, or select other "
+            "columns: columns=[…]."
         )
     if base in ("no_header_numpy", "no_header_tensor"):
         codes = _NUMPY if base == "no_header_numpy" else _TORCH
@@ -76,7 +76,7 @@ def encoding_of(column: str, name: object) -> Encoding:
 
 
 def _numbers(dtype: str, data: memoryview) -> NDArray[Any]:
-    """Decode an array without a header. Raises UnfitError."""
+    """Decode a one-dimensional array without a header. Raises UnfitError."""
     if dtype == "bfloat16":  # the upper half of a float32
         return (_numbers("uint16", data).astype("u4") << 16).view(np.float32)
     kind = np.dtype(dtype).newbyteorder("<")
@@ -88,7 +88,7 @@ def _numbers(dtype: str, data: memoryview) -> NDArray[Any]:
 
 
 def _array(codes: tuple[str, ...], order: str, data: memoryview) -> NDArray[Any]:
-    """Decode an array whose header has its dtype, number of axes and shape. Raises UnfitError."""
+    """Decode an array that begins with its dtype, number of axes and shape. Raises UnfitError."""
     if len(data) < 8:
         raise UnfitError("an array")
     code, axes = np.frombuffer(data[:8], f"{order}u4").tolist()
@@ -122,7 +122,7 @@ def _bool(data: memoryview) -> bool:
 
 
 def _files(data: memoryview) -> list[bytes]:
-    """Decode a list of files, stored as their number, sizes and content. Raises UnfitError."""
+    """Decode a list of files, which begins with their number and sizes. Raises UnfitError."""
     count = int(np.frombuffer(data[:4], "<u4")[0]) if len(data) >= 4 else 0
     start = 4 + 4 * count
     if len(data) < start:

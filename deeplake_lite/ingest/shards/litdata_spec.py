@@ -21,12 +21,12 @@ def leaf_names(spec: object) -> list[str]:
     Parameters
     ----------
     spec : object
-        The entry ``data_spec`` of an index, a string with the JSON of a PyTorch pytree.
+        The entry ``data_spec`` of an index: a string with the JSON of a PyTorch pytree.
 
     Raises
     ------
     SchemaError
-        If it is anything else, or if two leaves have the same name.
+        If `spec` is anything else, or if two leaves have the same name.
 
     Examples
     --------
@@ -46,8 +46,8 @@ def leaf_names(spec: object) -> list[str]:
     if len(set(names)) != len(names):
         twice = next(name for name, count in Counter(names).items() if count > 1)
         raise SchemaError(
-            f"The values of a sample must have distinct names, but two are named {twice!r}. Write "
-            "the dataset again with other keys."
+            "The values of a sample must have distinct names, but two values are named "
+            f"{twice!r}. Write the dataset again with other keys."
         )
     return names
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.shards.samples import Encoding
 
 MAX_BYTES = 2**32
-"""Maximum size of a shard in bytes, because offsets have 32 bits."""
+"""Maximum size of a shard in bytes, because offsets are 32-bit integers."""
 
 
 @takes_options
@@ -45,35 +45,35 @@ def from_mds(
     columns: Sequence[str] | None = None,
     **options: Unpack[Options],
 ) -> IngestedDataset:
-    """Ingest MDS shards, the format of MosaicML's streaming datasets.
+    """Ingest shards in MDS format, which MosaicML's streaming datasets have.
 
     Parameters
     ----------
     folder : str or Path
-        A folder with ``index.json``, or a folder with one subfolder per split, each of which has an
+        A folder with ``index.json``, or a folder with a subfolder for each split, which has its own
         index.
     url : str
         URL of the lake, which is created if it does not exist.
     on : str, optional
-        The column that identifies rows: rows that exist already are updated where they differ. By
-        default, all rows are appended, unless the same shards were ingested before.
+        The column that identifies rows. Rows that are already in the lake are updated if they
+        differ. By default, all rows are appended, unless the same shards were ingested before.
     columns : sequence of str, optional
-        The columns to ingest; by default all.
+        The columns to ingest. By default, all columns.
     **options
         See `Options`.
 
     Returns
     -------
     Dataset
-        The committed dataset; its ``ingested`` is a summary.
+        The committed dataset, whose attribute ``ingested`` summarizes the import.
 
     Raises
     ------
     NotFoundError
         If there is no index, or a shard is missing.
     SchemaError
-        If shards have different columns, or a column is pickled, because reading it could run
-        arbitrary code.
+        If shards have different columns, or if a column is pickled, because reading pickles could
+        run arbitrary code.
     InvalidValueError
         If a shard is damaged or a sample is invalid.
 
@@ -81,10 +81,10 @@ def from_mds(
     -----
     Image files and other bytes are stored unchanged. ``str`` becomes text, ``int`` and similar
     encodings become numbers, ``ndarray`` becomes an array, ``json`` becomes JSON, and ``pil``
-    becomes an uncompressed image. Columns written by `View.to_mds` get the types that they had in
-    the exported lake. If there are several splits, their names are stored in the column ``split``.
-    Shards may be compressed; their hashes are compared with those in the index. The package
-    ``streaming`` is not needed.
+    becomes an uncompressed image. Columns written by `View.to_mds` get the same types as in the
+    lake from which they were exported. If there are several splits, their names are stored in the
+    column ``split``. Shards may be compressed; their hashes are compared with the hashes in the
+    index. The package ``streaming`` is not needed.
 
     Examples
     --------
@@ -138,7 +138,7 @@ def _split(root: Path, index: Path) -> str:
 
 
 def _entries(path: Path, content: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the entries of the shards in an index. Raises InvalidValueError."""
+    """Return the entries that describe shards in an index. Raises InvalidValueError."""
     entries = content.get("shards")
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise _bad(path, "shards", entries)
@@ -154,7 +154,7 @@ def _bad(path: Path, key: str, value: object) -> InvalidValueError:
 
 @dataclass(frozen=True)
 class MdsShard:
-    """An MDS file."""
+    """A shard in MDS format."""
 
     file: Path
     """The file, which may be compressed."""
@@ -167,16 +167,16 @@ class MdsShard:
     """Encoding of each column that is read."""
 
     layout: Sequence[tuple[str, int | None]]
-    """Name of each column and size of its values; None if sizes differ."""
+    """Name of each column, and the size of its values in bytes, or None if their sizes differ."""
 
     codec: str | None
-    """Its compression."""
+    """Name of the compression; None if the file is not compressed."""
 
     size: int
-    """Its uncompressed size in bytes."""
+    """Size of the uncompressed file in bytes."""
 
     hashes: Mapping[str, str]
-    """Its hashes by algorithm."""
+    """Hashes of the file, by algorithm."""
 
     def samples(self, first: int) -> Iterator[Mapping[str, memoryview] | str]:
         """Yield the samples from number `first` on, or an error message for an invalid sample."""
@@ -198,14 +198,14 @@ class MdsShard:
 
     @cached_property
     def _sizes(self) -> struct.Struct:
-        """The beginning of a sample: the size of each value of variable size."""
+        """Format of the beginning of a sample: the size of each value whose size may vary."""
         return struct.Struct(f"<{sum(size is None for _, size in self.layout)}I")
 
     def _split_sample(self, data: memoryview) -> Mapping[str, memoryview] | str:
-        """Return the values of a sample by column, or an error message."""
+        """Return a dict that maps columns to the values of a sample, or an error message."""
         at, values = self._sizes.size, dict[str, memoryview]()
         if len(data) < at:
-            return "a sample must begin with the sizes of its values, but this one is too short."
+            return "a sample must begin with the sizes of its values, but this sample is too short."
         sizes = iter(self._sizes.unpack_from(data))
         for name, size in self.layout:
             end = at + (next(sizes) if size is None else size)
@@ -221,7 +221,7 @@ class MdsShard:
     def _damaged(self) -> InvalidValueError:
         return InvalidValueError(
             f"{str(self.file)!r} must be a complete MDS file with {pluralize(self.rows, 'sample')}"
-            ", but its header does not match. Fetch the file again."
+            " according to its index, but its header differs. Fetch the file again."
         )
 
 
@@ -234,7 +234,10 @@ def _are_offsets(offsets: np.ndarray[Any, Any], size: int, rows: int) -> bool:
 def _shard(
     index: Path, entry: Mapping[str, Any], split: str, wanted: Sequence[str] | None
 ) -> MdsShard:
-    """Return the shard that an entry of an index describes. Raises LakeError."""
+    """Return the shard that an entry of an index describes.
+
+    Raises InvalidValueError, NotFoundError, SchemaError.
+    """
     if entry.get("format") != "mds" or entry.get("version") != 2:
         raise _bad(index, "format", entry.get("format"))
     names, encodings, sizes = (
@@ -260,8 +263,8 @@ def _shard(
         raise _bad(index, "samples", rows)
     if not os.path.isfile(file):
         raise NotFoundError(
-            f"All files in an index must exist, but {str(index)!r} lists {str(file)!r}, which does "
-            "not. Fetch this file."
+            f"All files in an index must exist, but {str(index)!r} lists the missing file "
+            f"{str(file)!r}. Fetch this file."
         )
     return MdsShard(
         file,
@@ -287,7 +290,7 @@ def _is_count(value: object) -> TypeGuard[int]:
 
 @dataclass(frozen=True)
 class _File:
-    """A file described by an index."""
+    """A file that an entry of an index describes."""
 
     path: Path
     size: int
@@ -295,7 +298,10 @@ class _File:
 
 
 def _file(index: Path, entry: object) -> _File:
-    """Return the file of an entry. Raises InvalidValueError, even if it is outside the folder."""
+    """Return the file that an entry of an index describes.
+
+    Raises InvalidValueError, also if the file is outside the folder of the index.
+    """
     if not isinstance(entry, dict):
         raise _bad(index, "raw_data", entry)
     name, size, hashes = entry.get("basename"), entry.get("bytes"), entry.get("hashes")

@@ -30,7 +30,7 @@ _DTYPES = {
     8: "uint8", 9: "int8", 16: "uint16", 17: "int16", 18: "float16", 32: "uint32", 33: "int32",
     34: "float32", 64: "uint64", 65: "int64", 66: "float64",
 }  # fmt: skip
-"""Dtype of an array for each code."""
+"""Maps codes to the dtypes of arrays."""
 
 _NUMBERS = tuple(_DTYPES.values())
 
@@ -38,17 +38,18 @@ MAX_ARRAY_ITEMS = 2**32
 """Maximum number of values in an array, which is the maximum number of bytes in a shard."""
 
 PICKLED = ("pkl",)
-"""Encodings that could run arbitrary code when data is read."""
+"""Names of encodings whose data could run arbitrary code when it is read."""
 
 
 def encoding_of(column: str, name: object) -> Encoding:
-    """Return an encoding by its name in the index. Raises SchemaError."""
+    """Return the encoding with a name from the index. Raises SchemaError."""
     if not isinstance(name, str):
         raise _unknown(column, name)
     if name in PICKLED:
         raise SchemaError(
-            "Columns must not be pickled, because reading pickles can run arbitrary code, but "
-            f"{column!r} is. Write it with another encoding, or select other columns: columns=[…]."
+            "Columns must not be pickled, because reading pickles could run arbitrary code, but "
+            f"{column!r} is pickled. Write the column with another encoding, or select other "
+            "columns: columns=[…]."
         )
     if name.startswith("ndarray"):
         return _array(column, name)
@@ -79,7 +80,7 @@ def _decode_number(dtype: np.dtype[Any], data: memoryview) -> Any:
 
 
 def _array(column: str, name: str) -> Encoding:
-    """Return the encoding of arrays, such as ``ndarray:float32:2,3``. Raises SchemaError."""
+    """Return the encoding for a name such as ``ndarray:float32:2,3``. Raises SchemaError."""
     parts = name.split(":")
     dtype = parts[1] if len(parts) > 1 else None
     shape = None

@@ -1,4 +1,4 @@
-"""The note that an export writes to an index, with the lake's types, to restore its values."""
+"""The note that an export from a lake writes to an index, with the lake's types and metadata."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _UNREADABLE = (ValueError, EOFError, SyntaxError, TypeError, KeyError, OSError, 
 
 @dataclass(frozen=True)
 class ExportedColumn:
-    """A column of the lake that was exported."""
+    """A column that was exported from a lake."""
 
     htype: Htype
-    """Its type."""
+    """Type of the column in the lake."""
 
     kind: str
-    """How its values were written; see `dataset.export.shards.samples`."""
+    """How the export wrote the values; see `dataset.export.shards.samples`."""
 
     has_nulls: bool
-    """Whether empty bytes mean null."""
+    """Whether empty bytes stand for null."""
 
     def restore(self, value: Any) -> Any:
-        """Convert a value that was read to the value in the lake. Raises UnfitError."""
+        """Convert a value that was read to the value that the lake had. Raises UnfitError."""
         match self.kind:
             case "file":
                 return None if self.has_nulls and not value else value
@@ -54,20 +54,20 @@ class ExportedColumn:
 
 @dataclass(frozen=True)
 class Note:
-    """The note of an export; empty if there is none."""
+    """The note of an export; empty if the index has no note."""
 
     columns: Mapping[str, ExportedColumn] = field(default_factory=dict)
-    """The columns in the order of the lake."""
+    """The exported columns, in the order of the lake."""
 
     metadata: Mapping[str, object] = field(default_factory=dict)
     """The metadata of the lake."""
 
     split: Htype | None = None
-    """Type of the column of splits."""
+    """Type of the column of splits; None if there was no such column."""
 
     @classmethod
     def of(cls, content: object) -> Note:
-        """Parse a note. Entries written by other programs or newer releases are ignored."""
+        """Parse a note. Entries that other programs or newer releases wrote are ignored."""
         if not isinstance(content, dict):
             return cls()
         columns, metadata = content.get("columns"), content.get("metadata")
@@ -90,7 +90,7 @@ def _column(config: object) -> ExportedColumn | None:
 
 
 def htype_of_config(config: object) -> Htype | None:
-    """Return the type for a configuration in a note; None if it is not valid."""
+    """Return the type that a configuration describes; None if the configuration is not valid."""
     try:
         return None if config is None else from_config(config)
     except (LakeError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
@@ -126,7 +126,7 @@ def _list(value: Any) -> list[Any]:
 
 
 def _scalar(htype: Htype, value: Any) -> Any:
-    """Convert a JSON value to a number or a time."""
+    """Convert a JSON value to a number or a time, if the type is one of these."""
     if htype.scalar is None:
         return value
     dtype = np.dtype(htype.scalar)
@@ -137,7 +137,7 @@ def _scalar(htype: Htype, value: Any) -> Any:
 
 
 def _arrays(dtype: str, value: Any) -> Any:
-    """Return the value for an array, or a list of arrays, such as polygons. Raises UnfitError."""
+    """Return the value of an array, or of a list of arrays such as polygons. Raises UnfitError."""
     if isinstance(value, dict):
         shape = value.get("shape")
         if not isinstance(shape, list) or 0 not in shape or len(shape) > 32:

@@ -28,7 +28,7 @@ MAX_BYTES = 2**32
 """Maximum size of an uncompressed shard in bytes."""
 
 MAX_RATIO = 64
-"""Maximum compression ratio of Snappy that is accepted."""
+"""Maximum compression ratio that is accepted for Snappy."""
 
 _ERRORS = (pa.ArrowException, OSError, EOFError, zlib.error, ValueError)
 
@@ -37,25 +37,25 @@ _ERRORS = (pa.ArrowException, OSError, EOFError, zlib.error, ValueError)
 def open_shard(
     path: Path, codec: str | None, size: int | None, hashes: Mapping[str, str]
 ) -> Iterator[BinaryIO]:
-    """Open a file; compressed files are decompressed to a temporary file.
+    """Open a file. If it is compressed, open a temporary file with its decompressed content.
 
     Parameters
     ----------
     path : Path
         The file.
     codec : str, optional
-        Its compression.
+        Name of the compression; None if the file is not compressed.
     size : int, optional
-        Its uncompressed size in bytes, if it is known.
+        Size of the uncompressed file in bytes, if it is known.
     hashes : mapping
-        Its hashes by algorithm; unknown algorithms are ignored.
+        Hashes of the file, by algorithm. Unknown algorithms are ignored.
 
     Raises
     ------
     InvalidValueError
-        If the file has another size or hash, or cannot be decompressed.
+        If the size or hash of the file differs, or if the file cannot be decompressed.
     StorageError
-        If it cannot be read.
+        If the file cannot be read.
     """
     for name, expected in hashes.items():
         if (actual := file_hash(path, name)) is not None and actual != expected:
@@ -86,7 +86,7 @@ def _wrong_size(path: Path, size: int) -> InvalidValueError:
 
 
 def _decompress_file(path: Path, file: BinaryIO, codec: str, size: int | None, whole: Any) -> None:
-    """Decompress a file. Raises InvalidValueError."""
+    """Decompress a file to another file. Raises InvalidValueError."""
     if codec not in CODECS:
         raise InvalidValueError(
             f"The compression of {str(path)!r} must be one of {', '.join(CODECS)}, but it is "
@@ -112,7 +112,7 @@ def _decompress_file(path: Path, file: BinaryIO, codec: str, size: int | None, w
 
 
 def decompress(data: memoryview, codec: str, most: int) -> bytes:
-    """Decompress data to at most `most` bytes. Raises ValueError."""
+    """Return the decompressed data, which may have at most `most` bytes. Raises ValueError."""
     parts, count = [], 0
     try:
         for piece in _pieces(io.BytesIO(data), codec, most):

@@ -1,4 +1,4 @@
-"""Uncompressed Pillow images, as stored by MDS and LitData."""
+"""Decoding uncompressed Pillow images, as MDS and LitData store them."""
 
 from __future__ import annotations
 

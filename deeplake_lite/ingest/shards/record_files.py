@@ -37,18 +37,18 @@ FORBIDDEN = 403
 """HTTP status for a file that the user may not read."""
 
 _SHARD = r"-\d{5,}-of-\d{5,}(\..*)?$"
-"""Matches the end of the name of one of several files."""
+"""Matches the end of a file's name if it is one of several numbered files."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of record files."""
+    """A file format for records."""
 
     name: str
-    """Its name in messages."""
+    """Name of the format in messages."""
 
     pattern: re.Pattern[str]
-    """Matches the names of its files in a folder."""
+    """Matches the names of files in this format, to find them in a folder."""
 
 
 TFRECORD = Kind(
@@ -62,17 +62,19 @@ class Record:
     """A record of a file."""
 
     data: bytes
-    """Its content."""
+    """Content of the record; empty if it cannot be read."""
 
     place: str
-    """File, number and position: ``"train.tfrecord, record 7 (byte 4,310)"``."""
+    """File, number and position of the record: ``"train.tfrecord, record 7 (byte 4,310)"``."""
 
     error: str | None = None
-    """Error message, if its content is damaged."""
+    """Error message; None if the content is intact."""
 
 
 def record_files(files: Location | Sequence[Location], kind: Kind) -> list[str]:
-    """Return the files at paths, folders, patterns with ``*`` and ``{000..010}``, and URLs.
+    """Return the files at paths and URLs, in folders, and for patterns.
+
+    Patterns may contain ``*`` and ranges such as ``{000..010}``.
 
     Raises
     ------
@@ -150,14 +152,25 @@ def open_file(path: str, options: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def read_neighbour(path: str, name: str, options: Mapping[str, Any], most: int) -> bytes | None:
-    """Read a file in the same folder as another one; return None if it does not exist.
+    """Read the file `name` in the same folder as the file `path`; return None if it does not exist.
+
+    Parameters
+    ----------
+    path : str
+        Path or URL of the other file.
+    name : str
+        Name of the file to read.
+    options : mapping
+        Options of the object store.
+    most : int
+        Maximum size of the file in bytes.
 
     Raises
     ------
     InvalidValueError
-        If it is larger than `most` bytes.
+        If the file is larger than `most` bytes.
     StorageError
-        If it cannot be read.
+        If the file cannot be read.
     """
     folder, slash, _ = path.rpartition("/")
     neighbour = f"{folder}{slash}{name}"

@@ -1,4 +1,7 @@
-"""The source for formats whose shards contain samples, each of which has bytes for each column."""
+"""The source for formats whose shards contain samples.
+
+A sample is a dict that maps columns to bytes.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
 
 BLOCK_ROWS = 1_024
 BLOCK_BYTES = 32 * 2**20
-"""Maximum size of the samples of a block in bytes, unless a single sample is larger."""
+"""Maximum size of all samples in a block in bytes, unless a single sample is larger."""
 
 READ_BYTES = 2**20
 """Number of bytes of samples that are read at a time, so that they stay in the processor's cache
@@ -43,30 +46,30 @@ class Encoding:
     """How the values of a column are stored."""
 
     decode: Callable[[memoryview], Any]
-    """Converts bytes to a value, or raises UnfitError."""
+    """Converts the bytes of a value to the value, or raises UnfitError."""
 
     htype: Htype | Callable[[Sequence[Any]], Htype]
-    """Type of the values, or a function that infers it from the first values."""
+    """Type of the values, or a function that infers the type from the first values."""
 
 
 class SampleShard(Protocol):
-    """A file of samples."""
+    """A file that contains samples."""
 
     @property
     def title(self) -> str:
-        """Its name in messages."""
+        """Name of the shard in messages."""
 
     @property
     def split(self) -> str:
-        """Its split; "" if there is none."""
+        """Name of the split to which the shard belongs; "" if there are no splits."""
 
     @property
     def rows(self) -> int:
-        """Its number of samples."""
+        """Number of samples in the shard."""
 
     @property
     def encodings(self) -> Mapping[str, Encoding]:
-        """Encoding of each column."""
+        """Maps the names of columns to their encodings."""
 
     def samples(self, first: int) -> Iterator[Mapping[str, memoryview | None] | str]:
         """Yield the samples from number `first` on, or an error message for an invalid sample.
@@ -82,13 +85,13 @@ class SampleSource:
     title: str
     shards: Sequence[SampleShard]
     files: Sequence[str]
-    """Files that identify the source; the first one is its index."""
+    """Files that identify the source; the first file is its index."""
 
     note: Note
-    """The types of the lake, if the shards were exported from one."""
+    """The types of the lake, if the shards were exported from a lake."""
 
     names: Sequence[str]
-    """The columns, except for the column of splits."""
+    """Names of the columns, except for the column of splits."""
 
     has_splits: bool = False
     key: str | None = None
@@ -107,7 +110,7 @@ class SampleSource:
 
     @cached_property
     def fingerprint(self) -> str | None:
-        """Identifies the files and their content."""
+        """A string that changes when the files change."""
         return fingerprint(self.files[0], self.files)
 
     def check_unrounded(self, names: Iterable[str]) -> None:
@@ -128,7 +131,7 @@ class SampleSource:
         return self._in_order(types)
 
     def _in_order(self, types: dict[str, Htype]) -> dict[str, Htype]:
-        """Sort types in the order of the lake, if the shards were exported from one."""
+        """Sort types by the lake's order of columns, if the shards were exported from a lake."""
         order = [name for name in self.note.columns if name in types]
         return {name: types[name] for name in [*order, *(n for n in types if n not in order)]}
 
@@ -141,7 +144,7 @@ class SampleSource:
 
     @cached_property
     def _first_values(self) -> dict[str, list[Any]]:
-        """The first valid values of each column."""
+        """Maps columns to the valid values in the first samples."""
         shard = self.shards[0]
         values: dict[str, list[Any]] = {name: [] for name in self.names}
         size = 0
@@ -209,13 +212,13 @@ class SampleSource:
 
 
 def _size(sample: Mapping[str, memoryview | None] | str) -> int:
-    """Return the number of bytes of a sample."""
+    """Return the size of all values in a sample, in bytes."""
     values = () if isinstance(sample, str) else sample.values()
     return sum(map(len, filter(None, values)))
 
 
 def whole_bytes(data: memoryview) -> bytes:
-    """Return the content of a view, without a copy if it is a whole `bytes` object.
+    """Return the content of a view. A whole `bytes` object is returned without a copy.
 
     >>> value = b"abc"
     >>> whole_bytes(memoryview(value)) is value, whole_bytes(memoryview(value)[1:])
@@ -226,7 +229,7 @@ def whole_bytes(data: memoryview) -> bytes:
 
 
 def _rule(error: Exception) -> str:
-    """Describe a valid value, for an error message."""
+    """Return a phrase that describes valid values, given the error for an invalid value."""
     return str(error) if isinstance(error, UnfitError) else "a value of its type"
 
 
@@ -252,7 +255,7 @@ def array_type(values: Sequence[Any]) -> Htype:
 
 
 def pixels_type(values: Sequence[Any]) -> Htype:
-    """Infer the type of uncompressed images: `Image` if all are 8-bit grey or colour."""
+    """Infer the type of uncompressed images: `Image` if all images are 8-bit grey or colour."""
     is_image = all(
         value.dtype == np.uint8 and (value.ndim == 2 or value.shape[2:] in ((3,), (4,)))
         for value in values

@@ -1,8 +1,8 @@
 """Reading samples from tar files, as WebDataset defines them.
 
-Adjacent files whose paths are equal up to the first dot of their names form a sample; the rest of
+Adjacent files whose paths are equal up to the first dot of their names form a sample. The rest of
 the name is the extension, in lower case. For example, ``a/1.jpg`` and ``a/1.Seg.PNG`` form the
-sample ``a/1``, with the extensions ``jpg`` and ``seg.png``.
+sample ``a/1``, which has files with the extensions ``jpg`` and ``seg.png``.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     type Location = str | os.PathLike[str]
 
 MAX_FILES = 1_000_000
-"""Maximum number of tar files to which braces may expand."""
+"""Maximum number of paths that braces in a path may expand to."""
 
 READ_BYTES = 2**20
 
@@ -56,17 +56,19 @@ _RANGE = re.compile(r"(\d+)\.\.(\d+)")
 
 @dataclass(frozen=True)
 class Sample:
-    """A sample."""
+    """A sample of a WebDataset."""
 
     key: str
-    """Path of its files up to the first dot."""
+    """Path of the sample's files up to the first dot of their names."""
 
     files: Mapping[str, bytes]
-    """Content of its files by extension, in lower case."""
+    """Maps extensions, in lower case, to the contents of the sample's files."""
 
 
 def tar_files(tars: Location | Sequence[Location]) -> list[str]:
-    """Return the tar files at paths, folders, patterns such as ``{00..99}.tar``, and URLs.
+    """Return the tar files at paths and URLs, in folders, and for patterns.
+
+    Patterns may contain ``*`` and ranges such as ``{00..99}``.
 
     Raises
     ------
@@ -128,7 +130,7 @@ def expand(path: str) -> list[str]:
 
 
 def _choices(text: str) -> Sequence[str]:
-    """Expand the content of braces: a range of numbers, or a list."""
+    """Return the texts for the content of braces, which is a range of numbers or a list."""
     if (ends := _RANGE.fullmatch(text)) is None:
         return text.split(",") if "," in text else ["{" + text + "}"]
     first, last = int(ends[1]), int(ends[2])
@@ -144,7 +146,7 @@ def _choices(text: str) -> Sequence[str]:
 def samples(
     path: str, options: Mapping[str, Any], left_out: dict[str, Skipped], limits: Limits
 ) -> Iterator[Sample]:
-    """Yield the samples of a tar file; add files that belong to no sample to `left_out`.
+    """Yield the samples of a tar file, and add files that belong to no sample to `left_out`.
 
     Raises
     ------
@@ -160,11 +162,11 @@ def samples(
         folder, _, last = name.rpartition("/")
         stem, _, extension = last.partition(".")
         extension = extension.lower()
-        own = f"{folder}/{stem}" if folder else stem
-        if own != key or extension in files:
+        sample_key = f"{folder}/{stem}" if folder else stem
+        if sample_key != key or extension in files:
             if key is not None:
                 yield Sample(key, files)
-            key, files = own, {}
+            key, files = sample_key, {}
         files[extension] = data
     if key is not None:
         yield Sample(key, files)
@@ -173,7 +175,7 @@ def samples(
 def _members(
     path: str, options: Mapping[str, Any], left_out: dict[str, Skipped], limits: Limits
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield the name and content of each file."""
+    """Yield the name and content of each file that belongs to a sample."""
     last_read = list[str]()
     with (
         _translating_errors(path, last_read),
@@ -214,7 +216,7 @@ def _members(
 
 
 def _unfit(member: tarfile.TarInfo) -> str | None:
-    """Return the reason why a member belongs to no sample, if there is one."""
+    """Return the reason why a member of a tar file belongs to no sample; None if it does."""
     if not member.isreg():
         return "it is not a regular file"
     if RESERVED.match(member.name):
@@ -223,7 +225,10 @@ def _unfit(member: tarfile.TarInfo) -> str | None:
 
 
 class _Stream(io.BufferedIOBase):
-    """A file that is read from start to end. tarfile's own streams copy small blocks in Python."""
+    """A file that is read from start to end.
+
+    This class is faster than tarfile's own streams, which copy small blocks in Python.
+    """
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -236,11 +241,11 @@ class _Stream(io.BufferedIOBase):
         return data
 
     def tell(self) -> int:
-        """Return the position."""
+        """Return the position, in bytes."""
         return self._position
 
     def seek(self, offset: int, whence: int = 0, /) -> int:
-        """Skip the bytes up to a position. Raises ValueError for earlier positions."""
+        """Skip the bytes up to a position. Raises ValueError for an earlier position."""
         if whence or offset < self._position:
             raise ValueError("the stream can only be read forward")
         while self._position < offset and self.read(min(offset - self._position, READ_BYTES)):
@@ -249,11 +254,11 @@ class _Stream(io.BufferedIOBase):
 
 
 class _Member(tarfile.TarInfo):
-    """A header of a tar file; damaged or missing headers are errors, not the end of the file."""
+    """A header in a tar file. If it is damaged or missing, this is an error, not the file's end."""
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _Member:
-        """Parse a header. The usual kinds take a fifth of the time, because owners are skipped."""
+        """Parse a header. Usual headers take a fifth of the time, as their owners are skipped."""
         if buf[156:157] in _USUAL and len(buf) == tarfile.BLOCKSIZE and buf[257:262] == b"ustar":
             size, checksum = buf[124:136].rstrip(b" \0"), buf[148:156].rstrip(b" \0")
             if size.isdigit() and checksum.isdigit():
@@ -279,11 +284,11 @@ class _Member(tarfile.TarInfo):
 
 
 _USUAL = (tarfile.REGTYPE, tarfile.XHDTYPE)
-"""Types of regular files, and of headers with their long names."""
+"""Types of headers that are parsed faster: regular files, and extensions with their long names."""
 
 
 def _text(field: bytes | bytearray, encoding: str, errors: str) -> str:
-    """Decode a field, which ends at its first null byte."""
+    """Decode a field of a header, which ends at its first null byte."""
     return field.partition(b"\0")[0].decode(encoding, errors)
 
 
@@ -315,14 +320,14 @@ _COMPRESSED: dict[bytes, Callable[[Any], Any]] = {
     b"\xfd7zXZ\0": lzma.LZMAFile,
     b"(\xb5/\xfd": _zstd,
 }
-"""Functions that decompress files, by the first bytes."""
+"""Maps the first bytes of compressed formats to functions that decompress a file."""
 
 
 @contextmanager
 def _translating_errors(path: str, last_read: Sequence[str]) -> Iterator[None]:
-    """Translate errors of tar files and their compression to LakeError.
+    """Translate errors of tarfile and of decompression to InvalidValueError or StorageError.
 
-    The message names the file that was read last, if there is one.
+    The message names the file in the tar file that was read last, if there is one.
     """
     try:
         yield

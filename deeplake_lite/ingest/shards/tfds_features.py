@@ -1,9 +1,9 @@
 """Building columns for the features of datasets written by TensorFlow Datasets (TFDS).
 
-Their features.json determines how features are serialized: a leaf of nested dicts is named after
-its path, nested lists are written as ``ragged_flat_values`` and ``ragged_row_lengths_0``, and
+The file features.json determines how features are serialized. A feature in nested dicts is named
+after its path. Nested lists are written as ``ragged_flat_values`` and ``ragged_row_lengths_0``, and
 tensors with several axes of unknown size as ``value`` and ``shape``. Class names are in files such
-as ``label.labels.txt``. For other features, types are inferred from their values.
+as ``label.labels.txt``. For features of other kinds, types are inferred from their values.
 
 https://www.tensorflow.org/datasets/api_docs/python/tfds/features
 """
@@ -52,18 +52,18 @@ MAX_DEPTH = 32
 _FLAT, _LENGTHS = "ragged_flat_values", "ragged_row_lengths_"
 
 _YXYX = {"REL_YXYX": "fraction", "YXYX": "pixels"}
-"""Units of the box formats with a known order of coordinates; other boxes remain arrays."""
+"""Maps box formats whose order of coordinates is known to units. Other boxes remain arrays."""
 
 
 def tfds_columns(content: Mapping[str, Any], names: Names) -> dict[str, FeatureColumn]:
-    """Return the columns described by a features.json.
+    """Return the columns that a features.json describes, by name.
 
     Parameters
     ----------
     content : mapping
-        Its content.
+        Content of the file.
     names : callable
-        Returns the names of the classes of a feature, or None.
+        Returns the names of a feature's classes, or None if they are unknown.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def tfds_columns(content: Mapping[str, Any], names: Names) -> dict[str, FeatureC
 
 
 def split_names(files: abc.Sequence[str], info: Mapping[str, Any]) -> dict[str, str]:
-    """Return the split of each file, in the order of the splits; empty if there is only one.
+    """Return a dict that maps files to splits, ordered by split; empty if there is only one.
 
     >>> files = ["/d/pets-test.tfrecord-00000-of-00001", "/d/pets-train.tfrecord-00000-of-00001"]
     >>> list(split_names(files, {"splits": [{"name": "train"}, {"name": "test"}]}).values())
@@ -118,7 +118,7 @@ def split_names(files: abc.Sequence[str], info: Mapping[str, Any]) -> dict[str, 
 
 
 def shard_lengths(files: abc.Sequence[str], info: Mapping[str, Any]) -> dict[str, int]:
-    """Return the number of records of each file for which it is known.
+    """Return a dict that maps files to their numbers of records, if these are known.
 
     >>> info = {"splits": [{"name": "test", "shardLengths": ["2", "3"]}]}
     >>> shard_lengths(["/d/pets-test.tfrecord-00001-of-00002"], info)
@@ -143,7 +143,7 @@ def shard_lengths(files: abc.Sequence[str], info: Mapping[str, Any]) -> dict[str
 def _columns(
     name: str, feature: Mapping[str, Any], lists: tuple[int | None, ...], names: Names
 ) -> Iterator[FeatureColumn]:
-    """Yield the columns for a feature; `lists` are the lengths of the lists around it."""
+    """Yield the columns for a feature; `lists` has the lengths of the lists that contain it."""
     if name.count("/") + len(lists) > MAX_DEPTH:
         raise ValueError(f"it is nested more than {MAX_DEPTH} levels deep")
     if "featuresDict" in feature:
@@ -186,7 +186,7 @@ def _leaf_column(
 
 @dataclass(frozen=True)
 class _Tensor:
-    """A tensor in features.json."""
+    """The description of a tensor in features.json."""
 
     dtype: str
     axes: tuple[int | None, ...]
@@ -194,7 +194,7 @@ class _Tensor:
     is_optional: bool
 
     def decode(self, data: bytes, shape: abc.Sequence[int] | None = None) -> Any:
-        """Decode the bytes of an array. Raises ValueError."""
+        """Decode the bytes of a tensor. Raises ValueError."""
         if self.encoding == "zlib":
             decoder = zlib.decompressobj()
             try:
@@ -212,7 +212,7 @@ class _Tensor:
         if len(shape) != len(self.axes) or min(shape, default=0) < 0 or \
                 _product(shape) != len(values):  # fmt: skip
             raise ValueError(
-                f"a feature must fill the shape {shape}, but this one has "
+                f"a feature must fill the shape {shape}, but this feature has "
                 f"{pluralize(len(values), 'value')}"
             )
         return values.reshape(shape)
@@ -242,7 +242,10 @@ def _tensor(feature: Mapping[str, Any]) -> _Tensor | None:
 def _leaf(
     name: str, feature: Mapping[str, Any], lists: tuple[int | None, ...], names: Names
 ) -> Leaf | None:
-    """Return the type of a feature in at most one list, and a function that converts values."""
+    """Return the type of a feature that is in at most one list, and a function.
+
+    The function converts values of the feature to values of the type; None if this is not needed.
+    """
     if (tensor := _tensor(feature)) is not None:
         return _tensor_leaf(tensor, lists)
     if "classLabel" in feature:
@@ -282,23 +285,24 @@ def _tensor_leaf(tensor: _Tensor, lists: tuple[int | None, ...]) -> Leaf | None:
 
 
 def _one(values: Any) -> bytes:
-    """Return the only value, which must be bytes. Raises ValueError."""
+    """Return the only value of a feature, which must be bytes. Raises ValueError."""
     if len(values) != 1 or not isinstance(values[0], bytes):
         noun = "byte string" if isinstance(values, list) else "number"
         raise ValueError(
-            f"a feature must have one byte string, but this one has {pluralize(len(values), noun)}"
+            f"a feature must have one byte string, but this feature has "
+            f"{pluralize(len(values), noun)}"
         )
     return values[0]
 
 
 def _class(values: Any) -> int | None:
-    """Return the number of a class; None for -1, which means no label."""
+    """Return the class number; None for -1, which means no label."""
     number = int(value_of(values, Scalar("int64")))
     return None if number == -1 else number
 
 
 def _boxes(values: Any) -> Any:
-    """Convert boxes to left, top, right and bottom.
+    """Convert boxes from top, left, bottom, right to left, top, right, bottom.
 
     >>> _boxes(np.array([1, 2, 3, 4], "f4")).tolist()
     [[2.0, 1.0, 4.0, 3.0]]
@@ -308,7 +312,7 @@ def _boxes(values: Any) -> Any:
 
 @dataclass(frozen=True)
 class _ShapedColumn:
-    """A column of tensors with several axes of unknown size, stored as bytes and a shape."""
+    """A column of tensors with several axes of unknown size, stored as values and a shape."""
 
     name: str
     htype: Htype
@@ -331,7 +335,7 @@ class _ShapedColumn:
 
 @dataclass(frozen=True)
 class _RaggedColumn:
-    """A column of nested lists, stored as all values and the length of each list."""
+    """A column of nested lists, which are stored as all values and the length of each list."""
 
     name: str
     htype: Htype
@@ -353,8 +357,9 @@ class _RaggedColumn:
             return None
         values = raw_values(flat)
         size = _product([n for n in (self.inner.axes or ())[1:] if n is not None])
-        for level, own in enumerate(reversed([raw_values(feature) for feature in lengths])):
-            values = _split(values, [int(n) for n in own], size if level == 0 else 1)
+        inner_first = reversed([raw_values(feature) for feature in lengths])
+        for level, level_lengths in enumerate(inner_first):
+            values = _split(values, [int(n) for n in level_lengths], size if level == 0 else 1)
             if level == 0:
                 values = [self._inner(part) for part in values]
         return values
@@ -367,7 +372,10 @@ class _RaggedColumn:
 
 
 def _split(values: Any, lengths: list[int], size: int) -> list[Any]:
-    """Split values into lists; `size` is the number of values per item. Raises ValueError."""
+    """Split values into lists, given the number of items in each list. Raises ValueError.
+
+    `size` is the number of values per item.
+    """
     if min(lengths, default=0) < 0 or sum(lengths) * size != len(values):
         raise ValueError(
             f"the lists must have {sum(lengths) * size:,} values according to their lengths, but "

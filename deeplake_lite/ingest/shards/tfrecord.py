@@ -39,40 +39,41 @@ def from_tfrecord(
     url : str
         URL of the lake, which is created if it does not exist.
     features : mapping or sequence of str, optional
-        The features to ingest: their names, or their types by name, such as
-        ``{"label": dl.ClassLabel(["cat", "dog"])}`` or a dict for
-        ``tf.io.parse_single_example``. By default, all, with inferred types.
+        The features to ingest: their names, or a mapping of names to types, such as
+        ``{"label": dl.ClassLabel(["cat", "dog"])}``, or a dict for
+        ``tf.io.parse_single_example``. By default, all features are ingested with inferred types.
     on : str, optional
-        The column that identifies rows: rows that exist already are updated where they differ. By
-        default, all rows are appended, unless the same files were ingested before.
+        The column that identifies rows. Rows that are already in the lake are updated if they
+        differ. By default, all rows are appended, unless the same files were ingested before.
     **options
         See `Options`. Unlike ``features=``, ``schema=`` declares the types of some columns without
-        leaving the others out.
+        leaving other columns out.
 
     Returns
     -------
     Dataset
-        The committed dataset, with one row per record and one column per feature; its ``ingested``
-        is a summary.
+        The committed dataset, with one row per record and one column per feature. The dataset's
+        attribute ``ingested`` summarizes the import.
 
     Raises
     ------
     NotFoundError
         If there are no files.
     InvalidValueError
-        If a file is truncated or a checksum is wrong, in which case the message names the record
-        and its position, or if a record is not an Example or does not fit the columns. With
-        ``on_error="skip"``, bad records are skipped, if the file can be read after them.
+        If a file is truncated or a checksum is wrong (the message names the record and its
+        position), or if a record is not an Example or does not fit the columns. With
+        ``on_error="skip"``, bad records are skipped, provided that the rest of the file can be
+        read.
     StorageError
         If a file cannot be opened.
 
     Notes
     -----
-    Types are inferred from the first thousand records: bytes become images if all of them are image
-    files, text if all are UTF-8, and otherwise bytes; numbers become scalars if there is always
-    one, and otherwise arrays. Feature lists of a SequenceExample become sequences. Missing features
-    are null. Folders written by TensorFlow Datasets or ``view.to_tfrecord`` contain the types,
-    classes and splits, which are used instead.
+    Types are inferred from the first thousand records. Bytes become images if all of them are image
+    files, text if all of them are UTF-8, and otherwise bytes. Numbers become scalars if each record
+    has one number, and otherwise arrays. Feature lists of a SequenceExample become sequences.
+    Missing features are null. Folders written by TensorFlow Datasets or ``view.to_tfrecord``
+    describe types, classes and splits, so that these are not inferred.
 
     Examples
     --------

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 PIECE = 16 * 2**20
-"""Maximum number of bytes to read at once, so that a wrong length does not allocate memory."""
+"""Maximum number of bytes that are read at once, so that a wrong length does not fill the memory.
+"""
 
 _WRONG_CHECKSUM = "its content does not match its checksum. Fetch the file again."
 
@@ -42,8 +43,8 @@ def tfrecords(path: str, options: Mapping[str, Any]) -> Iterator[Record]:
             tail = _read(file, TAIL.size)
             if len(tail) < TAIL.size:
                 raise InvalidValueError(
-                    f"A record must be complete, but {place} has {len(data) + len(tail):,} of "
-                    f"{size + TAIL.size:,} bytes. The file is truncated. Fetch it again."
+                    f"A record must be complete, but {place} has only {len(data) + len(tail):,} of "
+                    f"{size + TAIL.size:,} bytes. The file is truncated. Fetch the file again."
                 )
             is_intact = TAIL.unpack(tail)[0] == masked_crc(data)
             yield Record(data, place, None if is_intact else _WRONG_CHECKSUM)
@@ -55,13 +56,14 @@ def _length(head: bytes, place: str) -> int:
     if len(head) < HEAD.size:
         raise InvalidValueError(
             f"A record must begin with {HEAD.size} bytes of length and checksum, but {place} has "
-            f"{len(head)} bytes. The file is truncated. Fetch it again."
+            f"{len(head)} bytes. The file is truncated. Fetch the file again."
         )
     size, crc = HEAD.unpack(head)
     if masked_crc(head[:8]) != crc:
         raise InvalidValueError(
-            f"The length of a record must match its checksum, but that of {place} does not. The "
-            "file is not a TFRecord file, or it is damaged from this point on. Fetch it again."
+            f"The length of a record must match its checksum, but the length of {place} does not. "
+            "The file is not a TFRecord file, or it is damaged from this point on. Fetch the file "
+            "again."
         )
     if size > MAX_BYTES:
         raise InvalidValueError(
@@ -108,7 +110,7 @@ def _open_decompressed(path: str, options: Mapping[str, Any]) -> Iterator[Any]:
 
 
 class _Zlib(io.RawIOBase):
-    """The content of a file compressed with zlib."""
+    """The content of a file that is compressed with zlib."""
 
     def __init__(self, file: Any) -> None:
         self._file, self._zlib = file, zlib.decompressobj()
@@ -139,5 +141,5 @@ def _translating_errors(path: str) -> Iterator[None]:
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InvalidValueError(
             f"{name_of(path)!r} must be a complete compressed file, but it cannot be read: "
-            f"{error}. Fetch it again."
+            f"{error}. Fetch the file again."
         ) from None

@@ -2,4 +2,7 @@
 
 
 class UnfitError(ValueError):
-    """Bytes of a sample that cannot be decoded. The message says what they must be: "JSON"."""
+    """The error for bytes of a value that cannot be decoded.
+
+    The message says what the bytes must be, such as "JSON".
+    """

@@ -1,4 +1,4 @@
-"""Ingesting WebDataset's tar files."""
+"""Ingesting tar files in the format of WebDataset."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 
 BLOCK_ROWS = 1_024
 BLOCK_BYTES = 32 * 2**20
-"""Maximum size of the files of a block in bytes."""
+"""Maximum size of all files in a block, in bytes."""
 
 SAMPLED = 1_000
 """Number of samples from which columns and their types are inferred."""
 
 _UNREADABLE = (ValueError, EOFError, SyntaxError, TokenError, TypeError, KeyError)
-"""Errors that NumPy raises for the header of a damaged npy file."""
+"""Errors that NumPy raises for a damaged header of an npy file."""
 
 _TEXT = ("txt", "text", "transcript")
 _INTEGER = ("cls", "cls2", "class", "count", "index", "inx", "id")
@@ -55,7 +55,7 @@ def from_webdataset(
     on: str | None = None,
     **options: Unpack[Options],
 ) -> IngestedDataset:
-    """Ingest the samples of WebDataset's tar files.
+    """Ingest the samples in WebDataset's tar files.
 
     Parameters
     ----------
@@ -65,8 +65,8 @@ def from_webdataset(
     url : str
         URL of the lake, which is created if it does not exist.
     on : str, optional
-        The column that identifies rows, such as ``"key"`` if keys are unique: rows that exist
-        already are updated where they differ. By default, all rows are appended, unless the same
+        The column that identifies rows, such as ``"key"`` if keys are unique. Rows that are already
+        in the lake are updated if they differ. By default, all rows are appended, unless the same
         files were ingested before.
     **options
         See `Options`. ``schema=`` declares the types of columns, such as
@@ -77,11 +77,12 @@ def from_webdataset(
     -------
     Dataset
         The committed dataset, with one row per sample: ``key``, ``shard`` (the name of the tar
-        file), and one column per extension. Image files are in ``image``, unless samples have
-        several; ``txt`` becomes text, ``json`` JSON, ``cls`` a number, ``npy`` an array, and every
-        other extension bytes. Dots in an extension become underscores, and its last part is left
-        out if it only determines how the file is read: ``seg.PNG`` becomes ``seg``. Extensions are
-        in lower case, as WebDataset reads them. ``ingested`` is a summary.
+        file), and one column per extension. Image files are in ``image``, unless a sample has
+        several image files; ``txt`` becomes text, ``json`` JSON, ``cls`` a number, ``npy`` an
+        array, and every other extension bytes. Dots in an extension become underscores, and its
+        last part is left out if it only determines how the file is read: ``seg.PNG`` becomes
+        ``seg``. Extensions are converted to lower case, as in WebDataset. The dataset's attribute
+        ``ingested`` summarizes the import.
 
     Raises
     ------
@@ -128,34 +129,34 @@ def webdataset_source(
 
 @dataclass(frozen=True)
 class WebDatasetSource:
-    """The source for tar files."""
+    """The source for the samples in tar files."""
 
     files: tuple[str, ...]
     """Paths and URLs of the tar files."""
 
     access: Mapping[str, Any]
-    """Storage options for URLs."""
+    """Options of the object store, for URLs."""
 
     schema: Mapping[str, object]
     """Types that the user declares."""
 
     key: str | None = None
-    """The column that identifies rows; keys of samples need not be unique."""
+    """Name of the column that identifies rows, which may be ``key`` if keys are unique, or None."""
 
     limits: Limits = DEFAULT_LIMITS
-    """Limits on the memory for a file."""
+    """Limits on the memory that a file in a tar file may take."""
 
     rows: None = None
-    """Unknown before all files are read."""
+    """None, because the number of samples is unknown before all files are read."""
 
     @property
     def metadata(self) -> Mapping[str, object]:
-        """The metadata of the lake from which the files were exported, if there is one."""
+        """The metadata of the lake from which the files were exported; empty if there is none."""
         return self._note.metadata
 
     @cached_property
     def _note(self) -> TarNote:
-        """The note next to the files; empty if it does not match their extensions."""
+        """The note next to the files; an empty note if the files have other extensions."""
         note = TarNote.next_to(self.files)
         fits = all(note.column(e) is not None for sample in self._first for e in sample)
         return note if fits and self.schema.keys() <= {*note.types, "key", "shard"} else TarNote()
@@ -170,7 +171,7 @@ class WebDatasetSource:
 
     @cached_property
     def fingerprint(self) -> str | None:
-        """Identifies the files and their content; None if there are URLs."""
+        """A string that changes when the files change; None if there are URLs."""
         if any(scheme_of(file) is not None for file in self.files):
             return None
         return fingerprint(self.files[0], self.files)
@@ -182,7 +183,7 @@ class WebDatasetSource:
 
     @cached_property
     def _first(self) -> list[dict[str, str]]:
-        """For each of the first samples, the kind of content by extension; see `_content`."""
+        """The first samples, as dicts that map extensions to results of `_content`."""
         first = islice(self._samples_of(self.files[0], {}), SAMPLED)
         return [{e: _content(e, data) for e, data in sample.files.items()} for sample in first]
 
@@ -191,7 +192,7 @@ class WebDatasetSource:
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """Column of each extension."""
+        """Maps extensions to the names of columns; empty if the note determines the columns."""
         if self._note.types:
             return {}
         extensions = dict.fromkeys(e for sample in self._first for e in sample)
@@ -218,8 +219,8 @@ class WebDatasetSource:
         for extension, name in self.names.items():
             if name in types:
                 continue
-            own = [e for e, other in self.names.items() if other == name]
-            contents = [sample[e] for sample in self._first for e in own if e in sample]
+            extensions = [e for e, other in self.names.items() if other == name]
+            contents = [sample[e] for sample in self._first for e in extensions if e in sample]
             htype = _htype(extension, contents)
             if len(contents) < len(self._first):
                 htype = replace(htype, nullable=True)
@@ -228,12 +229,12 @@ class WebDatasetSource:
 
     @cached_property
     def _types(self) -> dict[str, Htype]:
-        """Type of each column, with those that the user declares."""
+        """Type of each column, which may be declared by the user."""
         return {**self.columns, **{n: resolve(s) for n, s in self.schema.items()}}
 
     @cached_property
     def _bytes(self) -> frozenset[str]:
-        """Columns of bytes, which hold any file as it is."""
+        """Names of the columns of bytes, which can store any file unchanged."""
         return frozenset(name for name, t in self._types.items() if t.bare == Bytes())
 
     def check_unrounded(self, names: Iterable[str]) -> None:
@@ -265,8 +266,8 @@ class WebDatasetSource:
                 name = self._note.column(extension) or self.names.get(extension)
                 if name is None:
                     errors[i] = (
-                        f"a sample may have no extensions except {', '.join(self._known)}, like "
-                        f"the first samples, but this one also has {extension!r}."
+                        f"a sample may have no extensions except {', '.join(self._known)}, which "
+                        f"the first samples have, but it also has {extension!r}."
                     )
                     continue
                 try:
@@ -294,7 +295,7 @@ class WebDatasetSource:
 
 
 def _has_class(htype: Htype, value: object) -> bool:
-    """Return whether a value is the number of a class with a name."""
+    """Return whether a value is a class number for which the type has a name."""
     names = htype.labels.names if htype.labels is not None else ()
     return isinstance(value, int) and 0 <= value < len(names)
 
@@ -318,7 +319,9 @@ def _column(extension: str, taken: Collection[str]) -> str:
 
 
 def _content(extension: str, data: bytes) -> str:
-    """Return the kind of content, such as "float32 2", if the extension does not determine it.
+    """Describe the content of a file if its extension alone does not determine the column type.
+
+    For example, "float32 2" describes an array with two axes. The description of other files is "".
 
     >>> _content("cls", b"7"), _content("cls", b"cat"), _content("txt", b"7")
     ('integer', '', '')
@@ -364,7 +367,10 @@ def _is_integer(data: bytes) -> bool:
 
 
 def _value(extension: str, data: bytes, htype: Htype) -> object:
-    """Convert a file to a value of a type. Raises ValueError with a description of valid files."""
+    """Convert a file to a value of a type.
+
+    Raises ValueError with a description of valid files, such as "JSON".
+    """
     last = extension.rpartition(".")[2].lower()
     if htype.takes_files and last not in ("npy", "json"):
         return data

@@ -1,4 +1,4 @@
-"""The note that `View.to_webdataset` writes next to tar files: columns and types of the lake."""
+"""The note that `View.to_webdataset` writes next to tar files, with the columns of the lake."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes import Htype
 
 MAX_BYTES = 64 * 2**20
-"""Maximum size of a note, in bytes."""
+"""Maximum size of a note in bytes."""
 
 
 @dataclass(frozen=True)
 class TarNote:
-    """The note next to tar files; empty if there is none."""
+    """The note next to tar files; empty if there is no note."""
 
     types: Mapping[str, Htype] = field(default_factory=dict)
     """Types of the exported columns, in the order of the lake."""
 
     names: Mapping[str, str] = field(default_factory=dict)
-    """Column of each extension, in lower case; extensions of image files end with ``*``."""
+    """Maps extensions, in lower case, to columns; extensions of images end with ``*``."""
 
     metadata: Mapping[str, object] = field(default_factory=dict)
     """The metadata of the lake."""
 
     @classmethod
     def next_to(cls, files: Sequence[str]) -> TarNote:
-        """Read the note in the folder of tar files; return an empty one if this fails."""
+        """Read the note in the folder of tar files; return an empty note if this fails."""
         folders = {Path(file).parent for file in files}
         if len(folders) != 1 or any(scheme_of(file) is not None for file in files):
             return cls()
@@ -50,7 +50,7 @@ class TarNote:
 
     @classmethod
     def _of(cls, content: object) -> TarNote:
-        """Parse a note; return an empty one if another program or a newer release wrote it."""
+        """Parse a note; return an empty note if another program or a newer release wrote it."""
         columns = content.get("columns") if isinstance(content, dict) else None
         if not isinstance(content, dict) or not isinstance(columns, dict):
             return cls()
@@ -65,7 +65,7 @@ class TarNote:
         return cls(types, names, items if isinstance(items, dict) else {})
 
     def column(self, extension: str) -> str | None:
-        """Return the column of an extension, or None if it is not in the note.
+        """Return the name of the column for an extension, or None if the note has none.
 
         >>> TarNote(names={"*": "image", "left.*": "left", "cls": "cls"}).column("left.jpg")
         'left'

@@ -1,4 +1,4 @@
-"""Ingesting arrays and lists, one for each column; DataFrames use the same source.
+"""Ingesting arrays and lists, one for each column. DataFrames use the same source.
 
 The type of a column is inferred from its values: from the dtype and shape of an array, or from the
 common type of the items of a list.
@@ -73,20 +73,21 @@ def from_arrays(
     url : str
         URL of the lake, which is created if it does not exist.
     on : str, optional
-        The column that identifies rows: rows that exist already are updated where they differ. By
-        default, all rows are appended.
+        The column that identifies rows. Rows that are already in the lake are updated if they
+        differ. By default, all rows are appended.
     **options
         See `Options`.
 
     Returns
     -------
     Dataset
-        The committed dataset; its ``ingested`` is a summary.
+        The committed dataset, whose attribute ``ingested`` summarizes the import.
 
     Notes
     -----
-    An inferred type never rounds numbers: floats together with an integer that float64 cannot hold
-    are rejected unless you declare a type. A column declared as floats rounds such integers.
+    An inferred type never rounds numbers. If a column has floats and an integer that float64 cannot
+    hold, an error is raised unless you declare a type. If you declare floats, such integers are
+    rounded.
 
     Arrays of images become `Array` columns. To display and compress them as images, declare
     ``schema={"image": dl.Image("png")}``. ``schema={"label": "class_label"}`` turns strings into
@@ -106,17 +107,17 @@ def from_arrays(
 
 @dataclass(frozen=True)
 class LakeColumn:
-    """A column of a lake that is used like an array, and read in parts without decoding files."""
+    """A column of a lake that is used like an array, and whose files are not decoded."""
 
     column: Column
-    """The column."""
+    """Column of a dataset or view."""
 
     def __len__(self) -> int:
         return len(self.column)
 
     @property
     def nbytes(self) -> int:
-        """A nominal size that results in blocks of `LAKE_ROWS` rows; the real size is unknown."""
+        """A nominal size, so that blocks get `LAKE_ROWS` rows. The real size is unknown."""
         return len(self.column) * (BLOCK_BYTES // LAKE_ROWS)
 
     def htype(self, *, classes: bool = False) -> Htype:  # noqa: ARG002 - as for ArrowColumn
@@ -124,7 +125,7 @@ class LakeColumn:
         return self.column.htype
 
     def values(self, start: int, stop: int, htype: Htype) -> Column:  # noqa: ARG002 - as above
-        """Return the given rows of the column; they are converted when they are encoded."""
+        """Return the given rows of the column, which are converted when they are encoded."""
         return Column(self.column.view[start:stop], self.column.name)
 
 
@@ -136,7 +137,7 @@ class MemorySource:
     """A sequence or an array for each column."""
 
     key: str | None
-    """The column that identifies rows."""
+    """Name of the column that identifies rows; None if there is no such column."""
 
     schema: Mapping[str, Any]
     """Types that the user declares."""
@@ -145,7 +146,7 @@ class MemorySource:
     """Name of the source in messages."""
 
     fingerprint: None = None
-    """Data in memory has no name by which a later ingest could recognise it."""
+    """None, because data in memory has no name by which a later ingest could recognise it."""
 
     left_out: tuple[Skipped, ...] = ()
 
@@ -153,7 +154,7 @@ class MemorySource:
 
     @classmethod
     def of(cls, arrays: Any, key: str | None, schema: Types, title: str = "arrays") -> MemorySource:
-        """Return the source for columns of the same length. Raises InvalidValueError."""
+        """Return the source for columns, whose lengths must be equal. Raises InvalidValueError."""
         if not isinstance(arrays, Mapping):
             raise InvalidValueError(
                 "arrays must be a dict of arrays and lists by column, but its type is "
@@ -172,7 +173,7 @@ class MemorySource:
             listed = ", ".join(f"{name!r}: {n:,}" for name, n in lengths.items())
             raise InvalidValueError(
                 f"Columns must have the same length, but their lengths are {listed}. Truncate or "
-                "pad them."
+                "pad some of them."
             )
         return cls(values, key, types, title)
 
@@ -188,7 +189,7 @@ class MemorySource:
 
     @staticmethod
     def _htype_of_column(name: str, values: ArrowColumn | LakeColumn, *, classes: bool) -> Htype:
-        """Return the type of a column. Raises SchemaError if it has none."""
+        """Return the type of a column. Raises SchemaError if no type can store its values."""
         try:
             return values.htype(classes=classes)
         except InvalidValueError as error:
@@ -197,7 +198,7 @@ class MemorySource:
             raise SchemaError(f"Column {name!r}: {error} {_advice(name, values)}") from error
 
     def _htype(self, name: str, values: Any) -> Htype:
-        """Return the type of a column: the declared one, or else the inferred one."""
+        """Return the declared type of a column, or else the inferred type."""
         declared = resolve(self.schema[name]) if name in self.schema else None
         inferred: Htype
         if declared is not None and declared != ClassLabel():
@@ -219,7 +220,7 @@ class MemorySource:
         return inferred if declared is None else replace(declared, nullable=inferred.nullable)
 
     def check_unrounded(self, names: Iterable[str]) -> None:
-        """Reject decimals that float64 rounds, in columns whose type was inferred."""
+        """Raise SchemaError for a decimal that float64 would round, if its type was inferred."""
         for name in names:
             if isinstance(column := self.values[name], ArrowColumn):
                 column.check_unrounded(name)
@@ -233,7 +234,7 @@ class MemorySource:
             yield self.block(at, stop)
 
     def block(self, start: int, stop: int) -> Block:
-        """Return the given rows."""
+        """Return the given rows as a block."""
         row_names, errors = RowNames(self.title, start, stop - start), dict[int, BadValue]()
         columns = dict[str, Any]()
         for name, values in self.values.items():
@@ -245,7 +246,7 @@ class MemorySource:
 
 
 def _part(values: Any, htype: Htype, at: int, first: int, last: int) -> Any:
-    """Return some values of the block that begins at row `at`, in a form that `htype` encodes."""
+    """Return the values of some rows, counted from row `at`, in a form that `htype` encodes."""
     start, stop = at + first, at + last
     if hasattr(values, "htype"):  # an ArrowColumn or LakeColumn
         return values.values(start, stop, htype)
@@ -280,7 +281,7 @@ def infer_htype(values: Any) -> Htype:
         htype = _of_items(present)
     except RecursionError as error:
         raise SchemaError(
-            f"values are nested too deeply: {brief(present)}. Flatten them."
+            f"values must not be nested so deeply as {brief(present)}. Flatten the values."
         ) from error
     return replace(htype, nullable=True) if len(present) < len(values) else htype
 
@@ -292,7 +293,7 @@ def _is_null(value: object) -> bool:
 
 
 def htype_of_array(dtype: np.dtype[Any], shape: tuple[int | None, ...]) -> Htype:
-    """Return the type for rows of the same dtype and shape. Raises SchemaError.
+    """Return the type for rows that all have the same dtype and shape. Raises SchemaError.
 
     >>> htype_of_array(np.dtype("uint8"), (28, 28))
     Array('uint8', (28, 28))
@@ -323,13 +324,13 @@ _KINDS: tuple[tuple[tuple[type, ...], Htype], ...] = (
 
 
 def _is_one(item: Any, types: tuple[type, ...]) -> bool:
-    """Return whether an item has one of the types; booleans and durations are not integers."""
+    """Return whether an item has one of the types. Booleans and durations are not integers."""
     of_integers = [kind for kind in (bool, np.timedelta64) if isinstance(item, kind)]
     return isinstance(item, types) and all(kind in types for kind in of_integers)
 
 
 def _of_items(items: list[Any]) -> Htype:
-    """Return the type for Python objects, none of which is None."""
+    """Return the type for a list of Python objects, none of which is None. Raises SchemaError."""
     if not items:
         return Text(nullable=True)
     if any(isinstance(item, datetime) for item in items):  # dates mixed with them become timestamps
@@ -355,7 +356,7 @@ def _of_items(items: list[Any]) -> Htype:
     if any(isinstance(item, Decimal) for item in items):
         raise SchemaError(
             f"no column type can store {kinds} together. Convert the values: float(value) rounds a "
-            "Decimal, but str(value) keeps its digits."
+            "Decimal, and str(value) keeps its digits."
         )
     if "," not in kinds:
         raise SchemaError(f"no column type can store values of type {kinds}.")
@@ -373,8 +374,8 @@ def _check_unrounded(items: list[Any]) -> None:
             if not is_exact:
                 raise SchemaError(
                     "no column type can store floats together with the integer "
-                    f"{brief(int(item))}, because float64 would round it. To keep its digits, use "
-                    "str(value)."
+                    f"{brief(int(item))}, because float64 would round the integer. To keep its "
+                    "digits, use str(value)."
                 )
         elif isinstance(item, np.longdouble | np.clongdouble) and _is_rounded(item):
             raise SchemaError(
@@ -389,23 +390,23 @@ def _is_rounded(number: np.longdouble | np.clongdouble) -> bool:
 
 
 _EXACT = 2**53
-"""Limit up to which float64 can represent all integers."""
+"""Largest number up to which float64 can represent all integers."""
 
 _LONGEST = 63
-"""Number of fraction bits of a longdouble, on machines where it is longer than a float64."""
+"""Number of fraction bits of a longdouble on machines where it is longer than a float64."""
 
 _GENERAL = (
     *(Text(), Scalar("timedelta64[us]"), Scalar("float64"), Scalar("complex128")),
     *(Array("int64", None), Array("float64", None), Array("complex128", None), Json(), Bytes()),
 )
-"""General types to try if the values have no common type."""
+"""General types, of which one is suggested if values have no common type."""
 
 _TRIED = 1_000
-"""Number of rows for which these types are tried."""
+"""Number of rows for which general types are tried."""
 
 
 def _advice(name: str, values: Any) -> str:
-    """Suggest a type that can store the values of a column.
+    """Return a sentence that suggests a type for the values of a column.
 
     >>> _advice("x", [1, "a", None])
     "Declare a type: schema={'x': dl.Json(nullable=True)}."
@@ -431,7 +432,7 @@ def _as_timestamp(item: object) -> object:
 
 
 def _of_arrays(arrays: list[np.ndarray[Any, Any]]) -> Htype:
-    """Return the type for one array per row; axes with several sizes become variable."""
+    """Return the type for one array per row. An axis with several sizes becomes variable."""
     ranks = {array.ndim for array in arrays}
     if len(ranks) > 1:
         raise SchemaError(
@@ -444,7 +445,7 @@ def _of_arrays(arrays: list[np.ndarray[Any, Any]]) -> Htype:
 
 
 _TOGETHER = ("b", "iufc", "m", "M", "U", "S")
-"""Groups of dtype kinds that share a type. Booleans are not numbers."""
+"""Groups of dtype kinds that can have a common type. Booleans are not numbers."""
 
 
 def _common_dtype(arrays: list[np.ndarray[Any, Any]]) -> np.dtype[Any]:
@@ -477,14 +478,17 @@ def _common_dtype(arrays: list[np.ndarray[Any, Any]]) -> np.dtype[Any]:
 
 
 def _common_integer(arrays: list[np.ndarray[Any, Any]]) -> np.dtype[Any]:
-    """Return int64 for int64 and uint64 values that fit into it. Raises SchemaError."""
+    """Return int64, the common dtype of int64 and uint64 values. Raises SchemaError.
+
+    All values must be less than 2**63.
+    """
     sized = [array for array in arrays if array.size]
     least = min((int(np.ma.getdata(array).min()) for array in sized), default=0)
     most = max((int(np.ma.getdata(array).max()) for array in sized), default=0)
     if most >= 2**63:
         raise SchemaError(
-            f"no column type can store both integers {least} and {most}. To keep their digits, use "
-            "str(value)."
+            f"no column type can store both integers {least} and {most}. To keep their digits, "
+            "convert the integers to strings: str(value)."
         )
     return np.dtype(np.int64)
 

@@ -1,6 +1,6 @@
-"""Metadata of Arrow schemas and fields, as the metadata of a dataset and of its columns.
+"""Converting the metadata of Arrow schemas and fields to metadata of a dataset and its columns.
 
-Metadata that was exported from a lake is restored. Items of other programs are strings; those that
+Metadata that was exported from a lake is restored. Items of other programs are strings. Items that
 only libraries use are left out.
 """
 
@@ -21,7 +21,7 @@ _LIBRARY_PREFIXES = ("ARROW:", "PARQUET:", "lance-", "lance:")
 
 
 def schema_metadata(schema: pa.Schema, key: str) -> dict[str, object]:
-    """Return the metadata of a dataset; items of other programs are stored under `key`.
+    """Return the metadata of a dataset. Items of other programs are stored under `key`.
 
     >>> import pyarrow as pa
     >>> schema_metadata(pa.schema([], {"license": "CC0", "pandas": "{}"}), "parquet")
@@ -32,20 +32,24 @@ def schema_metadata(schema: pa.Schema, key: str) -> dict[str, object]:
 
 
 def field_metadata(fields: Iterable[pa.Field]) -> dict[str, dict[str, object]]:
-    """Return the metadata of each column that has any.
+    """Return a dict that maps column names to metadata, for columns that have metadata.
 
     >>> import pyarrow as pa
     >>> field_metadata([pa.field("t", pa.int8(), metadata={"unit": "K"}), pa.field("n", pa.int8())])
     {'t': {'unit': 'K'}}
     """
     parts = {f.name: _split(f.metadata) for f in fields}
-    return {name: {**users, **own} for name, (own, users) in parts.items() if users or own}
+    return {
+        name: {**users, **exported}
+        for name, (exported, users) in parts.items()
+        if users or exported
+    }
 
 
 def _split(
     metadata: Mapping[bytes, bytes] | None,
 ) -> tuple[dict[str, object], dict[str, object]]:
-    """Return the items that were exported from a lake, and those of other programs."""
+    """Return two dicts: items that were exported from a lake, and items of other programs."""
     texts = {
         key.decode(errors="replace"): value.decode(errors="replace")
         for key, value in (metadata or {}).items()

@@ -1,15 +1,15 @@
-"""The column types of Arrow data.
+"""Column types for Arrow data.
 
-- Integers, floats and booleans become `Scalar` of the same dtype. Decimals without fractions become
-  int64, others float64, unless that rounds one of them.
+- Integers, floats and booleans become `Scalar` with the same dtype. Decimals without fractions
+  become int64, and other decimals float64, unless one of them would be rounded.
 - Timestamps, dates, times and durations become `Scalar` datetime64 or timedelta64, in UTC.
 - Strings become `Text`, dictionaries of strings `ClassLabel`, and binary data `Bytes`.
-- Fixed-size lists of numbers become `Array` of that shape, and other lists of numbers `Array` of
+- Fixed-size lists of numbers become `Array` with that shape, and other lists of numbers `Array` of
   any length.
-- Tensors of a fixed shape become `Array` of that shape; a permutation of their axes is applied.
+- Tensors of a fixed shape become `Array` with that shape. A permutation of their axes is applied.
 - Other lists become `Sequence`, structs, maps and unions `Json`, and null columns nullable `Text`.
-  In files, structs of anything but numbers and strings become a column for each of their fields.
-  Decimals in JSON become numbers, unless float64 rounds them.
+  In files, a struct with other fields than numbers and strings becomes a column for each field.
+  Decimals in JSON become numbers, unless float64 would round them.
 - Extension types and run-end encodings become the type of their values; bool8 is `Scalar` bool.
 """
 
@@ -46,10 +46,10 @@ class ArrowColumn:
     """A column of Arrow data in memory, used like an array or a list."""
 
     array: pa.Array
-    """All its values in one array."""
+    """All values of the column, in one array."""
 
     field: pa.Field | None = None
-    """Its field with metadata, if it is from a table."""
+    """Field of the table from which the column comes, with its metadata; None without a table."""
 
     @classmethod
     def of(cls, array: pa.Array | pa.ChunkedArray, field: pa.Field | None = None) -> Self:
@@ -65,7 +65,7 @@ class ArrowColumn:
         return int(self.array.nbytes)
 
     def htype(self, *, classes: bool = False) -> Htype:
-        """Return the column's type; with `classes`, strings become a ClassLabel."""
+        """Return the column's type. If `classes` is true, strings become a ClassLabel."""
         kind, nullable = self.array.type, bool(self.array.null_count)
         if not classes and (recorded := exported_htype(self.field)) is not None:
             return recorded
@@ -91,12 +91,14 @@ class ArrowColumn:
 
 
 def check_unrounded(array: pa.Array, name: str, inferred: Htype, start: int = 0) -> None:
-    """Reject decimals that the inferred type of their column rounds; `start` is the first row.
+    """Reject decimals that the inferred type of a column would round.
+
+    `start` is the number of the first row.
 
     Raises
     ------
     SchemaError
-        If a decimal would be rounded; the message suggests types that can store it.
+        If a decimal would be rounded. The message suggests types that can store it.
 
     Examples
     --------
@@ -113,9 +115,10 @@ def check_unrounded(array: pa.Array, name: str, inferred: Htype, start: int = 0)
     row, number = rounded
     raise SchemaError(
         f"Column {name!r}: row {start + row} has the decimal {number}, which float64 rounds. "
-        f"To accept that, declare the type: schema={{{name!r}: {to_code(inferred)}}}. To keep the "
-        f"digits, store strings: declare schema={{{name!r}: {to_code(_with_strings(inferred))}}}, "
-        "or pass str(value) for each value."
+        f"To accept rounding, declare the type: schema={{{name!r}: {to_code(inferred)}}}. To keep "
+        "the digits, store strings: declare "
+        f"schema={{{name!r}: {to_code(_with_strings(inferred))}}}, or pass str(value) for each "
+        "value."
     )
 
 
@@ -137,7 +140,7 @@ def _with_strings(htype: Htype) -> Htype:
 
 
 def texts_in(array: pa.Array) -> list[str | None]:
-    """Return the strings of an array, except for invalid UTF-8, which causes an error later.
+    """Return the strings of an array, without those that are invalid UTF-8 and cause errors later.
 
     >>> texts_in(pa.array(["a", None]))
     ['a', None]
@@ -147,7 +150,7 @@ def texts_in(array: pa.Array) -> list[str | None]:
 
 
 def class_label(texts: set[str | None]) -> ClassLabel:
-    """Return a type whose classes are the sorted strings; empty strings, as in a CSV, are null.
+    """Return a type whose classes are the sorted strings. Empty strings, as in a CSV, are null.
 
     >>> class_label({"rose", "lily", ""})
     ClassLabel(['lily', 'rose'], nullable=True)
@@ -157,7 +160,7 @@ def class_label(texts: set[str | None]) -> ClassLabel:
 
 
 def values_of(array: pa.Array, htype: Htype) -> object:
-    """Return a column's values for `htype`; for classes and files, an empty string is null.
+    """Return a column's values for `htype`. In columns of classes or files, "" becomes null.
 
     >>> values_of(pa.array(["rose", ""]), ClassLabel(["rose"], nullable=True))
     ['rose', None]
@@ -168,6 +171,6 @@ def values_of(array: pa.Array, htype: Htype) -> object:
 
 
 def holds_strings(kind: pa.DataType) -> bool:
-    """Return whether a type is strings, possibly encoded as a dictionary."""
+    """Return whether an Arrow type consists of strings, possibly encoded as a dictionary."""
     kind = unwrap(kind)
     return is_text(kind.value_type if kinds.is_dictionary(kind) else kind)

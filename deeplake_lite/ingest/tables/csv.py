@@ -1,7 +1,7 @@
-"""Ingesting CSV files; small files are read at once and large files in blocks.
+"""Ingesting CSV files. Small files are read at once, and large files in blocks.
 
-Columns of numbers and columns with a declared type are read as strings and converted block by
-block. So if a value cannot be converted, the error names its row, or only that row is skipped.
+Columns of numbers and columns with a declared type are read as strings, which are converted block
+by block. So if a value cannot be converted, the error names its row, or only that row is skipped.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ if TYPE_CHECKING:
 
 
 _COARSE = [f"datetime64[{unit}]" for unit in ("Y", "M", "W", "h", "m")]
-"""Timestamps that are read as strings, because Arrow has no such units."""
+"""Types of timestamps that are read as strings, because Arrow does not have their units."""
 
 _COUNT = re.compile(r"[+-]?[0-9]{1,19}")
 """Matches durations that are counts of their column's unit."""
 
 _CLOCK = re.compile(r"[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?")
-"""Matches durations that are times of day."""
+"""Matches durations that are written as times of day."""
 
 
 @takes_options
@@ -82,10 +82,10 @@ def from_csv(
     url : str
         URL of the lake, which is created if it does not exist.
     on : str, optional
-        The column that identifies rows: rows that exist already are updated where they differ. By
-        default, all rows are appended.
+        The column that identifies rows. Rows that are already in the lake are updated if they
+        differ. By default, all rows are appended.
     columns : sequence of str, optional
-        The columns to ingest; by default all.
+        The columns to ingest. By default, all columns.
     delimiter : str
         The character between values.
     **options
@@ -94,21 +94,21 @@ def from_csv(
     Returns
     -------
     Dataset
-        The committed dataset; its ``ingested`` is a summary.
+        The committed dataset, whose attribute ``ingested`` summarizes the import.
 
     Notes
     -----
     A column that exists in the lake or is declared in `schema` is read as that type, and a value
-    that does not fit is an error in its row. For other columns, Arrow infers the type: integers,
+    that does not fit the type is an error. For other columns, Arrow infers the type: integers,
     floats, booleans, dates, timestamps, strings. Except in columns of strings, empty values are
-    null, and so are words such as ``NA``, ``n/a``, ``NaN`` and ``null`` that pandas reads as
-    missing; in a column of floats, ``nan`` is NaN. In a column of strings, all of these are
+    null, and so are words that pandas reads as missing values, such as ``NA``, ``n/a``, ``NaN`` and
+    ``null``; in a column of floats, ``nan`` is NaN. In a column of strings, all of these are
     strings. A column without any other values becomes a column of strings, unless it has another
     type in the lake.
 
-    Numbers that an integer or a float cannot reproduce, such as the code 01234 or a number of
-    thirty digits, turn their column into strings. A float reproduces a number if it is the same
-    when written with as many digits as in the file: 1.10 and 0.10000000000000001 become floats, but
+    If an integer or a float cannot reproduce a number, such as the code 01234 or a number of thirty
+    digits, the column becomes strings. A float reproduces a number if the float, written with as
+    many digits as in the file, is the same number: 1.10 and 0.10000000000000001 become floats, but
     12345678901234567.5 and 1e-400 become strings. Spaces around a number and a plus sign are
     ignored.
 
@@ -120,8 +120,8 @@ def from_csv(
     which may look like numbers. Integers are class numbers only if no class has a number as its
     name.
 
-    Times of day, such as 16:09, remain strings, because ratios and scores look the same.
-    ``schema={"start": "timedelta64[s]"}`` turns them into durations since midnight.
+    Times of day, such as 16:09, remain strings, because ratios and scores look the same. If you
+    declare ``schema={"start": "timedelta64[s]"}``, they become durations since midnight.
 
     Paths of images, ``schema={"image": dl.Image("jpeg")}``, may be relative to the folder of the
     CSV. Values of JSON, arrays, boxes and sequences are written as JSON: ``[[0, 0, 8, 8]]``.
@@ -154,7 +154,7 @@ class CsvSource(TabularSource):
     """A source of record batches in which some columns have yet to be converted from strings."""
 
     texts: frozenset[str] = field(default=frozenset(), kw_only=True)
-    """Columns that are read as strings and converted to their type in `arrow`."""
+    """Columns that are read as strings and later converted to their types in `arrow`."""
 
     def _values(self, batch: pa.RecordBatch, name: str) -> object:
         """Return the values of a column, parsed according to its type."""
@@ -162,7 +162,7 @@ class CsvSource(TabularSource):
         return parse_values(values, self.columns[name]) if name in self.schema else values
 
     def _convert(self, batch: pa.RecordBatch, name: str) -> object:
-        """Convert a column. Values that cannot be converted remain strings, which cause errors."""
+        """Convert a column. Strings that cannot be converted remain, and the type rejects them."""
         if name not in self.texts:
             return super()._values(batch, name)
         kind = self.arrow.field(name).type
@@ -198,14 +198,14 @@ def csv_source(
 ) -> CsvSource:
     """Return the source for a CSV file.
 
-    `named` are the columns in which numbers are names of classes.
+    `named` has the columns of classes in which numbers are names of classes.
     Raises NotFoundError, InvalidValueError.
     """
     files = find_files(path, ".csv")
     if len(files) != 1:
         raise InvalidValueError(
-            f"path must be one CSV file, but {str(path)!r} matches {len(files)} files. Ingest them "
-            "one by one."
+            f"path must be one CSV file, but {str(path)!r} matches {len(files)} files. Ingest the "
+            "files one by one."
         )
     file = CsvFile(files[0], delimiter, skips=on_error == "skip")
     declared = types_of(schema)
@@ -239,10 +239,11 @@ def lake_types(url: str, options: Options) -> dict[str, Htype]:
 
 
 def read_types(known: Mapping[str, Htype]) -> dict[str, Htype]:
-    """Return the types for reading CSV columns that exist in a lake.
+    """Return the types for reading columns of a CSV that exist in a lake.
 
-    These are the lake's types. An inferred type would have to fit all values, so a single invalid
-    value would make all rows invalid. Classes without names are read as numbers.
+    These are the lake's types. If types were inferred instead, they would have to fit all values,
+    so that a single invalid value would make all rows invalid. Classes without names are read as
+    numbers.
 
     >>> from deeplake_lite.htypes import ClassLabel
     >>> read_types({"a": Scalar("int8"), "b": ClassLabel(), "c": ClassLabel(["cat"])})
@@ -253,7 +254,7 @@ def read_types(known: Mapping[str, Htype]) -> dict[str, Htype]:
 
 
 def named_by_numbers(known: Mapping[str, Htype]) -> list[str]:
-    """Return the columns of a lake whose classes have numbers as names.
+    """Return the columns of a lake in which a class has a number as its name.
 
     >>> from deeplake_lite.htypes import ClassLabel
     >>> named_by_numbers({"a": ClassLabel(["1", "2"]), "b": ClassLabel(["cat"]), "c": ClassLabel()})
@@ -289,11 +290,13 @@ def written_as_json(htype: Htype) -> bool:
 
 
 def parse_values(values: Any, htype: Htype) -> object:
-    """Parse strings as JSON, complex numbers, durations or timestamps of a coarse unit.
+    """Convert strings to the values of a type if Arrow cannot do so.
+
+    Such values are JSON, complex numbers, durations, and timestamps with units such as months.
 
     An empty string becomes None. Strings that are not valid JSON remain strings, which the type
-    then rejects. JSON columns would accept strings, so there they become bytes. Values for other
-    types are returned unchanged.
+    then rejects. In JSON columns, which accept strings, they become bytes. Values for other types
+    are returned unchanged.
 
     >>> from deeplake_lite.htypes import Boxes, Json
     >>> parse_values(['{"a": 1}', "", "x"], Json()), parse_values(["[1, 2]", "x"], Boxes())
@@ -317,7 +320,7 @@ def parse_values(values: Any, htype: Htype) -> object:
 
 
 def _from_json(value: object, htype: Htype) -> object:
-    """Convert the durations and complex numbers in a JSON value.
+    """Convert the durations and complex numbers in a JSON value to values of a type.
 
     >>> from deeplake_lite.htypes import Sequence
     >>> _from_json([5, None], Sequence("timedelta64[s]"))
@@ -329,7 +332,7 @@ def _from_json(value: object, htype: Htype) -> object:
 
 
 def _number(value: object, htype: Htype) -> object:
-    """Convert a count to a duration or a string to a complex number; keep other values."""
+    """Convert an integer to a duration, or a string to a complex number; keep other values."""
     dtype = htype.value_dtype
     if dtype.startswith("timedelta64") and isinstance(value, int | np.integer):
         return np.int64(value).astype(dtype)
@@ -343,7 +346,7 @@ def _is_duration(htype: Htype) -> bool:
 
 
 def _is_coarse(htype: Htype) -> bool:
-    """Return whether values are timestamps in a unit that Arrow does not have."""
+    """Return whether values are timestamps with a unit that Arrow does not have."""
     return htype.scalar in _COARSE
 
 
@@ -357,7 +360,7 @@ def _trim(text: str) -> str | None:
 
 
 def _parse_duration(text: str, htype: Htype) -> object:
-    """Parse a count or a time of day; trim other strings, which the type then encodes or rejects.
+    """Parse a duration: a number of units or a time of day. Other strings are only trimmed.
 
     >>> htype = Scalar("timedelta64[ms]")
     >>> _parse_duration(" +5", htype), _parse_duration("soon", htype)
@@ -375,12 +378,12 @@ def _parse_duration(text: str, htype: Htype) -> object:
 
 
 def _is_parsed(htype: Htype) -> bool:
-    """Return whether `parse_values` has to convert the values from strings."""
+    """Return whether `parse_values` must convert strings to the values of a type."""
     return _is_complex(htype) or _is_coarse(htype) or _is_duration(htype)
 
 
 def _parse_complex(text: str) -> object:
-    """Parse a complex number; return None for null, and the string if it is out of range.
+    """Parse a complex number. Return None for null, and the string if it is not a valid number.
 
     >>> _parse_complex("1e400"), _parse_complex("1+infj"), _parse_complex("1e-400")
     ('1e400', (1+infj), 0j)
@@ -396,7 +399,7 @@ def _parse_complex(text: str) -> object:
 
 
 def _parse_json(text: str, wrong: Any) -> object:
-    """Parse a JSON document; return None if it is empty, and `wrong(text)` if it is invalid."""
+    """Parse a JSON document. Return None if it is empty, and `wrong(text)` if it is invalid."""
     try:
         if not text:
             return None
@@ -415,7 +418,7 @@ def _parse_float(text: str) -> float:
 
 
 def _arrow_types(schema: Mapping[str, object]) -> dict[str, pa.DataType]:
-    """Return the Arrow types for reading columns with declared types.
+    """Return the Arrow types with which columns of declared types are read.
 
     >>> _arrow_types({"x": "float32", "t": "text"})
     {'x': DataType(float), 't': DataType(string)}

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 AT_ONCE = 256 * 2**20
-"""Maximum size in bytes of files that are read at once, so that types fit all rows."""
+"""Maximum size in bytes of files that are read at once, so that inferred types fit all rows."""
 
 BLOCK_BYTES = 16 * 2**20
-"""Size of a block of a larger file in bytes."""
+"""Size in bytes of a block of a larger file."""
 
 MAX_LISTED = 5
 """Maximum number of column names that a message lists."""
@@ -39,10 +39,10 @@ DELIMITERS = (",", ";", "\t", "|")
 """Usual delimiters of CSV files."""
 
 HEADER_BYTES = 2**16
-"""Number of bytes at the start of the file that are searched for the end of the first line."""
+"""Number of bytes at the start of a file in which the end of the first line is searched for."""
 
 NULLS = arrow_csv.ConvertOptions().null_values
-"""Strings that mean a missing number, date or boolean: the empty string, and pandas' words.
+"""Strings that mean a missing number, date or boolean: the empty string, and words of pandas.
 
 In a column of strings they are ordinary strings.
 """
@@ -59,10 +59,11 @@ _MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-"""Encodings by byte order mark. UTF-32 comes first, because a mark of UTF-16 is its prefix."""
+"""Maps byte order marks to encodings. UTF-32 comes first, because its mark begins with the mark of
+UTF-16."""
 
 _WORDS = {word: [word, word.title(), word.upper()] for word in ("true", "false")}
-"""Spellings of booleans. 1 and 0 are not among them, because they would be exported as words."""
+"""Spellings of booleans, except for 1 and 0, which an export would write as words."""
 
 _CODE = "^([+-]?0[0-9xX]|-0+$)"
 """Matches leading zeros, hexadecimal numbers and -0, which a number cannot reproduce."""
@@ -73,19 +74,19 @@ _LONG = "[0-9.]{16,}|[eE][+-]?[0-9]{3}"
 
 @dataclass(frozen=True)
 class CsvFile:
-    """A CSV file, and how to read it."""
+    """A CSV file, and options for reading it."""
 
     path: str
     delimiter: str = ","
 
     skips: bool = False
-    """Whether records with too few or too many values are skipped, instead of being an error."""
+    """Whether records with too few or too many values are skipped instead of raising an error."""
 
     keeps_blank_lines: bool = True
-    """Whether an empty line in a file with a single column is an empty value."""
+    """Whether an empty line is an empty value if the file has a single column."""
 
     left_out: dict[int, Skipped] = field(default_factory=dict)
-    """The skipped records by their number."""
+    """Maps the numbers of skipped records to `Skipped` objects."""
 
     @property
     def title(self) -> str:
@@ -94,11 +95,13 @@ class CsvFile:
 
     @cached_property
     def is_large(self) -> bool:
-        """Whether the file is read block by block."""
+        """Whether the file is read block by block instead of at once."""
         return Path(self.path).stat().st_size > AT_ONCE
 
     def first_rows(self, texts: Iterable[str]) -> pa.Table:
-        """Return all rows, or the first block of a large file, with the columns `texts` as strings.
+        """Return all rows, or the first block of a large file.
+
+        The columns `texts` are read as strings.
 
         Raises
         ------
@@ -113,7 +116,7 @@ class CsvFile:
             return pa.Table.from_batches([reader.read_next_batch()])
 
     def rows(self, texts: Iterable[str]) -> pa.Table:
-        """Return all rows, with columns `texts` as strings. Raises InvalidValueError."""
+        """Return all rows. The columns `texts` are strings. Raises InvalidValueError."""
         with reading(self.path):
             check_encoding(self.path)
             check_quotes(self.path, self.delimiter)
@@ -123,15 +126,18 @@ class CsvFile:
                 return arrow_csv.read_csv(self._input(), **self._options(texts, threads=False))
 
     def stream(self, texts: Iterable[str], columns: list[str]) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of columns in blocks. Raises InvalidValueError."""
-        hint = "Types are inferred from the first rows. Declare one: schema={'column': 'text'}."
+        """Yield all rows in blocks with some columns. Raises InvalidValueError.
+
+        The columns `texts` are read as strings.
+        """
+        hint = "Types are inferred from the first rows. Declare a type: schema={'column': 'text'}."
         with reading(self.path, hint), self._open(texts) as reader:
             for batch in reader:
                 yield batch.select(columns)
 
     @cached_property
     def _blank_lines(self) -> int | None:
-        """Number of empty lines before the header if empty lines are rows; otherwise None.
+        """Number of empty lines before the header if empty lines are rows, otherwise None.
 
         Empty lines are rows only in a file with a single column.
         """
@@ -148,9 +154,9 @@ class CsvFile:
         return blank if len(header) == 1 else None
 
     def _input(self) -> str | pa.BufferReader:
-        """Return the input for Arrow: the path, or a buffer for a lone header without a newline.
+        """Return the input for Arrow: a path or, for a file with only a header, a buffer.
 
-        Arrow does not accept a header that does not end with a newline.
+        The buffer adds the newline after the header, without which Arrow does not accept the file.
         """
         with pa.input_stream(self.path) as stream:
             start = stream.read(HEADER_BYTES)
@@ -161,7 +167,7 @@ class CsvFile:
         return arrow_csv.open_csv(self.path, **self._options(texts))
 
     def _options(self, texts: Iterable[str], *, threads: bool = True) -> dict[str, object]:
-        """Return Arrow's options. With threads, Arrow would not number the records it skips."""
+        """Return Arrow's options. With threads, Arrow does not number the records that it skips."""
         blank = self._blank_lines
         parsing = arrow_csv.ParseOptions(
             delimiter=self.delimiter, newlines_in_values=True, ignore_empty_lines=blank is None
@@ -186,8 +192,8 @@ class CsvFile:
         """Record that a row has too few or too many values, and tell Arrow to skip it."""
         columns, values = row.expected_columns, row.actual_columns
         reason = (
-            f"a record must have {pluralize(columns, 'value')}, one for each column, but this one "
-            f"has {values}"
+            f"a record must have {pluralize(columns, 'value')}, one for each column, but this "
+            f"record has {values}"
         )
         place = f"{self.title}, record {row.number} (the header is record 1)"
         self.left_out[row.number] = Skipped(place, reason)
@@ -202,8 +208,9 @@ def csv_table(
     """Return all rows of a table of labels, in types that reproduce every value exactly.
 
     Empty lines are ignored, even in a file with a single column, because they name no file. The
-    delimiter is the first of `DELIMITERS` in the header. Columns of `texts` are read as strings,
-    and so are those of `classes`, unless all their values are integers. Raises InvalidValueError.
+    delimiter is the first of `DELIMITERS` that the header contains. The columns `texts` are read as
+    strings, and so are the columns `classes`, unless all of their values are integers. Raises
+    InvalidValueError.
     """
     declared = dict.fromkeys((*texts, *classes), pa.string())
     file = CsvFile(path, delimiter_of(path), keeps_blank_lines=False)
@@ -213,7 +220,7 @@ def csv_table(
 
 
 def delimiter_of(path: str) -> str:
-    """Return the first of `DELIMITERS` that is in a file's header. Raises InvalidValueError."""
+    """Return the first of `DELIMITERS` that a file's header contains. Raises InvalidValueError."""
     with reading(path):
         check_encoding(path)
     with reading(path), pa.input_stream(path) as stream:
@@ -231,18 +238,20 @@ def read_typed_rows(
 ) -> tuple[pa.Table, pa.Schema, list[str]]:
     """Read the rows of a file, or its first rows, and infer the types of its columns.
 
-    The file is read twice if it has columns of numbers: Arrow finds them in the first pass, and in
-    the second they are read as strings, to find out which type reproduces them exactly.
+    If the file has columns of numbers, it is read twice. In the first pass, Arrow finds these
+    columns. In the second pass, they are read as strings, to determine which type reproduces them
+    exactly.
 
     Parameters
     ----------
     file : CsvFile
+        The file.
     declared : mapping
-        Types of columns. Those of other columns are inferred.
+        Types of columns. The types of other columns are inferred.
     columns : sequence of str, optional
-        The columns to read; by default all.
+        The columns to read. By default, all columns.
     classes : collection of str
-        Columns of `declared` that become integers if all their values are integers.
+        Columns among `declared` that become integers if all their values are integers.
     at_once : bool
         Whether to read even a large file as a whole.
 
@@ -284,7 +293,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def convert(rows: pa.Table, f: pa.Field) -> pa.ChunkedArray:
-    """Convert a column to its type, or leave it as strings if any cannot be converted."""
+    """Convert a column to the type of `f`, or return strings if any of them cannot be converted."""
     column = rows.column(f.name)
     if column.type == f.type:
         return column
@@ -296,7 +305,7 @@ def convert(rows: pa.Table, f: pa.Field) -> pa.ChunkedArray:
 
 
 def with_nulls[T: (pa.Array, pa.ChunkedArray)](texts: T, kind: pa.DataType) -> T:
-    """Strip whitespace and plus signs from strings, and replace those that mean null.
+    """Strip whitespace and plus signs from strings, and replace strings that mean null with null.
 
     >>> with_nulls(pa.array([" +5", "NA", "nan"]), pa.int64()).to_pylist()
     ['5', None, None]
@@ -311,15 +320,15 @@ def with_nulls[T: (pa.Array, pa.ChunkedArray)](texts: T, kind: pa.DataType) -> T
 
 
 def _any_plus_sign(texts: pa.Array | pa.ChunkedArray) -> bool:
-    """Return whether any string begins with a plus, which Arrow does not accept for integers."""
+    """Return whether any string begins with a plus sign, which Arrow rejects for integers."""
     return bool(pc.any(pc.starts_with(texts, "+")).as_py())
 
 
 def _exact_type(texts: pa.ChunkedArray, kind: pa.DataType) -> pa.DataType:
-    """Return the type that reproduces all numbers exactly: `kind`, an integer type, or strings.
+    """Return a type that reproduces all numbers exactly: `kind`, an integer type, or strings.
 
-    Whitespace around a number and a plus sign are ignored. Because of the plus, Arrow infers a
-    float for +5, so integers are tried first.
+    Whitespace around a number and a plus sign are ignored. Arrow infers a float for +5, so if there
+    is a plus sign, integers are tried first.
 
     >>> _exact_type(pa.chunked_array([["1", "18446744073709551615"]]), pa.float64())
     DataType(uint64)
@@ -334,7 +343,7 @@ def _exact_type(texts: pa.ChunkedArray, kind: pa.DataType) -> pa.DataType:
 
 
 def misfits(texts: pa.Array, kind: pa.DataType, *, exact: bool, first: int = 0) -> Iterator[int]:
-    """Yield the rows whose strings cannot be converted, by bisection."""
+    """Yield the positions of strings that cannot be converted to a type, found by bisection."""
     if _can_convert(texts, kind, exact=exact):
         return
     if len(texts) == 1:
@@ -346,7 +355,9 @@ def misfits(texts: pa.Array, kind: pa.DataType, *, exact: bool, first: int = 0) 
 
 
 def _can_convert(texts: pa.Array | pa.ChunkedArray, kind: pa.DataType, *, exact: bool) -> bool:
-    """Return whether all strings can be converted; with `exact`, so that they can be reproduced.
+    """Return whether all strings can be converted to a type.
+
+    If `exact` is true, the values must also reproduce the strings.
 
     >>> long = pa.array(["12345678901234567"])
     >>> _can_convert(long, pa.float64(), exact=False), _can_convert(long, pa.float64(), exact=True)
@@ -372,7 +383,7 @@ def _can_convert(texts: pa.Array | pa.ChunkedArray, kind: pa.DataType, *, exact:
 
 
 def _is_reproducible(text: str) -> bool:
-    """Return whether a float64, written with as many digits as the string, equals its number.
+    """Return whether a float64, written with as many digits as a string, equals its number.
 
     >>> numbers = ("0.10000000000000001", "12345678901234567.5", "1e-400")
     >>> [_is_reproducible(text) for text in numbers]
@@ -401,12 +412,12 @@ def check_encoding(path: str) -> None:
 
 
 def _check_columns(schema: pa.Schema, columns: Sequence[str] | None, delimiter: str) -> pa.Schema:
-    """Check the header and return the selected columns.
+    """Check the header of a file, and return the selected columns.
 
     Raises
     ------
     InvalidValueError
-        For a header without names or with another delimiter, and for strings that are not UTF-8.
+        If the header has no names or another delimiter, or if strings are not UTF-8.
     """
     try:
         schema.names  # noqa: B018 - decodes them
@@ -435,7 +446,7 @@ def _check_columns(schema: pa.Schema, columns: Sequence[str] | None, delimiter: 
 
 
 def _check_names(names: list[str]) -> None:
-    """Reject columns without names, such as an index written by pandas."""
+    """Reject a header with a column without a name, such as an index written by pandas."""
     named = [name for name in names if name.strip()]
     if len(named) == len(names):
         return

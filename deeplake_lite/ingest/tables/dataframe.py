@@ -1,4 +1,4 @@
-"""Ingesting DataFrames of pandas and polars, and any object that exports an Arrow table."""
+"""Ingesting DataFrames of pandas and polars, and any other object that exports an Arrow table."""
 
 from __future__ import annotations
 
@@ -32,28 +32,28 @@ def from_dataframe(
     Parameters
     ----------
     df : pandas.DataFrame, polars.DataFrame or pyarrow.Table
-        The rows. An index becomes a column, unless it has no name and only numbers the rows.
-        Without a name, the column is ``index``; levels are ``level_0``, ``level_1``… Categories
-        become classes.
+        The rows. An index becomes a column, unless it has no name and only numbers the rows. If the
+        index has no name, the column is called ``index``; the levels of a MultiIndex without names
+        are called ``level_0``, ``level_1`` and so on. Categories become classes.
     url : str
         URL of the lake, which is created if it does not exist.
     on : str, optional
-        The column that identifies rows: rows that exist already are updated where they differ. By
-        default, all rows are appended.
+        The column that identifies rows. Rows that are already in the lake are updated if they
+        differ. By default, all rows are appended.
     **options
         See `Options`.
 
     Returns
     -------
     Dataset
-        The committed dataset; its ``ingested`` is a summary.
+        The committed dataset, whose attribute ``ingested`` summarizes the import.
 
     Notes
     -----
-    The metadata of an Arrow table's fields becomes the metadata of columns; that of its schema is
-    stored in ``ds.metadata["table"]``. NaN in a column of floats stays NaN; None, NA and NaT are
-    null. Columns of arrays, of paths (``schema={"image": dl.Image("jpeg")}``) and of other objects
-    are treated as in `from_arrays`.
+    The metadata of an Arrow table's fields becomes the metadata of columns, and the metadata of its
+    schema is stored in ``ds.metadata["table"]``. NaN in a column of floats stays NaN; None, NA and
+    NaT are null. Columns of arrays, of paths (``schema={"image": dl.Image("jpeg")}``) and of other
+    objects are treated as in `from_arrays`.
 
     Examples
     --------
@@ -100,7 +100,7 @@ _TABLES = "a DataFrame (pandas, polars) or an Arrow table"
 
 
 def _with_index(frame: pd.DataFrame) -> pd.DataFrame:
-    """Convert the index of a frame to columns. Raises InvalidValueError for a duplicate name."""
+    """Convert the index of a frame to columns. Raises InvalidValueError if names are duplicate."""
     levels, columns = frame.index.names, [str(name) for name in frame.columns]
     names = [f"level_{i}" if name is None else str(name) for i, name in enumerate(levels)]
     if not any(name is not None for name in levels):
@@ -110,17 +110,20 @@ def _with_index(frame: pd.DataFrame) -> pd.DataFrame:
             both = "a column and the index" if name in columns else "two levels of the index"
             raise InvalidValueError(
                 f"Column names must be unique, but {both} are named {name!r}. Drop the index "
-                "with df.reset_index(drop=True), or rename it."
+                "with df.reset_index(drop=True), or rename one of them."
             )
     return frame.reset_index(names=names)
 
 
 def _from_pandas(frame: pd.DataFrame) -> dict[str, object]:
-    """Return the columns of a frame by name. Raises InvalidValueError for a duplicate name."""
+    """Return a dict that maps names to the columns of a frame.
+
+    Raises InvalidValueError if names are duplicate.
+    """
     names = [str(name) for name in frame.columns]
     for name in names:
         if names.count(name) > 1:
             raise InvalidValueError(
-                f"Column names must be unique, but {name!r} occurs twice. Rename one."
+                f"Column names must be unique, but {name!r} occurs twice. Rename one of them."
             )
     return {name: frame.iloc[:, i] for i, name in enumerate(names)}

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 
 SUFFIXES = (".parquet", ".parq", ".pq")
-"""Suffixes of files in a folder."""
+"""Suffixes of the files that are read in a folder."""
 
 FILE_ROWS = 256
 """Maximum number of rows in a batch that may contain files."""
@@ -75,7 +75,7 @@ def from_parquet(
     ----------
     path : str, Path or list of these
         A file, a folder, a pattern such as ``"flowers/*.parquet"``, or a list of files. Folders and
-        patterns must match all files of a numbered set, ``train-00000-of-00003.parquet``.
+        patterns must match all files of a numbered set, such as ``train-00000-of-00003.parquet``.
     url : str
         URL of the lake, which is created if it does not exist.
     on, columns
@@ -86,20 +86,20 @@ def from_parquet(
     Returns
     -------
     Dataset
-        The committed dataset; its ``ingested`` is a summary.
+        The committed dataset, whose attribute ``ingested`` summarizes the import.
 
     Notes
     -----
-    A column that only some files have is null in rows of other files, and types are widened: int32
-    and int64 become int64. Names of folders such as ``year=2020`` become columns. The metadata of
-    fields becomes the metadata of columns; that of the file is stored in
-    ``ds.metadata["parquet"]``.
+    A column that only some files have is null in the rows of other files. If the types of a
+    column differ between files, the types are widened: int32 and int64 become int64. Names of
+    folders such as ``year=2020`` become columns. The metadata of fields becomes the metadata of
+    columns, and the metadata of the file is stored in ``ds.metadata["parquet"]``.
 
     `ingest.tables.columns` lists the column types for Arrow's types. Structs, time zones, decimals
     and times of day are simplified; their original types are stored in ``ds.metadata["arrow"]``, so
     that `View.to_parquet` restores them. Files written by Hugging Face keep the classes, images and
     shapes that their metadata describes; see `from_huggingface`. Without this metadata, images,
-    which are structs of bytes and path, become bytes unless you declare them:
+    which are structs of bytes and path, become bytes unless you declare a type:
     ``schema={"image": dl.Image()}``. If a row has the path of a file, the file is read if the path
     is relative and stays inside the folder of the Parquet files. Other paths and URLs are read only
     if they are strings and you declare the type of their column.
@@ -150,7 +150,7 @@ def parquet_source(
 
 
 def _root(path: Paths, files: Sequence[str]) -> str | None:
-    """Return the folder below which folder names may add columns; None for a single file."""
+    """Return the folder in which names of subfolders may add columns; None for a single file."""
     if not isinstance(path, str | os.PathLike):
         return folder_of(files)
     here = Path(path).expanduser()
@@ -167,13 +167,14 @@ def parquet_table(
     root: str | None = None,
     declared: Mapping[str, Any] = MappingProxyType({}),
 ) -> tuple[FeatureTable, dict[str, Any], int, frozenset[str]]:
-    """Return the columns of files, their features, their number of rows, and columns without nulls.
+    """Return the columns of files, their features, number of rows, and columns without nulls.
+
+    See `open_files` for `root` and `declared`. In messages, `path` is the name of the files.
 
     Raises
     ------
     InvalidValueError
-        If a file cannot be read, or the types of a column do not fit together; `path` is the name
-        of the files in messages. See `open_files` for `root` and `declared`.
+        If a file cannot be read, or if the types of a column do not fit together.
     """
     with reading(path):
         dataset = open_files(files, root, declared)
@@ -197,7 +198,7 @@ def parquet_table(
 def _read(
     dataset: arrow_dataset.Dataset, path: str, stored: Mapping[str, str], columns: list[str]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the batches of columns; `stored` maps renamed columns to their names in the files."""
+    """Yield batches with some columns. `stored` maps new names of columns to those in the files."""
     names, columns = columns, [stored.get(name, name) for name in columns]
     types = [dataset.schema.field(name).type for name in columns]
     ahead = {"batch_readahead": 1, "fragment_readahead": 1} if any(map(has_bytes, types)) else {}
@@ -222,7 +223,7 @@ def _join_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
 
 
 def _is_full(footers: Sequence[pq.FileMetaData], column: FeatureColumn | None, name: str) -> bool:
-    """Return whether a column has no nulls according to the statistics of the files."""
+    """Return whether a column has no nulls, according to the statistics of the files."""
     if column is None:
         return all(_null_count(footer, name) == 0 for footer in footers)
     if column.htype.classes is not None and column.htype.item is None:
@@ -233,14 +234,15 @@ def _is_full(footers: Sequence[pq.FileMetaData], column: FeatureColumn | None, n
 
 
 def _has_paths(footers: Sequence[pq.FileMetaData], paths: Leaf) -> bool:
-    """Return whether a column of files has any paths."""
+    """Return whether any file in a column has a path, according to the statistics."""
     return any(_has_values(footer, paths.path) for footer in footers)
 
 
 def _has_null_items(footers: Sequence[pq.FileMetaData], read: Read, leaf: Leaf) -> bool:
-    """Return whether lists of numbers have nulls.
+    """Return whether lists of numbers have any nulls.
 
-    Statistics count empty lists as nulls, so the column is read if there are any.
+    The statistics of the files count empty lists as nulls. So if they count nulls, the column is
+    read.
     """
     chunks = [chunk for footer in footers for chunk in _column_chunks(footer, leaf.path) or [None]]
     if all(chunk is not None and _null_count_of(chunk) == 0 for chunk in chunks):
@@ -249,7 +251,7 @@ def _has_null_items(footers: Sequence[pq.FileMetaData], read: Read, leaf: Leaf) 
 
 
 def _has_values(footer: pq.FileMetaData, path: tuple[str, ...]) -> bool:
-    """Return whether a column has any values; True if the statistics do not show this."""
+    """Return whether a column has any values; True if the statistics do not tell."""
     chunks = _column_chunks(footer, path)
     return chunks is None or any(
         _null_count_of(chunk) != chunk.num_values or chunk.statistics.has_min_max
@@ -266,7 +268,7 @@ def _null_count_of(chunk: pq.ColumnChunkMetaData) -> int | None:
 def _column_chunks(
     footer: pq.FileMetaData, path: tuple[str, ...]
 ) -> list[pq.ColumnChunkMetaData] | None:
-    """Return the chunks of a column, possibly in lists and structs; None if it is not found."""
+    """Return the chunks of a column, which may be in lists and structs; None if it is not found."""
     names = [_LEVEL.sub("", footer.schema.column(i).path) for i in range(footer.num_columns)]
     name = _LEVEL.sub("", ".".join(path))
     if names.count(name) != 1:
@@ -276,11 +278,14 @@ def _column_chunks(
 
 
 _LEVEL = re.compile(r"\.list\.(element|item|array_element)(?=\.|$)")
-"""Matches the level that Parquet adds for the items of lists."""
+"""Matches the level that Parquet adds to a path for the items of lists."""
 
 
 def _null_count(footer: pq.FileMetaData, column: str, least: int | None = None) -> int | None:
-    """Return the count of nulls of a column; None if it is unknown or a number is below `least`."""
+    """Return the number of nulls in a column, according to the statistics.
+
+    None is returned if it is unknown, or if any number is less than `least`.
+    """
     at = [i for i in range(footer.num_columns) if footer.schema.column(i).path == column]
     if not at:
         return None

@@ -1,7 +1,7 @@
 """The common schema of Parquet files with different columns, and the columns in folder names.
 
-A column is null in files that lack it. Types are widened: int32 and int64 become int64, integers
-and floats become float64 if that is exact.
+A column is null in files that do not have it. Types are widened: int32 and int64 become int64, and
+integers and floats become float64 if no value is rounded.
 """
 
 from __future__ import annotations
@@ -25,34 +25,35 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 NULL = "__HIVE_DEFAULT_PARTITION__"
-"""The value in a folder name that means null."""
+"""Value in the name of a folder that stands for null."""
 
 
 def open_files(
     files: Sequence[str], root: str | None, declared: Mapping[str, Any]
 ) -> arrow_dataset.Dataset:
-    """Return the dataset of files with a schema that has all of their columns.
+    """Return an Arrow dataset of files, whose schema has the columns of all files.
 
     Parameters
     ----------
     files : sequence of str
         The files.
     root : str, optional
-        The folder below which folders such as ``year=2020`` add columns.
+        The folder in which subfolders with names such as ``year=2020`` add columns.
     declared : mapping
-        Types that the user declares; columns whose types do not fit together are converted to them.
+        Types that the user declares. If the types of a column do not fit together, its values are
+        converted to the declared type.
 
     Raises
     ------
     InvalidValueError
-        If the types of a column do not fit together; the error names the file and the column.
+        If the types of a column do not fit together. The error names the file and the column.
     """
     first = arrow_dataset.dataset(files, format="parquet")
     schemas = {f.path: f.physical_schema for f in first.get_fragments()}
     schema = first.schema
-    if any(own.metadata != schema.metadata for own in schemas.values()):
+    if any(file_schema.metadata != schema.metadata for file_schema in schemas.values()):
         _check_features(schemas)
-    if any(not own.equals(schema) for own in schemas.values()):
+    if any(not file_schema.equals(schema) for file_schema in schemas.values()):
         schema = _unify(schemas, declared).with_metadata(schema.metadata)
         _check_exact(schemas, schema)
     keys = [] if root is None else _keys(root, files, schema.names)
@@ -70,7 +71,7 @@ def open_files(
 
 
 def _unify(schemas: Mapping[str, pa.Schema], declared: Mapping[str, Any]) -> pa.Schema:
-    """Return a schema with the columns of all files' schemas. Raises InvalidValueError."""
+    """Return a schema with the columns of all files. Raises InvalidValueError."""
     columns: dict[str, pa.Field] = {}
     for at, (file, schema) in enumerate(schemas.items()):
         for f in schema:
@@ -85,7 +86,7 @@ def _unify(schemas: Mapping[str, pa.Schema], declared: Mapping[str, Any]) -> pa.
 
 
 def _join_fields(a: pa.Field, b: pa.Field, file: str, declared: Mapping[str, Any]) -> pa.Field:
-    """Return a field that can hold the values of both. Raises InvalidValueError."""
+    """Return a field that can hold the values of both fields. Raises InvalidValueError."""
     nullable = a.nullable or b.nullable
     if kinds.is_dictionary(a.type) != kinds.is_dictionary(b.type):
         a, b = (f.with_type(_without_dictionary(f.type)) for f in (a, b))
@@ -106,9 +107,9 @@ def _join_fields(a: pa.Field, b: pa.Field, file: str, declared: Mapping[str, Any
 
 def _mixed_types_error(a: pa.Field, b: pa.Field, file: str) -> InvalidValueError:
     return InvalidValueError(
-        f"A column must have compatible types in all files, but column {a.name!r} of {file!r} is "
-        f"{b.type}, and in earlier files it is {a.type}. Declare a type that can hold all values: "
-        f"schema={{{a.name!r}: dl.Text()}}. Or leave the column out: columns=[…]."
+        f"A column must have compatible types in all files, but column {a.name!r} has the type "
+        f"{b.type} in {file!r}, and {a.type} in earlier files. Declare a type that can hold all "
+        f"values: schema={{{a.name!r}: dl.Text()}}. Or leave the column out: columns=[…]."
     )
 
 
@@ -134,7 +135,7 @@ def _declared_kind(declared: Any) -> pa.DataType | None:
 
 
 def _check_features(schemas: Mapping[str, pa.Schema]) -> None:
-    """Check that all files describe columns in the same way, so that class numbers agree.
+    """Check that all files describe a column in the same way, so that class numbers agree.
 
     Raises InvalidValueError.
     """
@@ -151,8 +152,8 @@ def _check_features(schemas: Mapping[str, pa.Schema]) -> None:
 
 def _check_exact(schemas: Mapping[str, pa.Schema], schema: pa.Schema) -> None:
     """Check that integers fit into the types of the common schema. Raises InvalidValueError."""
-    for file, own in schemas.items():
-        names = [f.name for f in own if _may_round(f.type, schema.field(f.name).type)]
+    for file, file_schema in schemas.items():
+        names = [f.name for f in file_schema if _may_round(f.type, schema.field(f.name).type)]
         if not names:
             continue
         for batch in arrow_dataset.dataset(file, format="parquet").to_batches(columns=names):
@@ -186,7 +187,7 @@ def _is_exact(column: pa.Array, kind: pa.DataType) -> bool:
 
 
 def _keys(root: str, files: Iterable[str], known: Iterable[str]) -> list[pa.Field]:
-    """Return the columns that folder names below `root` add.
+    """Return the columns that the names of folders in `root` add.
 
     >>> _keys("d", ["d/y=2020/a.parquet", "d/y=2021/b.parquet"], [])
     [pyarrow.Field<y: int64>]
@@ -197,11 +198,11 @@ def _keys(root: str, files: Iterable[str], known: Iterable[str]) -> list[pa.Fiel
             name, is_key, value = part.partition("=")
             if is_key and name and name not in known:
                 values.setdefault(name, []).append(unquote(value))
-    return [pa.field(name, _kind_of(own)) for name, own in values.items()]
+    return [pa.field(name, _kind_of(texts)) for name, texts in values.items()]
 
 
 def _kind_of(values: Iterable[str]) -> pa.DataType:
-    """Return int64 if all values are integers without leading zeros, else string."""
+    """Return int64 if all values are integers without leading zeros, and otherwise string."""
     given = [value for value in values if value != NULL]
     return pa.int64() if given and all(map(_INTEGER.fullmatch, given)) else pa.string()
 

@@ -12,9 +12,9 @@ from deeplake_lite.errors import InvalidValueError
 def check_quotes(path: str, delimiter: str) -> None:
     """Reject a file with an unclosed quote.
 
-    Arrow extends such a value up to the next quote, or up to the end of the file. So a quote counts
-    as unclosed if its value reaches the end of the file, or if it spans several lines and text
-    follows its closing quote.
+    Arrow extends a value with an unclosed quote up to the next quote, or up to the end of the file.
+    So a quote counts as unclosed if its value reaches the end of the file, or if the value spans
+    several lines and text follows the quote that closes it.
 
     Raises
     ------
@@ -32,12 +32,12 @@ def check_quotes(path: str, delimiter: str) -> None:
     if at is not None:
         raise InvalidValueError(
             f"Quotes in a CSV file must be closed, but the quote opened in line {line} of {path!r} "
-            'is not. Close it or, if it is part of a value, double it: "".'
+            'is not closed. Close the quote or, if it is part of a value, double it: "".'
         )
 
 
 def open_quote(data: bytes | mmap.mmap, delimiter: str) -> int | None:
-    r"""Return the offset of the first unclosed quote, or None.
+    r"""Return the offset of the first unclosed quote; None if all quotes are closed.
 
     >>> open_quote(b'a,b\n1,"rose\n2,lily\n', ","), open_quote(b'1,"a\nb"\n2,5"\n', ",")
     (6, None)

@@ -1,4 +1,4 @@
-"""The source for Arrow record batches, shared by Parquet and CSV files.
+"""The source for Arrow record batches, which tables in files and other formats share.
 
 The batches can be read several times: first to collect the names of classes, and then to ingest the
 rows. This way, the rows need not be held in memory.
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 BATCH_ROWS = 8_192
 BATCH_BYTES = 32 * 2**20
-"""Maximum size of a block, in bytes."""
+"""Maximum size of a block in bytes."""
 
 
 @dataclass(frozen=True)
@@ -48,22 +48,22 @@ class TabularSource:
     """A source of record batches."""
 
     title: str
-    """Name of the source."""
+    """Name of the source in messages."""
 
     arrow: pa.Schema
     """Columns and their Arrow types."""
 
     read: Callable[[list[str]], Iterator[pa.RecordBatch]]
-    """Reads the given columns in batches, always in the same order."""
+    """Yields batches with the given columns, always in the same order."""
 
     key: str | None = None
-    """The column that identifies rows."""
+    """Name of the column that identifies rows; None if there is no such column."""
 
     rows: int | None = None
     """Number of rows, if it is known."""
 
     fingerprint: str | None = None
-    """Identifies the files and their content."""
+    """A string that changes when the files change; None for data in memory."""
 
     full: frozenset[str] = frozenset()
     """Columns that are known to have no nulls."""
@@ -72,18 +72,18 @@ class TabularSource:
     """Types that the user declares."""
 
     features: Mapping[str, FeatureColumn] = field(default_factory=dict)
-    """Columns described by the metadata of the files."""
+    """Columns that the metadata of the files describes."""
 
     left_out: Collection[Skipped] = ()
 
     metadata: Mapping[str, object] = field(default_factory=dict)
 
     base: str | None = None
-    """Folder of the table, to which paths of files are relative."""
+    """Folder of the table, from which relative paths of files start."""
 
     allowed_paths: AllowedPaths | None = None
-    """The files whose paths values may contain; None for any. A column of strings whose type the
-    user declares may contain any path."""
+    """The files that paths in the table may lead to; None for any files. If the user declares the
+    type of a column of strings, the column may contain any path."""
 
     @cached_property
     def columns(self) -> dict[str, Htype]:
@@ -91,7 +91,7 @@ class TabularSource:
         return {f.name: self._htype(f) for f in self.arrow}
 
     def check_unrounded(self, names: Iterable[str]) -> None:
-        """Reject decimals that float64 would round, in columns whose type was inferred."""
+        """Raise SchemaError for a decimal that float64 would round, if its type was inferred."""
         for f in (self.arrow.field(name) for name in names):
             if exported_htype(f) is None and has_fractions(f.type):
                 row = 0
@@ -109,7 +109,7 @@ class TabularSource:
             row += batch.num_rows - skip
 
     def blocks_in(self, batch: pa.RecordBatch, row: int) -> Iterator[Block]:
-        """Yield the rows of a batch; `row` is the number of its first row."""
+        """Yield the rows of a batch, whose first row has the number `row`."""
         for part in split(batch):
             row_names = RowNames(self.title, row, part.num_rows)
             values, errors = self._all_values(part, self.arrow.names, row_names)
@@ -118,7 +118,7 @@ class TabularSource:
 
     @cached_property
     def _allowed_paths(self) -> dict[str, AllowedPaths]:
-        """The files whose paths each column may contain."""
+        """Maps columns to the files that paths in the column may lead to."""
         if self.allowed_paths is None:
             return {}
         trusted = {f.name for f in self.arrow if f.name in self.schema and holds_strings(f.type)}
@@ -127,7 +127,7 @@ class TabularSource:
     def _all_values(
         self, batch: pa.RecordBatch, names: Iterable[str], row_names: RowNames
     ) -> tuple[dict[str, Any], dict[int, BadValue]]:
-        """Return the values of all columns, and the bad values by row."""
+        """Return the values of all columns, and the bad values by position of their row."""
         values, errors = dict[str, Any](), dict[int, BadValue]()
         for name in names:
             read, blank = partial(self._some_values, batch, name), self.columns[name].blank
@@ -140,7 +140,7 @@ class TabularSource:
         return self._values(batch.slice(start, stop - start), name)
 
     def _values(self, batch: pa.RecordBatch, name: str) -> Any:
-        """Return the values of a column; JSON that a lake exported as strings is parsed."""
+        """Return the values of a column. JSON that a lake exported as strings is parsed."""
         f = self.arrow.field(name)
         if name in self.features and not self._takes_numbers(name):
             return self.features[name].values(batch.column(name))
@@ -149,12 +149,12 @@ class TabularSource:
         )
 
     def _takes_numbers(self, name: str) -> bool:
-        """Return whether a column is declared as a number, although its metadata has classes."""
+        """Return whether the user declares a number for a column whose metadata has classes."""
         is_class = self.features[name].htype.classes is not None
         return is_class and self.columns[name].scalar is not None
 
     def _htype(self, f: pa.Field) -> Htype:
-        """Return the type of a column: the declared one, or the one for its Arrow type."""
+        """Return the declared type of a column, or else the type for its Arrow type."""
         declared = resolve(self.schema[f.name]) if f.name in self.schema else None
         if f.name in self.features and declared in (None, ClassLabel()):
             nullable = f.name not in self.full and f.name != self.key
@@ -175,7 +175,7 @@ class TabularSource:
             raise error.at(column=f.name) from None
 
     def _classes(self, column: str, nullable: bool) -> ClassLabel:
-        """Return the classes of a column: the entries of dictionaries, then the sorted strings."""
+        """Return the classes of a column: entries of dictionaries, then other strings, sorted."""
         ordered: dict[str, None] = {}
         texts: set[str | None] = set()
         for batch in self.read([column]):
@@ -190,16 +190,18 @@ class TabularSource:
 
 
 def select_columns(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
-    """Return the given columns of a schema; by default, all except unnamed row numbers of pandas.
+    """Return the given columns of a schema.
+
+    By default, all columns are returned, except for row numbers that pandas has added.
 
     Raises
     ------
     NotFoundError
-        For a column that the schema does not have.
+        If a column does not exist.
     OptionError
-        For a column that is given twice, or if `columns` is not a list of names.
+        If a column is given twice, or if `columns` is not a list of names.
     InvalidValueError
-        For a column that the schema has twice.
+        If the schema has two columns with the same name.
     """
     if columns is None:
         kept = kept_indexes(schema)
@@ -212,7 +214,7 @@ def select_columns(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schem
             raise NotFoundError.named("column", name, schema.names)
         if schema.names.count(name) > 1:
             raise InvalidValueError(
-                f"Column names must be unique, but {name!r} occurs twice. Rename one."
+                f"Column names must be unique, but {name!r} occurs twice. Rename one of them."
             )
         if names.count(name) > 1:
             raise OptionError(
@@ -223,7 +225,7 @@ def select_columns(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schem
 
 
 def split(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Cut a batch into parts of limited size.
+    """Cut a batch into parts whose size is limited.
 
     >>> [part.num_rows for part in split(pa.record_batch({"x": range(10_000)}))]
     [8192, 1808]
@@ -245,7 +247,7 @@ def reading(path: str, hint: str = "Check the file.") -> Iterator[None]:
 
 
 def locate_errors(path: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield batches; an error names the file, and the first row that cannot be read."""
+    """Yield batches. If a batch cannot be read, the error names the file and its first row."""
     iterator, row = iter(batches), 0
     while True:
         with reading(f"{path}, from row {row:,} on" if row else path):

@@ -1,4 +1,4 @@
-"""Parsing YOLO label files: each line has a class and a box, outline, keypoints or four corners."""
+"""Parsing YOLO label files, whose lines have a class and a box, outline, keypoints or corners."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ TASKS = ("detect", "segment", "pose", "obb", "classify")
 
 @dataclass(frozen=True)
 class Labels:
-    """The labels of an image; all numbers are fractions of its width and height."""
+    """The labels of an image. All coordinates are fractions of its width and height."""
 
     classes: list[int]
-    """Class of each object."""
+    """Class number of each object."""
 
     values: list[NDArray[np.float64]]
-    """The other numbers of each line."""
+    """For each object, the numbers after the class number."""
 
 
 def parse(text: str) -> Labels:
@@ -37,7 +37,7 @@ def parse(text: str) -> Labels:
     Raises
     ------
     ValueError
-        If a line does not consist of numbers; the message names the line.
+        If a line does not consist of numbers. The message names the line.
 
     Examples
     --------
@@ -69,9 +69,10 @@ def parse(text: str) -> Labels:
 def check(
     labels: Labels, task: Task, points: tuple[int, int] | None, *, scores: bool = False
 ) -> None:
-    """Check the number of values in each line, where `scores` says that lines end with a score.
+    """Check how many numbers each line has. Raises ValueError.
 
-    Boxes may lack the score. Raises ValueError.
+    `points` is the number of keypoints and of values per keypoint. If `scores` is true, lines end
+    with a score, which only boxes may lack.
     """
     for number, values in enumerate(labels.values, 1):
         rule = _rule(len(values), task, points, scores)
@@ -82,7 +83,7 @@ def check(
 
 
 def _rule(count: int, task: Task, points: tuple[int, int] | None, scores: bool) -> str:
-    """Return the rule that a number of values violates, or ""."""
+    """Return the rule that a count of numbers violates; an empty string if it is valid."""
     ending = " and a score" if scores else ""
     match task:
         case "detect":
@@ -126,7 +127,7 @@ def have_scores(samples: Iterable[Labels], task: Task, points: tuple[int, int] |
 def split_scores(
     lines: Sequence[NDArray[np.float64]], task: Task
 ) -> tuple[list[NDArray[np.float64]], list[float]]:
-    """Return the numbers of each line without its score, and the scores; NaN if a box has none."""
+    """Return each line's numbers without the score, and the scores. Missing scores are NaN."""
     numbers, scores = [], []
     for values in lines:
         has_score = task != "detect" or values.size == 5
@@ -136,7 +137,7 @@ def split_scores(
 
 
 def bounds(corners: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the box around an outline (k, 2): centre and size."""
+    """Return the box around an outline (k, 2) as an array of its centre and size."""
     low, high = corners.min(0), corners.max(0)
     box: NDArray[np.float64] = np.concatenate([(low + high) / 2, high - low])
     return box

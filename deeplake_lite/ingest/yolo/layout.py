@@ -1,7 +1,7 @@
 """Finding the images, splits and class names of a YOLO dataset in its data.yaml or its folders.
 
-The rules are those of Ultralytics: a label file has the path of its image, except that the last
-folder ``images`` is replaced with ``labels`` and the suffix is ``.txt``.
+As in Ultralytics' package, a label file has the path of its image, except that the last folder
+``images`` is replaced with ``labels``, and that the suffix is ``.txt``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 YAML = (".yaml", ".yml")
 
 MAX_YAML_BYTES = 2_000_000
-"""Maximum size of a data.yaml in bytes."""
+"""Maximum size in bytes of a data.yaml."""
 
 MAX_DEPTH = 100
 """Maximum nesting depth of a data.yaml, because the parser is recursive."""
@@ -37,10 +37,10 @@ MAX_VALUES = 1_000_000
 """Maximum number of values in a data.yaml, because nested aliases can expand to any number."""
 
 NAMES = ("obj.names", "_darknet.labels", "classes.txt")
-"""Files with one class name per line, as written by Darknet, Roboflow and labelImg."""
+"""Names of files with one class name per line, as written by Darknet, Roboflow and labelImg."""
 
 MAX_NAMES = 10_000_000
-"""Maximum size of a file of class names in bytes."""
+"""Maximum size in bytes of a file of class names."""
 
 _DARKNET_SPLIT = re.compile(r"obj_(\w+)_data")
 """Matches the folder of a split in CVAT's Darknet exports."""
@@ -57,13 +57,13 @@ class Layout:
     """Folder to which the keys of rows are relative."""
 
     images: Mapping[str, tuple[Path, ...]]
-    """Images of each split; without splits, the only key is ""."""
+    """Maps splits to images. If there are no splits, the only key is ""."""
 
     config: Mapping[str, Any]
     """Content of the data.yaml."""
 
     repeated: Sequence[Skipped] = ()
-    """Images that are also in an earlier split."""
+    """Images that also belong to an earlier split."""
 
     @classmethod
     def of(cls, path: Path) -> Layout:
@@ -80,7 +80,7 @@ class Layout:
         if len(described) > 1:
             raise InvalidValueError(
                 f"{str(path)!r} must have one data.yaml, but it has "
-                f"{', '.join(f.name for f in described)}. Pass one of them."
+                f"{', '.join(f.name for f in described)}. Pass one of these files."
             )
         return cls._of_yaml(described[0]) if described else cls._of_folder(path)
 
@@ -90,10 +90,10 @@ class Layout:
         base = here / str(config.get("path") or "")
         images: dict[str, tuple[Path, ...]] = {}
         for split in ("train", "val", "test"):
-            places = config.get(split)
-            if places:
-                places = places if isinstance(places, list) else [places]
-                parts = (_images_at(str(place), base, here, path) for place in places)
+            locations = config.get(split)
+            if locations:
+                locations = locations if isinstance(locations, list) else [locations]
+                parts = (_images_at(str(location), base, here, path) for location in locations)
                 images[split] = tuple(image for part in parts for image in part)
         if not images:
             raise InvalidValueError(
@@ -124,7 +124,7 @@ class Layout:
         return cls(root, images, {"names": names} if names else {})
 
     def key(self, image: Path) -> str:
-        """Return the key of an image: its path, relative to the root if it is inside."""
+        """Return the key of an image: its path, relative to the root if the image is inside it."""
         try:
             return image.relative_to(self.root).as_posix()
         except ValueError:
@@ -132,7 +132,7 @@ class Layout:
 
     def orphaned_labels(self) -> list[Skipped]:
         """Return the label files that belong to no image."""
-        folders = dict.fromkeys(image.parent for own in self.images.values() for image in own)
+        folders = dict.fromkeys(image.parent for paths in self.images.values() for image in paths)
         alone = list[Path]()
         for folder in folders:
             labels = label_path(folder / "x").parent
@@ -146,7 +146,7 @@ class Layout:
 
     @property
     def names(self) -> list[str] | None:
-        """Names of the classes in order; None if they are unknown. Raises InvalidValueError."""
+        """Names of the classes, by number; None if they are unknown. Raises InvalidValueError."""
         names, count = self._names, self.config.get("nc")
         if names is not None and isinstance(count, int) and count != len(names):
             raise InvalidValueError(
@@ -174,7 +174,10 @@ class Layout:
 
     @property
     def points(self) -> tuple[int, int] | None:
-        """Number of keypoints, and of values per keypoint; None if it is not a pose dataset."""
+        """Number of keypoints, and of values per keypoint; None if the dataset has no poses.
+
+        Raises InvalidValueError.
+        """
         shape = self.config.get("kpt_shape")
         if shape is None:
             return None
@@ -191,7 +194,7 @@ class Layout:
 
     @property
     def point_names(self) -> list[str]:
-        """Names of the keypoints, if they are the same for all classes; otherwise empty."""
+        """Names of the keypoints; an empty list if they are unknown or differ between classes."""
         names = self.config.get("kpt_names")
         lists = [*names.values()] if isinstance(names, dict) else [names]
         first, count = lists[0] if lists else None, (self.points or (0, 0))[0]
@@ -208,29 +211,35 @@ class Layout:
 
 
 def _check_no_yaml_below(root: Path, images: Mapping[str, Sequence[Path]]) -> None:
-    """Reject a folder with datasets in it, whose class names would be lost. InvalidValueError."""
-    above = {folder for own in images.values() for image in own for folder in image.parents}
+    """Reject a folder whose images have a data.yaml in a subfolder. Raises InvalidValueError.
+
+    Otherwise, the class names in that file would be lost.
+    """
+    above = {folder for paths in images.values() for image in paths for folder in image.parents}
     folders = sorted(folder for folder in above if root in folder.parents)
     files = [f for folder in folders for f in sorted(folder.iterdir()) if f.suffix in YAML]
     described = [f for f in files if f.is_file() and {"names", "train"} <= _read_yaml(f).keys()]
     if described:
         raise InvalidValueError(
-            f"{str(root)!r} must have the data.yaml of its images, but there "
+            f"The data.yaml of images must be in {str(root)!r} itself, but there "
             f"{'is' if len(described) == 1 else 'are'} "
             f"{brief([f.relative_to(root).as_posix() for f in described], 200)} below it. Ingest "
-            f"{str(described[0])!r}."
+            f"{str(described[0])!r} instead."
         )
 
 
 def _folders(root: Path, images: Mapping[str, Sequence[Path]]) -> list[Path]:
-    """Return the folders that may have class names: the root, and those of images and labels."""
-    own = dict.fromkeys(image.parent for paths in images.values() for image in paths)
-    labels = dict.fromkeys(label_path(folder / "x").parent for folder in own)
-    return [*dict.fromkeys([root, root / "labels", *own, *labels])]
+    """Return the folders in which class names may be: the root, and those of images and labels."""
+    image_folders = dict.fromkeys(image.parent for paths in images.values() for image in paths)
+    labels = dict.fromkeys(label_path(folder / "x").parent for folder in image_folders)
+    return [*dict.fromkeys([root, root / "labels", *image_folders, *labels])]
 
 
 def _names_in(folders: Sequence[Path]) -> list[str]:
-    """Return the class names in the files of folders. Raises InvalidValueError if they differ."""
+    """Return the class names in the files of folders; an empty list if there are no such files.
+
+    Raises InvalidValueError if the files differ.
+    """
     files = [path for folder in folders for name in NAMES if (path := folder / name).is_file()]
     names_by_file = {path: _read_names(path) for path in files}
     for path in files[1:]:
@@ -253,8 +262,8 @@ def _read_names(path: Path) -> list[str]:
         lines = path.read_text("utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
         raise InvalidValueError(
-            f"A file of class names must be UTF-8, but {str(path)!r} is not: {error}. Save it as "
-            "UTF-8."
+            f"A file of class names must be UTF-8, but {str(path)!r} is not: {error}. Save the "
+            "file as UTF-8."
         ) from None
     return [line.strip() for line in lines if line.strip()]
 
@@ -284,24 +293,35 @@ def _to_json(value: object) -> object:
 def _without_repeated(
     images: Mapping[str, tuple[Path, ...]], config: Mapping[str, Any]
 ) -> tuple[dict[str, tuple[Path, ...]], Mapping[str, Any], list[Skipped]]:
-    """Keep each image only in its first split; return the splits, `config` and repeated images.
+    """Keep each image only in the first split that has it.
 
-    A split with exactly the same images as another is left out, such as ``val`` in a data.yaml with
-    only training images.
+    If a split has exactly the same images as an earlier split, it is left out, such as ``val`` in a
+    data.yaml with only training images.
+
+    Returns
+    -------
+    (images by split, `config`, images that were left out)
     """
-    seen, kept, repeated = dict[Path, str](), dict[str, tuple[Path, ...]](), list[Skipped]()
+    seen, images_by_split, repeated = (
+        dict[Path, str](),
+        dict[str, tuple[Path, ...]](),
+        list[Skipped](),
+    )
     for split, paths in images.items():
-        if paths in kept.values():
+        if paths in images_by_split.values():
             continue
         again = [path for path in paths if path in seen]
         repeated += [Skipped(path.name, f"it is also in split {seen[path]!r}") for path in again]
-        kept[split] = tuple(path for path in paths if path not in seen)
-        seen |= dict.fromkeys(kept[split], split)
-    return kept, config, repeated
+        images_by_split[split] = tuple(path for path in paths if path not in seen)
+        seen |= dict.fromkeys(images_by_split[split], split)
+    return images_by_split, config, repeated
 
 
 def label_path(image: Path) -> Path:
-    """Return the path of an image's label file; Darknet has it next to VOC's ``JPEGImages``, too.
+    """Return the path of an image's label file.
+
+    Like the folder ``images``, the folder ``JPEGImages`` of VOC is replaced with ``labels``, as in
+    Darknet.
 
     >>> label_path(Path("/data/images/train/a.jpg")).as_posix()
     '/data/labels/train/a.txt'
@@ -324,7 +344,7 @@ def _is_label(path: Path) -> bool:
 
 
 def _split_of(path: str) -> str:
-    """Return the split in the folders of an image, such as ``images/train``; "" if none."""
+    """Return the split in the names of an image's folders, such as ``images/train``, or ""."""
     for part in path.split("/")[:-1]:
         if part.lower() in SPLITS:
             return part
@@ -334,7 +354,7 @@ def _split_of(path: str) -> str:
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:
-    """Return the content of a YAML file. Raises InvalidValueError."""
+    """Return the content of a data.yaml as a dict. Raises InvalidValueError."""
     if path.stat().st_size > MAX_YAML_BYTES:
         raise InvalidValueError(
             f"A data.yaml may be at most {MAX_YAML_BYTES:,} bytes, but {str(path)!r} has "
@@ -358,7 +378,7 @@ def _read_yaml(path: Path) -> dict[str, Any]:
 
 
 def _check_size(text: str) -> None:
-    """Reject a document that is nested too deeply, or whose aliases expand to too many values.
+    """Reject YAML that is nested too deeply, or whose aliases expand to too many values.
 
     Raises ValueError.
     """
@@ -381,7 +401,7 @@ def _check_size(text: str) -> None:
 
 
 def _name(value: object) -> str:
-    """Return the name of a class. Raises InvalidValueError."""
+    """Return the name of a class as a string. Raises InvalidValueError."""
     if not isinstance(value, _SCALARS):
         raise InvalidValueError(
             f"The name of a class must be a string, but it is {brief(value, 60)}. Correct the "
@@ -390,11 +410,11 @@ def _name(value: object) -> str:
     return str(value)
 
 
-def _images_at(place: str, base: Path, here: Path, config: Path) -> Sequence[Path]:
-    """Return the images of a folder, or of a text file that lists them. Raises NotFoundError."""
+def _images_at(location: str, base: Path, here: Path, config: Path) -> Sequence[Path]:
+    """Return the images in a folder, or the images that a text file lists. Raises NotFoundError."""
     # Roboflow's exports write "../train/images" although the folder is next to the data.yaml.
-    bare = place.removeprefix("../")
-    for path in (base / place, here / place, here / bare, base / bare):
+    bare = location.removeprefix("../")
+    for path in (base / location, here / location, here / bare, base / bare):
         if os.path.isfile(path):
             return [*_read_list(path)]
         if os.path.isdir(path):
@@ -402,7 +422,7 @@ def _images_at(place: str, base: Path, here: Path, config: Path) -> Sequence[Pat
             return [root / f.path for f in scan(root).images]
     where = " or ".join(dict.fromkeys((repr(str(base)), repr(str(here)))))
     raise NotFoundError(
-        f"All paths in {config.name} must exist, but there is no {place!r} in {where}. Correct "
+        f"All paths in {config.name} must exist, but there is no {location!r} in {where}. Correct "
         "the file, or move the images."
     )
 

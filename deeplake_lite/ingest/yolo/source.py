@@ -1,4 +1,4 @@
-"""Ingesting YOLO datasets: boxes, outlines, poses and oriented boxes."""
+"""Ingesting YOLO datasets with boxes, outlines, poses or oriented boxes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 BLOCK_ROWS = 256
 
 _NO_SIZE = np.ones(2)
-"""Placeholder for image sizes that are not needed."""
+"""Placeholder for the size of an image, if the size is not needed."""
 
 SAMPLED = 1_000
 """Number of label files per split from which the task is inferred."""
@@ -71,9 +71,10 @@ def from_yolo(
     task : {"detect", "segment", "pose", "obb", "classify"}, optional
         The meaning of the numbers after the class. By default, it is inferred: "pose" if the
         data.yaml has ``kpt_shape``; "obb" if all lines have 8 numbers, or 8 and a score; "segment"
-        if any line has more than 5; "classify" for class folders without label files; otherwise
-        "detect". A score is one more number at the end of a line, as in predictions saved by
-        Ultralytics. Boxes without a score have NaN; for other tasks, all lines must have a score.
+        if any line has more than 5 numbers; "classify" for class folders without label files;
+        otherwise "detect". A score is one more number at the end of a line, as in predictions saved
+        by Ultralytics. Boxes without a score have NaN; for other tasks, all lines must have a
+        score.
     **options
         See `Options`.
 
@@ -84,7 +85,8 @@ def from_yolo(
         ``boxes`` (cxcywh, in fractions), ``labels``; ``segmentation`` for outlines and oriented
         boxes (for each object, a list of outlines in pixels), ``keypoints`` for poses (in pixels).
         Images without a label file have no objects. For "classify", the columns are those of
-        `from_folder`. ``ingested`` is a summary and lists skipped images.
+        `from_folder`. The dataset's attribute ``ingested`` summarizes the import and lists skipped
+        images.
 
     Raises
     ------
@@ -118,7 +120,10 @@ def from_yolo(
 
 
 def yolo_source(path: str | os.PathLike[str], task: Task | None = None) -> YoloSource:
-    """Return the source for a dataset. Raises NotFoundError, InvalidValueError."""
+    """Return the source for a dataset, given a data.yaml or a folder.
+
+    Raises NotFoundError, InvalidValueError.
+    """
     given = Path(checks.location("path", path)).expanduser()
     layout = Layout.of(given)
     parts = [Part(split, images) for split, images in layout.images.items()]
@@ -130,7 +135,7 @@ def yolo_source(path: str | os.PathLike[str], task: Task | None = None) -> YoloS
         if not has_labels and layout.config:
             first = next(image for part in parts for image in part.images)
             raise InvalidValueError(
-                "A YOLO dataset must have label files, but none was found; the one for "
+                "A YOLO dataset must have label files, but none was found. The label file of "
                 f"{first.name!r} would be {str(label_path(first))!r}. Correct the folders, or "
                 'choose a task: task="detect" ingests images without objects, and task="classify" '
                 "ingests class folders."
@@ -150,7 +155,7 @@ class Part:
     """The images of one split."""
 
     split: str
-    """Name of the split; "" if there is only one."""
+    """Name of the split; "" if there is only one split."""
 
     images: tuple[Path, ...]
     """Paths of the images."""
@@ -165,7 +170,7 @@ class Part:
 
 
 def read_labels(image: Path) -> str:
-    """Return the text of an image's label file; "" if there is none. Raises ValueError."""
+    """Return the text of an image's label file; "" if there is no file. Raises ValueError."""
     path = label_path(image)
     try:
         return path.read_text("utf-8-sig")
@@ -183,7 +188,7 @@ class YoloSource:
     """The images and the data.yaml."""
 
     parts: tuple[Part, ...]
-    """The splits."""
+    """Parts of the dataset, one for each split."""
 
     task: Task
     """The meaning of the numbers in label files."""
@@ -192,16 +197,16 @@ class YoloSource:
     """Rows are identified by the path of the image."""
 
     fingerprint: None = None
-    """Not needed, because there is a key."""
+    """None, because rows are identified by their paths."""
 
     @property
     def metadata(self) -> Mapping[str, object]:
-        """Other entries of the data.yaml, such as ``flip_idx``."""
+        """Other entries of the data.yaml, such as ``flip_idx``, as metadata of the dataset."""
         return {"yolo": self.layout.rest} if self.layout.rest else {}
 
     @cached_property
     def left_out(self) -> Collection[Skipped]:
-        """Images that are also in an earlier split, and label files without an image."""
+        """Images that also belong to an earlier split, and label files without an image."""
         return [*self.layout.repeated, *self.layout.orphaned_labels()]
 
     @cached_property
@@ -238,7 +243,7 @@ class YoloSource:
         return types
 
     def _codec(self) -> str:
-        """Return the codec of all images, or "auto"."""
+        """Return the codec of all images, or "auto" if they have several codecs."""
         formats = {*formats_of([image for part in self.parts for image in part.images])} - {None}
         return str(formats.pop()) if len(formats) == 1 else "auto"
 
@@ -260,8 +265,8 @@ class YoloSource:
     def _points(self) -> tuple[int, int]:
         if self.layout.points is None:
             raise InvalidValueError(
-                'task="pose" requires kpt_shape in the data.yaml, but it has none. Add it: '
-                "kpt_shape: [number of keypoints, 2 or 3]."
+                'task="pose" requires kpt_shape in the data.yaml, but the data.yaml has none. Add '
+                "a line such as kpt_shape: [number of keypoints, 2 or 3]."
             )
         return self.layout.points
 
@@ -292,7 +297,7 @@ class YoloSource:
         return Block({name: columns[name] for name in self.columns}, keys, errors=errors)
 
     def _row(self, image: Path) -> dict[str, Any]:
-        """Return the objects of an image, by column. Raises ValueError."""
+        """Return the values of columns that describe an image's objects. Raises ValueError."""
         labels = yolo_labels.parse(read_labels(image))
         points = self._points if self.task == "pose" else None
         yolo_labels.check(labels, self.task, points, scores=self._has_scores)
@@ -306,7 +311,7 @@ class YoloSource:
         return self._row_of(labels, _size(image) if needs_size else _NO_SIZE)
 
     def _row_of(self, labels: Labels, size: NDArray[np.float64]) -> dict[str, Any]:
-        """Convert labels to values by column; `size` is the width and height of the image."""
+        """Convert labels to values by column. `size` is the width and height of the image."""
         row: dict[str, Any] = {"labels": [self._names[number] for number in labels.classes]}
         numbers = labels.values
         if self._has_scores:
@@ -327,15 +332,15 @@ class YoloSource:
         if self.task == "pose":
             count, dims = self._points
             points = np.zeros((len(boxes), count, dims), np.float32)
-            for own, values in zip(points, numbers, strict=True):
-                own[:] = values[4:].reshape(count, dims)
-                own[:, :2] *= size
+            for row_points, values in zip(points, numbers, strict=True):
+                row_points[:] = values[4:].reshape(count, dims)
+                row_points[:, :2] *= size
             row["keypoints"] = points
         return row
 
 
 def _size(image: Path) -> NDArray[np.float64]:
-    """Return the width and height of an image when upright. Raises ValueError."""
+    """Return the width and height that an image has when it is upright. Raises ValueError."""
     try:
         data = image.read_bytes()
         shape = codecs.sniff(data).probe(data).shape

@@ -6,10 +6,10 @@ NumPy                                  PyTorch            memory
 bool, uint8, int8, int16, int32,       of the same name   shared
 int64, float16, float32, float64,
 complex64, complex128
-uint16, uint32, uint64                 of the same name   shared; few operations accept
-                                                          them: ``x.to(torch.int32)``
-datetime64, timedelta64                int64: counts of   shared; NaT is the lowest
-                                       the column's unit  int64
+uint16, uint32, uint64                 of the same name   shared; for most operations,
+                                                          first ``x.to(torch.int32)``
+datetime64, timedelta64                int64, as counts   shared; NaT is the lowest
+                                       of NumPy's unit    int64
 classes, of any integer dtype          int64, as losses   copied, unless they are int64
                                        expect them
 other byte orders                      native             copied
@@ -17,7 +17,7 @@ longdouble, text, objects              not converted
 =====================================  =================  ==========================
 
 Read-only arrays are copied, because tensors are writable. Arrays with negative strides are copied
-too, because tensors cannot have them.
+too, because the strides of a tensor cannot be negative.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ TORCH = frozenset({
 
 
 def for_torch(values: NDArray[Any], *, classes: bool = False) -> NDArray[Any] | None:
-    """Return an array whose memory a tensor can share, or None if PyTorch has no such dtype.
+    """Return an array whose memory a tensor can share, or None if PyTorch has no suitable dtype.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The loader of JAX arrays, which moves batches to devices before they are used.
+"""The loader of JAX arrays, which copies each batch to devices before the batch is used.
 
 Dtypes of the arrays, without and with ``jax.config.update("jax_enable_x64", True)``:
 
@@ -17,8 +17,8 @@ datetime64, timedelta64                NumPy arrays                      NumPy a
 text, JSON, bytes                      lists                             lists
 =====================================  ================================  ==============
 
-Row ids have up to 63 bits. In an array, ``jit`` would silently truncate them to 32 bits. In a list,
-they keep their values, and cannot be passed to ``jit`` by accident.
+Row ids have up to 63 bits. Without x64, ``jit`` would silently truncate an array of row ids to 32
+bits. A list of row ids keeps their values, and cannot be passed to ``jit`` by accident.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ NARROW = {
     np.dtype("float64"): np.dtype("float32"),
     np.dtype("complex128"): np.dtype("complex64"),
 }
-"""The dtypes that JAX uses instead of 64-bit dtypes without x64."""
+"""The dtype that JAX uses without x64 instead of each 64-bit dtype."""
 
 
 class Jax(Framework):
@@ -72,7 +72,7 @@ class Jax(Framework):
     Parameters
     ----------
     jax : module
-        The package.
+        The package ``jax``.
     sharding : jax.sharding.Sharding, optional
         Layout of the arrays over devices.
     """
@@ -132,22 +132,22 @@ class Jax(Framework):
     def hand_over(self, run: Run) -> Iterator[BatchResult]:
         """Copy batches to the devices, and yield them.
 
-        If the next batch is ready, it is copied before the current one is yielded. Copies to a
-        device are asynchronous: they continue while the model computes.
+        If the next batch is ready, its copy begins before the current batch is yielded. Copies to a
+        device are asynchronous, so they continue while the model computes.
         """
-        placed = map(self._place_batch, run.batches())
+        copies = map(self._copy_batch, run.batches())
         ahead: list[BatchResult] = []
-        while ahead or (ahead := list(islice(placed, 1))):
+        while ahead or (ahead := list(islice(copies, 1))):
             if run.ready:
-                ahead += islice(placed, 1)
+                ahead += islice(copies, 1)
             yield ahead.pop(0)
 
-    def _place_batch(self, result: BatchResult) -> BatchResult:
+    def _copy_batch(self, result: BatchResult) -> BatchResult:
         """Copy the arrays of a batch to the devices."""
-        result.batch = map_leaves(result.batch, self._place)
+        result.batch = map_leaves(result.batch, self._copy)
         return result
 
-    def _place(self, value: object) -> object:
+    def _copy(self, value: object) -> object:
         if not isinstance(value, np.ndarray) or value.dtype.kind not in "biufcV":
             return value
         if self._sharding is None:
@@ -163,7 +163,7 @@ class Jax(Framework):
             ) from error
 
     def _sharding_for(self, ndim: int) -> Any:
-        """Return the user's sharding for arrays with `ndim` axes, without axes beyond these."""
+        """Return the user's sharding for arrays with `ndim` axes, without any further axes."""
         spec = getattr(self._sharding, "spec", ())
         if len(spec) <= ndim:
             return self._sharding
@@ -186,8 +186,8 @@ class JaxLoader(Loader):
     options : Options
         The user's options.
     sharding : jax.sharding.Sharding, optional
-        Layout of the arrays over devices. If its spec has more axes than an array, only the first
-        ones apply. With a sharding, the last batch is padded by default.
+        Layout of the arrays over devices. If the partition spec has more axes than an array, only
+        the first axes of the spec apply. With a sharding, the last batch is padded by default.
 
     Raises
     ------
@@ -214,13 +214,13 @@ class JaxLoader(Loader):
         if not isinstance(self.sharding, kind):
             raise OptionError(
                 "sharding must be a jax.sharding.Sharding, such as NamedSharding(mesh, "
-                f"PartitionSpec('data')), but it is {brief(self.sharding, 80)}. Leave it out for "
-                "one device."
+                f"PartitionSpec('data')), but it is {brief(self.sharding, 80)}. Leave sharding out "
+                "to use one device."
             )
         if self.options.on_error == "skip":
             raise OptionError(
                 "sharding needs batches of the same size, but on_error='skip' leaves failing rows "
-                "out of them. Fix or filter out the rows that fail, and remove on_error."
+                "out of batches. Fix or filter out the rows that fail, and remove on_error."
             )
         sizes = {self.shares.size}
         if self.shares.last == "uneven":
@@ -265,7 +265,7 @@ def narrow(name: str, values: NDArray[Any]) -> NDArray[Any]:
             f"{name!r} has numbers, such as {values[lost][0]}, that {dtype} cannot hold, and JAX "
             f"has no {values.dtype} by default. Call "
             'jax.config.update("jax_enable_x64", True) before the first array is created, leave '
-            "the column out with columns=, or change it in a transform.",
+            "the column out with columns=, or change the numbers in a transform.",
             column=name,
         )
     return out

@@ -1,8 +1,10 @@
-"""The structure of batches, known in advance: the dtype, shape and ragged axes of each leaf.
+"""Descriptions of the leaves of a batch, for frameworks that need a fixed structure of batches.
 
-A batch is a tree of dicts and tuples, with a `Part` that describes each leaf. A part converts a
-leaf to plain arrays, from which a framework that needs a fixed structure can rebuild it: one array,
-or the concatenated values of all rows with the row splits of each ragged axis.
+A batch is a tree of dicts and tuples, and a `Part` describes the dtype, shape and ragged axes of
+each leaf. A part also converts its leaf to plain arrays, from which the framework rebuilds the
+leaf. Without ragged axes, the leaf is one array. With ragged axes, an array has the concatenated
+values of all rows, and another array for each ragged axis has the row splits, which are the offsets
+at which rows begin and end.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ type Shape = tuple[int | None, ...]
 
 
 class _NullError(ValueError):
-    """A value contains nulls, but the batch has no mask for them."""
+    """A value contains nulls, but the batch has no mask of nulls."""
 
     def __init__(self, where: str) -> None:
         super().__init__(f"has {where}")
@@ -37,7 +39,7 @@ class _NullError(ValueError):
 
 @dataclass(frozen=True)
 class Part:
-    """One leaf of a batch.
+    """The dtype, shape and ragged axes of one leaf of a batch.
 
     Parameters
     ----------
@@ -50,7 +52,7 @@ class Part:
     json : bool
         Whether strings are JSON: ``b'"x"'`` is then the string x, and ``b"null"`` is null.
     nulls : bool
-        Whether rows may be null. Nulls become zeros, and another part of the batch is the mask.
+        Whether rows may be null. Nulls become zeros, and another leaf of the batch is the mask.
 
     Examples
     --------
@@ -72,12 +74,12 @@ class Part:
 
     @classmethod
     def of(cls, value: Any, rows: int | None) -> Part:
-        """Return the part for all batches, given an example of a transform's result.
+        """Return the part that describes a leaf in all batches, given the leaf of one batch.
 
         Parameters
         ----------
         value : object
-            An array, a `RaggedBatch`, a list of arrays or strings, or a number.
+            The leaf: an array, a `RaggedBatch`, a list of arrays or strings, or a number.
         rows : int or None
             Number of rows in every batch, or None if it varies.
         """
@@ -109,12 +111,14 @@ class Part:
         return cls(inner.dtype, (rows, *inner.shape), inner.ragged + 1, inner.json)
 
     def arrays(self, name: str, value: Any) -> list[NDArray[Any]]:
-        """Return the arrays of a value: its numbers, then the row splits of its axes, outer first.
+        """Convert a leaf to arrays: its values, and the row splits of each ragged axis.
+
+        The row splits of outer axes come before those of inner axes.
 
         Raises
         ------
         LoaderError
-            When the value has another dtype or shape, or unexpected nulls.
+            When the leaf has another dtype or shape than this part, or unexpected nulls.
         """
         try:
             arrays = [*self.flat(value)]
@@ -122,7 +126,7 @@ class Part:
             raise LoaderError(
                 f"A tf.data element spec cannot represent nulls, but {name!r} {error}. Choose "
                 "other columns=, or replace the nulls in a transform, which can return a mask of "
-                "them under another key.",
+                "the nulls under another key.",
                 column=name,
             ) from error
         except (ValueError, TypeError, AttributeError) as error:
@@ -131,7 +135,7 @@ class Part:
         if self.dtype != "text" and values.dtype.kind in "mM":
             values = arrays[0] = values.view(np.int64)
         expected = (None, *self.shape[self.ragged + 1 :]) if self.ragged else self.shape
-        # An empty list has no dtype and no inner shape, so it fits any part.
+        # An empty list has neither a dtype nor an inner shape, so every part accepts it.
         if values.size == 0 and values.ndim and self.dtype != "text":
             empty = (len(values), *[size or 0 for size in expected[1:]])
             shape = values.shape if _fits(values.shape, expected) else empty
@@ -142,7 +146,7 @@ class Part:
         return arrays
 
     def holds(self, value: object) -> bool:
-        """Return whether a value fits this part."""
+        """Return whether a leaf has the dtype and shape of this part."""
         try:
             self.arrays("", value)
         except LoaderError:
@@ -159,7 +163,7 @@ class Part:
         )
 
     def flat(self, value: object) -> Iterator[NDArray[Any]]:
-        """Yield the arrays of a value: its numbers or strings, then the splits of its axes."""
+        """Yield the arrays of a leaf like `arrays`, but without checking dtypes and shapes."""
         if not self.nulls and not self.json and _has_null(value):
             raise _NullError("null rows")
         if isinstance(value, RaggedBatch):
@@ -176,7 +180,7 @@ class Part:
             yield np.ma.getdata(np.asarray(value))
 
     def _of_rows(self, rows: Any) -> Iterator[NDArray[Any]]:
-        """Yield the concatenated values of rows, and the splits of each ragged axis."""
+        """Yield the concatenated values of rows, and then the row splits of each ragged axis."""
         if self.dtype == "text" or not _all_arrays(rows):
             yield from self._of_lists(rows)
             return
@@ -188,14 +192,15 @@ class Part:
         lengths = np.array([a.shape[: self.ragged] for a in arrays], np.int64)
         lengths = lengths.reshape(len(arrays), self.ragged)
         yield _concatenate(arrays, lengths.prod(axis=1), empty.reshape(0, *inner))
-        # An inner axis has a length for each item of the outer axes, the same within an array.
-        times = np.ones(len(arrays), np.int64)
+        # The splits of an inner axis need the length of each item of the outer axes. Within one
+        # array, all items have the same length, so each length is repeated once per item.
+        item_counts = np.ones(len(arrays), np.int64)
         for axis in lengths.T:
-            yield _splits(np.repeat(axis, times))
-            times *= axis
+            yield _splits(np.repeat(axis, item_counts))
+            item_counts *= axis
 
     def _of_lists(self, rows: Any) -> Iterator[NDArray[Any]]:
-        """Yield the same as `_of_rows`, for rows that are lists of strings or of arrays."""
+        """Yield the same arrays as `_of_rows`, for rows that are lists of strings or of arrays."""
         rows = [[] if row is None else row for row in rows]
         if not all(isinstance(row, list | tuple | np.ndarray) for row in rows):
             raise TypeError("rows")
@@ -214,7 +219,7 @@ class Part:
 
 
 def tree_of(batch: object, rows: int | None) -> Tree:
-    """Return the parts of a batch that a transform returned.
+    """Return the parts that describe the leaves of a batch, in a tree like the batch itself.
 
     >>> tree_of(({"x": np.zeros((2, 3))}, ["a", "b"]), None)
     ({'x': Part(dtype='float64', shape=(None, 3), ragged=0)}, Part(dtype='text', shape=(None,), ...
@@ -223,21 +228,21 @@ def tree_of(batch: object, rows: int | None) -> Tree:
 
 
 def flatten(batch: object, tree: Tree) -> Iterator[NDArray[Any]]:
-    """Yield the arrays of all leaves of a batch, in the order of its tree.
+    """Yield the arrays of all leaves of a batch, in the order of `tree`.
 
     Raises
     ------
     LoaderError
-        When the batch has another structure.
+        When the batch has another structure than `tree`.
     """
     for name, value, part in pair_leaves(batch, tree):
         yield from part.arrays(name, value)
 
 
 def _fits(shape: Shape, expected: Shape) -> bool:
-    """Return whether a shape matches that of a part, in which None matches any size."""
+    """Return whether a shape matches an expected shape, in which None matches any size."""
     return len(shape) == len(expected) and all(
-        size in (None, own) for size, own in zip(expected, shape, strict=True)
+        size in (None, actual) for size, actual in zip(expected, shape, strict=True)
     )
 
 
@@ -258,7 +263,7 @@ def _all_arrays(values: Sequence[object]) -> bool:
 
 
 def _encode_strings(value: Any, encode: Callable[[object], bytes]) -> NDArray[np.object_]:
-    """Encode strings to an array, which is 0-dimensional for a single string."""
+    """Encode strings to an array of bytes objects, which is 0-dimensional for a single string."""
     rows = value.tolist() if isinstance(value, np.ndarray) else value
     scalar = not isinstance(rows, list)
     encoded = [encode(row) for row in ([rows] if scalar else rows)]
@@ -273,7 +278,7 @@ def _is_text(value: object) -> bool:
 
 
 def _text(value: Any) -> bytes:
-    """Encode a string or bytes as bytes, and null as empty bytes. Raises TypeError."""
+    """Encode a string or bytes as bytes, and null as empty bytes. Raises TypeError for others."""
     if not _is_text(value):
         raise TypeError("text")
     return value.encode() if isinstance(value, str) else value or b""
@@ -299,7 +304,7 @@ def _stack(values: list[object]) -> NDArray[Any]:
 def _concatenate(
     arrays: list[NDArray[Any]], lengths: NDArray[np.int64], empty: NDArray[Any]
 ) -> NDArray[Any]:
-    """Concatenate arrays after flattening their ragged axes to one."""
+    """Concatenate arrays after flattening the ragged axes of each array into one axis."""
     inner = empty.shape[1:]
     flat = [a.reshape(n, *inner) for a, n in zip(arrays, lengths.tolist(), strict=True) if n]
     if not flat:

@@ -1,7 +1,7 @@
-"""Batches as a tf.data.Dataset with a static element spec. TensorFlow shares their memory.
+"""Batches as a tf.data.Dataset with a static element spec.
 
-The loader's threads convert each batch to plain arrays, aligned so that TensorFlow need not copy
-them. In the graph, the arrays of a batch are reassembled into a dict.
+The loader's threads convert each batch to plain arrays. The arrays are aligned in memory, so that
+TensorFlow does not copy their values. In TensorFlow's graph, the batch is rebuilt from the arrays.
 """
 
 from __future__ import annotations
@@ -56,16 +56,16 @@ def dataset(view: View | Mix, options: Options) -> Any:
     tree = flat.tree(loader.resources)
     if not any(leaves(tree)):
         raise OptionError(
-            "A batch of a tf.data.Dataset must have at least one tensor, but columns is []. Name a "
-            "column."
+            "A batch of a tf.data.Dataset must have at least one tensor, but columns is []. Name "
+            "at least one column."
         )
     arrays = tf.data.Dataset.from_generator(
         _epochs(loader, owned=tf.executing_eagerly()),
         output_signature=tuple(s for _, part in leaves(tree) for s in _specs(tf, part)),
     )
     exact = tf.data.Options()
-    # `state_dict` counts the batches that TensorFlow has taken. With these optimizations, it would
-    # take batches before the user asks for them.
+    # `state_dict` counts the batches that TensorFlow has taken. With these optimizations,
+    # TensorFlow would take batches before the user asks for them.
     for rewrite in ("inject_prefetch", "map_parallelization", "map_and_batch_fusion"):
         setattr(exact.experimental_optimization, rewrite, False)
     batches = arrays.map(lambda *tensors: _rebuild(tf, tree, iter(tensors))).with_options(exact)
@@ -75,11 +75,12 @@ def dataset(view: View | Mix, options: Options) -> Any:
 
 
 def _epochs(loader: Loader, *, owned: bool) -> Callable[[], Iterator[object]]:
-    """Return a function that starts an epoch.
+    """Return a function that starts an epoch, for `tf.data.Dataset.from_generator`.
 
-    TensorFlow never frees the function of `from_generator`, which would keep the loader's threads
-    and rows alive. Therefore, if the dataset owns the loader, the function has a weak reference to
-    it. In a traced function, nothing keeps the dataset alive, so the reference is strong.
+    TensorFlow never frees this function, which would keep the loader's threads and rows alive.
+    Therefore, if the dataset owns the loader (`owned`), the function has only a weak reference to
+    the loader. If the dataset is created in a traced function, nothing keeps the dataset alive, so
+    the reference is strong.
     """
     if not owned:
         return lambda: iter(loader)
@@ -98,7 +99,7 @@ def _epochs(loader: Loader, *, owned: bool) -> Callable[[], Iterator[object]]:
 
 
 def _specs(tf: ModuleType, part: Part) -> Iterator[object]:
-    """Yield the specs of the arrays of a part."""
+    """Yield the TensorSpec of each array to which a part converts its leaf."""
     dtype = tf.string if part.dtype == "text" else tf.as_dtype(part.dtype)
     rows = part.shape[0] if part.shape else None
     inner = part.shape[part.ragged + 1 :]
@@ -108,7 +109,7 @@ def _specs(tf: ModuleType, part: Part) -> Iterator[object]:
 
 
 def _rebuild(tf: ModuleType, tree: Tree, tensors: Iterator[object]) -> object:
-    """Rebuild a batch from its tensors: the inverse of `flatten`."""
+    """Rebuild a batch from the tensors of its leaves. This is the inverse of `flatten`."""
 
     def of_part(part: Part) -> Any:
         values = next(tensors)
@@ -121,13 +122,16 @@ def _rebuild(tf: ModuleType, tree: Tree, tensors: Iterator[object]) -> object:
 
 
 class Flat(Framework):
-    """Converts batches to tuples of the plain arrays of all parts, which `tree` describes."""
+    """Converts each batch to a tuple of plain arrays, given a tree of parts. See `parts`."""
 
     def __init__(self) -> None:
         self._tree: Tree | None = None
 
     def tree(self, resources: Resources) -> Tree:
-        """Return the parts of every batch. With a transform, they are those of an example batch."""
+        """Return the parts that describe every batch, in a tree like a batch.
+
+        With a transform, the parts are those of an example batch.
+        """
         if self._tree is None:
             self._tree = _BatchParts(resources).tree()
         return self._tree
@@ -153,7 +157,7 @@ class _BatchParts:
         self._axes_of, self._first_image = resources.axes_of, resources.first_image
 
     def tree(self) -> Tree:
-        """Return the parts of every batch."""
+        """Return the parts that describe every batch, in a tree like a batch."""
         o = self._options
         if o.transform is not None or o.batch_transform is not None or callable(o.collate):
             return self._example_tree()
@@ -169,7 +173,11 @@ class _BatchParts:
         return tree
 
     def _example_tree(self) -> Tree:
-        """Return the parts of an example batch, or the column's own parts if the example fits."""
+        """Return the parts that describe an example batch, in a tree like the batch.
+
+        If the parts that follow from the type of a column describe the example too, these parts are
+        returned, because they describe all rows of the column.
+        """
         example = self._example()
         tree = tree_of(example, self._rows)
         if not isinstance(tree, dict):
@@ -177,9 +185,9 @@ class _BatchParts:
         for f in self._samples.fields:
             if f.name not in example:
                 continue
-            own = self._parts(f, self._recipe.columns[f.name])
-            if all(key in example and part.holds(example[key]) for key, part in own.items()):
-                tree |= own  # these parts describe all rows, not only those of the example
+            parts = self._parts(f, self._recipe.columns[f.name])
+            if all(key in example and part.holds(example[key]) for key, part in parts.items()):
+                tree |= parts
             elif isinstance(example[f.name], list):
                 plain = self._parts(f, ColumnRecipe(f.htype, collate="list"))[f.name]
                 tree[f.name] = plain if plain.holds(example[f.name]) else tree[f.name]
@@ -196,19 +204,19 @@ class _BatchParts:
         return self._options.batch_size if even else None
 
     def _example(self) -> Any:
-        """Make a batch of the first rows that do not fail. It does not belong to an epoch."""
+        """Make an example batch from the first rows that do not fail, outside of any epoch."""
         n = len(self._samples)
         if not n:
             raise OptionError(
                 "A tf.data element spec must be known in advance. With a transform, it is "
-                "determined from the first rows, but this view has no rows. Append some first, or "
+                "determined from the first rows, but this view has no rows. Append rows first, or "
                 "leave the transform out."
             )
         for start in range(0, n, self._options.batch_size):
-            places = np.minimum(np.arange(start, start + self._options.batch_size), n - 1)
-            cells, where = self._samples.read(places), self._samples.where(places)
-            own = min(n - start, self._options.batch_size)
-            batch = self._recipe.make(Job(cells, own, where), 0).batch
+            positions = np.minimum(np.arange(start, start + self._options.batch_size), n - 1)
+            cells, where = self._samples.read(positions), self._samples.where(positions)
+            unpadded = min(n - start, self._options.batch_size)
+            batch = self._recipe.make(Job(cells, unpadded, where), 0).batch
             if batch is not None:
                 return batch
         raise LoaderError(
@@ -218,16 +226,16 @@ class _BatchParts:
         )
 
     def _parts(self, f: Field, recipe: ColumnRecipe) -> dict[str, Part]:
-        """Return the parts of a column's values and masks, by key."""
-        dtype, axes = self._kind(f, recipe)
+        """Return the part of each key that a column adds to a batch, as a dict by key."""
+        dtype, axes = self._dtype_and_shape(f, recipe)
         how = recipe.collate
         if how is None:
             how = "stack" if recipe.stacks else "list"
         varying = [i + 1 for i, size in enumerate(axes) if size is None]
         ragged = 1 if how == "ragged" else max(varying, default=0) if how == "list" else 0
         inner = (*[None] * ragged, *axes[ragged:])
-        own, nulls = (self._rows, *inner), f.htype.nullable
-        parts = {f.name: Part(dtype, own, ragged, json=_is_json(f.htype), nulls=nulls)}
+        shape, nulls = (self._rows, *inner), f.htype.nullable
+        parts = {f.name: Part(dtype, shape, ragged, json=_is_json(f.htype), nulls=nulls)}
         if nulls:
             parts[f"{f.name}_valid"] = Part("bool", (self._rows,))
         if how == "pad" and recipe.masked:
@@ -235,7 +243,7 @@ class _BatchParts:
             parts[f"{f.name}_mask"] = mask
         return parts
 
-    def _kind(self, f: Field, recipe: ColumnRecipe) -> tuple[str, Shape]:
+    def _dtype_and_shape(self, f: Field, recipe: ColumnRecipe) -> tuple[str, Shape]:
         """Return the dtype and shape of a column's values, with None for axes that vary."""
         if recipe.shape is not None and recipe.dtype is not None:
             return recipe.dtype, recipe.shape
@@ -246,7 +254,7 @@ class _BatchParts:
             axes = (*[None] * depth(htype), None, None, *self._first_image(f).shape[2:])
         elif f.htype.target is None:
             axes = self._axes_of(f)
-        if not axes and htype.is_image:  # all are null
+        if not axes and htype.is_image:  # all images are null
             axes = (None, None)
         if not dtype and is_of_images(htype):
             dtype = self._first_image(f).dtype.name

@@ -1,7 +1,7 @@
 """Conversion of batches to PyTorch tensors, and asynchronous copies of tensors to a GPU.
 
-A batch consists of dicts, lists and tuples, nested to any depth. Their leaves are arrays, and
-values that a tensor cannot store, such as strings.
+A batch consists of dicts, lists and tuples, nested to any depth. Their leaves are arrays, or values
+that a tensor cannot store, such as strings.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 
 def as_tensors(batch: object, classes: Collection[str] = ()) -> Any:
-    """Return a batch with its arrays converted to tensors that share their memory.
+    """Return a batch whose arrays are converted to tensors, without copying memory if possible.
 
     Parameters
     ----------
     batch : dict, list, tuple or ndarray
         Numbers, arrays and `RaggedBatch` are converted. Other values stay unchanged.
     classes : collection of str
-        Keys of class numbers, which become int64 regardless of their integer dtype.
+        Keys of the batch whose values are class numbers, which become int64.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def as_tensors(batch: object, classes: Collection[str] = ()) -> Any:
 
 
 def move(batch: object, device: torch.device) -> Any:
-    """Return a batch with its tensors moved to a device, asynchronously from pinned memory.
+    """Return a batch whose tensors are moved to a device. Pinned memory is copied asynchronously.
 
     >>> move({"x": torch.ones(2), "t": ["a"]}, torch.device("meta"))
     {'x': tensor(..., device='meta', size=(2,)), 't': ['a']}
@@ -63,22 +63,22 @@ def move(batch: object, device: torch.device) -> Any:
 
 
 def pin(batch: object) -> Any:
-    """Return a batch with its tensors in pinned memory, which a GPU can read directly."""
+    """Return a batch whose tensors are in pinned memory, which a GPU can read directly."""
     return _each(batch, lambda leaf: _if_tensor(leaf, lambda t: t.pin_memory()))
 
 
 class SideStream:
-    """Copies batches to a GPU on a separate stream, while the GPU computes the previous step.
+    """Copies batches to a GPU on a separate CUDA stream, while the GPU computes the previous step.
 
-    If the next batch is ready, its copy begins before the current batch is yielded. Only the GPU
-    waits for copies, not the CPU.
+    If the next batch is ready, its copy begins before the current batch is yielded. The GPU waits
+    for copies, but the CPU does not.
 
     Parameters
     ----------
     device : torch.device
         A GPU.
     cuda : module
-        Module with streams: `torch.cuda`.
+        Module with the class of streams, `torch.cuda`.
     """
 
     def __init__(self, device: torch.device, cuda: ModuleType = torch.cuda) -> None:
@@ -114,7 +114,7 @@ class SideStream:
             return result, self._stream.record_event()
 
     def _wait_for_copy(self, result: BatchResult, copied: Any) -> BatchResult:
-        """Make the caller's stream wait for the copy of a batch."""
+        """Make the caller's CUDA stream wait for the copy of a batch, and return the batch."""
         stream = self._cuda.current_stream(self._device)
         stream.wait_event(copied)
         # The tensors were allocated on another stream. Without `record_stream`, the allocator could
@@ -124,7 +124,7 @@ class SideStream:
 
 
 def _each(batch: object, change: Callable[[object], object]) -> object:
-    """Apply a function to the values of a batch, and to each item of lists."""
+    """Return a batch with a function applied to each value, and to each item of a list."""
     return map_leaves(batch, change, lists=True)
 
 
@@ -146,7 +146,11 @@ def _tensor(value: object, *, classes: bool = False) -> Any:
 
 
 def _as_nested(ragged: RaggedBatch, values: torch.Tensor) -> torch.Tensor:
-    """Return a nested tensor that shares the values' memory, without waiting for a GPU."""
+    """Return a nested tensor that shares the memory of `values`.
+
+    PyTorch gets the shortest and the longest length, because the CPU would have to wait if PyTorch
+    computed these lengths on a GPU.
+    """
     ends = torch.from_numpy(np.concatenate([[0], np.cumsum(ragged.lengths)]).astype(np.int64))
     if not len(ragged):
         return torch.nested.nested_tensor_from_jagged(values, ends)

@@ -43,7 +43,7 @@ class PyTorch(Framework):
         self._device = device
 
     def convert(self, batch: object, resources: Resources) -> object:
-        """Convert a batch to tensors, in pinned memory if they are for a GPU."""
+        """Convert a batch to tensors, which are in pinned memory if the device is a GPU."""
         tensors = as_tensors(batch, class_columns(resources))
         return pin(tensors) if self._device.type == "cuda" else tensors
 
@@ -61,7 +61,7 @@ class PyTorch(Framework):
 
 
 def class_columns(resources: Resources) -> frozenset[str]:
-    """Return the names of the columns of classes."""
+    """Return the names of the columns whose values are class numbers."""
     columns = resources.recipe.columns
     return frozenset(name for name, recipe in columns.items() if _is_of_classes(recipe.htype))
 
@@ -69,8 +69,9 @@ def class_columns(resources: Resources) -> frozenset[str]:
 class TorchLoader(Loader):
     """A loader of PyTorch tensors, created by `View.pytorch`.
 
-    It has the methods ``state_dict`` and ``load_state_dict``, which torchdata, Lightning and
-    Accelerate call, gets its rank from torch.distributed, and can be passed to ``Trainer.fit``.
+    The loader has the methods ``state_dict`` and ``load_state_dict``, which torchdata, Lightning
+    and Accelerate call. The loader gets its rank from torch.distributed, and can be passed to
+    ``Trainer.fit``.
 
     Parameters
     ----------
@@ -112,7 +113,7 @@ class TorchLoader(Loader):
 
     @property
     def batch_sampler(self) -> BatchNumbers:
-        """The batch numbers of the next epoch, in order."""
+        """A sampler that yields the batch numbers of the next epoch, in order."""
         return SequentialBatchNumbers(self) if self.shuffle.kind == "none" else BatchNumbers(self)
 
     @property
@@ -137,13 +138,13 @@ class TorchLoader(Loader):
 
 
 def _device(device: Any) -> torch.device:
-    """Return the user's device, by default the CPU. Raises OptionError."""
+    """Return the user's device, or the CPU for None. Raises OptionError for an invalid device."""
     try:
         return torch.device("cpu" if device is None else device)
     except (RuntimeError, TypeError, ValueError) as error:
         raise OptionError(
             "device must be an argument of torch.device, such as 'cuda' or 'cuda:1', but it is "
-            f"{brief(device, 80)}. Leave it out for tensors on the CPU."
+            f"{brief(device, 80)}. Leave device out for tensors on the CPU."
         ) from error
 
 

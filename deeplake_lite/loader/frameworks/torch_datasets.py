@@ -1,6 +1,6 @@
-"""The rows of a view as PyTorch datasets, map-style and iterable, for a DataLoader.
+"""The rows of a view as a map-style or an iterable PyTorch dataset, for a DataLoader.
 
-Both can be pickled and sent to a worker process, which opens the lake itself.
+Datasets of both styles can be pickled and sent to a worker process, which opens the lake itself.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from deeplake_lite.loader.make.arrays import as_numpy
 from deeplake_lite.loader.make.collate import collate_column, collate_samples
 from deeplake_lite.loader.make.recipe import Job
 from deeplake_lite.loader.options import Options, cores
-from deeplake_lite.loader.order.places import Progress
+from deeplake_lite.loader.order.epoch import Progress
 from deeplake_lite.loader.order.shares import Shares
 from deeplake_lite.loader.order.topology import find_rank
 from deeplake_lite.loader.read.samples import ROW_ID
@@ -43,15 +43,15 @@ if TYPE_CHECKING:
 WARNED = -(2**62)
 """Number of rows that `SharedEpoch` stores once it has warned, so that it does not warn again."""
 
-PIECE = 64
-"""Number of samples that an iterable dataset makes at a time."""
+BATCH_SIZE = 64
+"""Number of samples that a worker of an iterable dataset makes at a time, in an internal loader."""
 
 
 FOR_ALL = frozenset(DatasetOptions.__annotations__)
-"""Options of both styles."""
+"""Names of the options that datasets of both styles accept."""
 
 FOR_ITERABLE = frozenset(IterableOptions.__annotations__)
-"""Options of iterable datasets."""
+"""Names of the options that iterable datasets accept."""
 
 
 def dataset_of(
@@ -62,12 +62,14 @@ def dataset_of(
     wrong = options.keys() - (FOR_ALL if style == "map" else FOR_ITERABLE)
     if wrong & FOR_ITERABLE:
         raise OptionError(
-            f"A dataset of style 'map' has no option {min(wrong)!r}, because its DataLoader and "
-            "sampler control it. Pass it to them, or use style='iterable'."
+            f"A dataset of style 'map' has no option {min(wrong)!r}, because the DataLoader and "
+            "its sampler control the order and the batches. Pass the option to the DataLoader or "
+            "the sampler, or use style='iterable'."
         )
     if wrong:
         raise OptionError(
-            f"A dataset has no option {min(wrong)!r}. Pass it to the DataLoader, or leave it out."
+            f"A dataset has no option {min(wrong)!r}. Pass the option to the DataLoader, or leave "
+            "it out."
         )
     collate = options.get("collate")
     if callable(collate):
@@ -80,7 +82,7 @@ def dataset_of(
 
 
 class SharedEpoch:
-    """The number of the epoch, and the number of rows read in it, in shared memory.
+    """The number of the epoch, and the number of rows read in this epoch, in shared memory.
 
     Parameters
     ----------
@@ -126,7 +128,7 @@ def _depends_on_epoch(resources: Resources) -> bool:
 
 
 class _Rows:
-    """Base class of both datasets: a view, its options, and an epoch in shared memory."""
+    """Base class of both datasets, with the view, the user's options and the shared epoch."""
 
     def __init__(self, view: View, options: Options) -> None:
         names = view.columns if options.columns is None else options.columns
@@ -149,9 +151,9 @@ class _Rows:
     def set_epoch(self, epoch: int) -> None:
         """Set the epoch, in this process and in the workers of a DataLoader.
 
-        Call it before each epoch, as for a `torch.utils.data.DistributedSampler`. Otherwise, random
-        transforms draw the same numbers for a row again, and ``shuffle=True`` yields the same
-        order. Accelerate calls it, but neither a DataLoader nor Lightning does.
+        Call this method before each epoch, as for a `torch.utils.data.DistributedSampler`.
+        Otherwise, random transforms draw the same numbers for a row again, and ``shuffle=True``
+        yields the same order. Accelerate calls this method, but a DataLoader and Lightning do not.
 
         >>> import deeplake_lite as dl
         >>> ds = dl.create("memory://torch-epoch-doc", {"x": "int32"})
@@ -163,12 +165,12 @@ class _Rows:
         self._epoch.set(epoch)
 
     def collate(self, samples: list[Any]) -> Any:
-        """Collate samples as `View.pytorch` does. Pass it to ``DataLoader(collate_fn=)``.
+        """Collate samples as `View.pytorch` does. Pass this method as ``DataLoader(collate_fn=)``.
 
-        Numbers of the same shape are stacked. Others are collated according to the option
-        ``collate``, or become lists. Strings stay lists. A nullable column adds
-        ``batch["name_valid"]``. Samples with added or missing keys are collated like the results of
-        a transform.
+        Numbers or arrays of the same shape are stacked. Arrays that differ in shape are collated
+        according to the option ``collate``, or become lists. Strings become lists. A nullable
+        column adds the key ``"name_valid"``. Samples with added or missing keys are collated like
+        the results of a transform.
 
         Examples
         --------
@@ -184,8 +186,8 @@ class _Rows:
             map_leaves(samples, as_numpy, lists=True),
             self._loader.resources.recipe.columns,
         )
-        own = [*columns, ROW_ID] if self._options.row_ids else [*columns]
-        if self._options.transform is not None or not all(_has_keys(s, own) for s in arrays):
+        keys = [*columns, ROW_ID] if self._options.row_ids else [*columns]
+        if self._options.transform is not None or not all(_has_keys(s, keys) for s in arrays):
             return as_tensors(collate_samples(arrays, self._options.collate, columns))
         batch: dict[str, object] = {}
         for name, recipe in columns.items():
@@ -200,7 +202,7 @@ class _Rows:
 
 
 def _loader_of(view: View, options: Options) -> Loader:
-    """Return a loader whose batches are lists of samples."""
+    """Return an internal loader whose batches are lists of samples."""
     return Loader(view, replace(options, row_ids=True), Samples(sample_ids=options.row_ids))
 
 
@@ -222,7 +224,7 @@ class Samples(PyTorch):
         self._sample_ids = sample_ids
 
     def adjust_recipe(self, recipe: Recipe) -> Recipe:
-        """Return the recipe for lists of samples."""
+        """Return a recipe whose batches are lists of samples."""
         return replace(recipe, collate=list, sample_ids=self._sample_ids)
 
     def convert(self, batch: Any, resources: Resources) -> list[object]:
@@ -234,8 +236,8 @@ class Samples(PyTorch):
 class TorchDataset(_Rows, torch.utils.data.Dataset[Any]):
     """The rows of a view as a map-style dataset, created by `View.pytorch_dataset`.
 
-    ``dataset[3]`` is a sample, a dict by column. A DataLoader requests all rows of a batch at once,
-    so that they are read together.
+    ``dataset[3]`` is a sample, which is a dict that maps column names to values. A DataLoader
+    requests all rows of a batch at once, so that they are read together.
 
     Examples
     --------
@@ -254,11 +256,14 @@ class TorchDataset(_Rows, torch.utils.data.Dataset[Any]):
         return len(self._view)
 
     def __getitem__(self, index: int) -> Any:
-        """Return a sample. Raises RowIndexError after the last row."""
+        """Return the sample of a row. Raises RowIndexError if the row does not exist."""
         return self.__getitems__([index])[0]
 
     def __getitems__(self, indices: Sequence[int]) -> list[Any]:
-        """Return the samples of the given rows, which are read together. Raises RowIndexError."""
+        """Return the samples of the given rows, which are read together.
+
+        Raises RowIndexError if a row does not exist.
+        """
         parts, positions = self._loader.resources, resolve_positions(list(indices), len(self))
         if not len(positions):
             return []
@@ -292,14 +297,14 @@ class TorchIterableDataset(_Rows, torch.utils.data.IterableDataset[Any]):
         return super().__getstate__() | {"_share": self._share}
 
     def __iter__(self) -> SampleIterator:
-        """Iterate over this worker's share of the epoch, from the position of a loaded state on.
+        """Iterate over this worker's share of the epoch. After loading a state, skip earlier rows.
 
         The epoch starts at the first `next`, so an unused iterator does not use up a loaded state.
         """
         return SampleIterator(self._share)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the position of this worker, which at the end of an epoch is the first row."""
+        """Return the position of this worker, which after the last row is the first row again."""
         return self._share.state(self._share.current())
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
@@ -317,7 +322,7 @@ class TorchIterableDataset(_Rows, torch.utils.data.IterableDataset[Any]):
 
 
 class WorkerShare:
-    """The rows that a DataLoader's worker loads, and its position among them.
+    """The rows that a DataLoader's worker loads, and the worker's position among these rows.
 
     Parameters
     ----------
@@ -332,19 +337,23 @@ class WorkerShare:
     def __init__(self, view: View, options: Options, epoch: SharedEpoch) -> None:
         self._view, self._options, self._epoch = view, options, epoch
         self.progress = Progress(int(epoch))
-        """Position in the epoch that began last, or in the epoch of a loaded state."""
+        """The worker's position in the epoch that began last, or in the epoch of a loaded state."""
         self.resumed = False
         """Whether the next iterator continues at `progress`."""
 
     def __getstate__(self) -> dict[str, object]:
-        """Return the state for a worker process, including the rank, which is unknown there."""
+        """Return the attributes to pickle, and the rank, which a worker process does not know."""
         rank, world_size = find_rank(self._options.rank, self._options.world_size)
         options = replace(self._options, rank=rank, world_size=world_size)
         state = {name: value for name, value in self.__dict__.items() if name != "loader"}
         return state | {"_options": options}
 
     def start_epoch(self, loaded: Progress | None) -> Progress:
-        """Start the epoch, or resume it from a state that the iterator or the dataset loaded."""
+        """Start an epoch, or resume an epoch from a state. Return the progress to continue from.
+
+        `loaded` is the progress of a state that the iterator has loaded. A state that the dataset
+        has loaded is used if `loaded` is None.
+        """
         self.progress = loaded or self.upcoming()
         self.resumed = False
         return self.progress
@@ -359,13 +368,13 @@ class WorkerShare:
         return self.progress if self.progress.epoch == epoch else Progress(epoch)
 
     def samples_from(self, progress: Progress) -> Iterator[Any]:
-        """Yield the samples of this worker from `progress` on, and update it.
+        """Yield the samples of this worker that come after `progress`, and advance `progress`.
 
         `progress` counts samples of this worker, but the progress of the loader counts rows of all
         workers and ranks.
         """
-        piece, skip = divmod(progress.consumed, PIECE)
-        loader_progress = Progress(progress.epoch, piece * self.loader.shares.size)
+        batch, skip = divmod(progress.consumed, BATCH_SIZE)
+        loader_progress = Progress(progress.epoch, batch * self.loader.shares.size)
         for samples in self.loader.run_epoch(loader_progress, []):
             self._epoch.count(len(samples), self.loader.resources)
             for sample in samples[skip:]:
@@ -389,7 +398,7 @@ class WorkerShare:
             raise OptionError(
                 f"The state belongs to {state['share']}, but this is {self._name}. Use the "
                 "same number of workers and ranks, or view.pytorch(…), which resumes with any "
-                "number of them."
+                "number of workers and ranks."
             )
         return check_state(
             state["order"], parts.samples, parts.shuffle, parts.options.seed, parts.shares
@@ -402,19 +411,19 @@ class WorkerShare:
 
     @cached_property
     def loader(self) -> Loader:
-        """Loader of this worker's rows, with its share of the memory budget."""
+        """A loader of this worker's rows, with the worker's share of the memory budget."""
         info = torch.utils.data.get_worker_info()
         worker, workers = (0, 1) if info is None else (info.id, info.num_workers)
         options = replace(
             self._options,
-            batch_size=PIECE,
+            batch_size=BATCH_SIZE,
             num_workers=max(1, cores() // workers),
             memory_budget=self._options.budget // workers,
         )
         loader = _loader_of(self._view, options)
         s = loader.shares
         loader.resources.shares = WorkerShares(
-            s.n, PIECE, s.rank, s.world_size, s.last, worker, workers
+            s.n, BATCH_SIZE, s.rank, s.world_size, s.last, worker, workers
         )
         return loader
 
@@ -422,9 +431,10 @@ class WorkerShare:
 class SampleIterator:
     """One iteration over a worker's share of a dataset.
 
-    torchdata's StatefulDataLoader stores the state of the iterator and that of the dataset. Only
-    the iterator's state records that a share is exhausted: a worker may finish long before the
-    others, and must then yield nothing more in this epoch, but its whole share in the next.
+    torchdata's StatefulDataLoader stores the state of the iterator and the state of the dataset.
+    Only the iterator's state records that a share is exhausted. When this state is loaded, a worker
+    that had finished before the other workers yields nothing more in this epoch, but its whole
+    share in the next epoch.
     """
 
     def __init__(self, share: WorkerShare) -> None:
@@ -446,10 +456,10 @@ class SampleIterator:
         return self._share.state(self._progress or self._share.upcoming())
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
-        """Continue this iterator where the one that was saved stopped.
+        """Continue at the position of the iterator whose state is loaded.
 
-        A state that was loaded into the dataset is dropped, so its next iterator begins at the
-        first row.
+        A state that was loaded into the dataset is dropped, so that the next iterator of the
+        dataset begins at the first row.
 
         Raises OptionError for a state that `TorchIterableDataset.load_state_dict` rejects.
         """
@@ -461,48 +471,49 @@ class SampleIterator:
 class WorkerShares(Shares):
     """The division of samples among ranks, and of a rank's samples among its workers.
 
-    Rank r gets the places r, r + W, … of the order, where W is the world size. Of these, worker w
-    of n gets every n-th place, starting with the w-th. With ``"pad"``, all ranks get the same
-    number of places.
+    Rank r gets the rows at the indices r, r + W, … of the epoch's order, where W is the world size.
+    Of these rows, worker w of n gets every n-th row, starting with the w-th. With ``"pad"``, all
+    ranks get the same number of rows. A batch consists of the rows that all workers of all ranks
+    make at a time.
 
     Examples
     --------
     >>> shares = WorkerShares(10, 2, rank=1, world_size=2, worker=0, workers=2)
-    >>> [list(shares.rows(piece)) for piece in range(len(shares))]
+    >>> [list(shares.rows(batch)) for batch in range(len(shares))]
     [[1, 5], [9]]
     """
 
     worker: int = 0
-    """Number of this worker in its rank."""
+    """Number of this worker, from 0, among the workers of its rank."""
     workers: int = 1
-    """Number of workers in a rank."""
+    """Number of workers of each rank."""
 
     @property
     def size(self) -> int:
-        """Number of rows in the pieces of all workers of all ranks."""
+        """Number of rows in a batch, which includes the rows of all workers of all ranks."""
         return self.batch_size * self._stride
 
     def __len__(self) -> int:
         return -(-self._samples // self.batch_size)
 
     def span(self, batch: int) -> tuple[int, int]:
-        """Return the places of all workers' pieces in the order, as start and stop."""
+        """Return the range of a batch's indices in the epoch's order, as start and stop."""
         return batch * self.size, min((batch + 1) * self.size, self._end)
 
     def rows(self, batch: int) -> range:
-        """Return this worker's part of a batch, as positions in the order."""
+        """Return the indices, in the epoch's order, of this worker's rows in a batch."""
         start, stop = self.span(batch)
         return range(start + self._first, stop, self._stride)
 
-    def of(self, places: Positions) -> Positions:
-        """Return this worker's piece. Padding repeats the last row."""
-        mine = places[self._first :: self._stride]
-        missing = len(range(self._first, self._padded(len(places)), self._stride)) - len(mine)
-        return np.append(mine, places[-1:].repeat(missing))
+    def of(self, rows: Positions) -> Positions:
+        """Return this worker's share of a batch's rows. Padding repeats the last row."""
+        mine = rows[self._first :: self._stride]
+        missing = len(range(self._first, self._padded(len(rows)), self._stride)) - len(mine)
+        return np.append(mine, rows[-1:].repeat(missing))
 
-    def _padded(self, places: int) -> int:
-        """Return the number of places including padding, which is a multiple of the ranks."""
-        return places + (-places % self.world_size if self.last == "pad" else 0)
+    def _padded(self, count: int) -> int:
+        """Return a number of rows, with padding rounded up to a multiple of the number of ranks."""
+        return count + (-count % self.world_size if self.last == "pad" else 0)
 
     @property
     def _first(self) -> int:
@@ -514,7 +525,7 @@ class WorkerShares(Shares):
 
     @property
     def _end(self) -> int:
-        """Place in the order at which the epoch ends, without padding."""
+        """Index in the epoch's order at which the epoch ends, without padding."""
         return self.n - self.n % self.world_size if self.last == "drop" else self.n
 
     @property

@@ -1,8 +1,9 @@
 """The dataset and batch sampler of the PyTorch loader, for `accelerate.skip_first_batches`.
 
-That function creates a DataLoader with the same dataset, and a batch sampler that skips the first
-batches. Here, the sampler yields the numbers of batches, and the dataset starts the loader's epoch
-at the first number that is requested. Skipped batches are therefore neither read nor made.
+`skip_first_batches` creates a DataLoader with the same dataset, and with a batch sampler that skips
+the first batches. The sampler in this module yields batch numbers, and the dataset starts the
+loader's epoch at the first number that it receives. Therefore, skipped batches are neither read nor
+made.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.loader import Loader
 
 
-class Turn(NamedTuple):
-    """A batch of an epoch, identified by its number."""
+class BatchNumber(NamedTuple):
+    """The number of a batch in an epoch, which `BatchNumbers` yields instead of row indices."""
 
     epoch: Epoch
     """Epoch of the batch."""
     skipped: int
-    """Number of batches before it, counted from where the epoch starts or is resumed."""
+    """Number of earlier batches, counted from the point where the epoch starts or is resumed."""
 
 
 class Epoch:
-    """An epoch of a loader that starts at the first batch that is requested.
+    """An epoch of a loader, which starts when the first batch is requested from this object.
 
     Parameters
     ----------
@@ -47,15 +48,15 @@ class Epoch:
         return next(self._batches)
 
     def end(self, skipped: int) -> None:
-        """End the epoch after all of its batches have been yielded or skipped."""
+        """End the epoch after each of its `skipped` batches has been yielded or skipped."""
         if self._batches is None:
             self._batches = self._loader.start_epoch_after(skipped)
         for _ in self._batches:
             pass
 
 
-class BatchNumbers(torch.utils.data.Sampler[Turn]):
-    """A batch sampler that yields the batches of a loader's next epoch by number.
+class BatchNumbers(torch.utils.data.Sampler[BatchNumber]):
+    """A batch sampler that yields the number of each batch in a loader's next epoch.
 
     Parameters
     ----------
@@ -73,18 +74,19 @@ class BatchNumbers(torch.utils.data.Sampler[Turn]):
         """Set the number of the loader's next epoch. Trainers call this method of samplers."""
         self._loader.set_epoch(epoch)
 
-    def __iter__(self) -> Iterator[Turn]:
+    def __iter__(self) -> Iterator[BatchNumber]:
         epoch, count = Epoch(self._loader), len(self)
         for number in range(count):
-            yield Turn(epoch, number)
+            yield BatchNumber(epoch, number)
         epoch.end(count)
 
 
 class SequentialBatchNumbers(BatchNumbers, torch.utils.data.SequentialSampler):  # type: ignore[misc]
-    """The batches of a loader that does not shuffle.
+    """The batch sampler of a loader that does not shuffle.
 
-    This base class tells Lightning that all epochs have the same batches. With ``overfit_batches``,
-    Lightning replaces other samplers, which works only with a DataLoader.
+    The base class `SequentialSampler` tells Lightning that all epochs have the same batches. With
+    ``overfit_batches``, Lightning replaces samplers of other classes, which works only with a
+    DataLoader.
     """
 
 
@@ -111,11 +113,11 @@ class Batches(torch.utils.data.Dataset[Any]):
             f"{index!r} was requested. For a DataLoader of rows, use view.pytorch_dataset()."
         )
 
-    def __getitems__(self, turn: Turn) -> Any:
-        """Return a batch. Raises LoaderError for indices that are not from `BatchNumbers`."""
-        if not isinstance(turn, Turn):
-            return self[turn]
-        return turn.epoch.batch(turn.skipped)
+    def __getitems__(self, number: BatchNumber) -> Any:
+        """Return the batch with the given number. Raises LoaderError for indices of rows."""
+        if not isinstance(number, BatchNumber):
+            return self[number]
+        return number.epoch.batch(number.skipped)
 
 
 def return_unchanged(batch: object) -> Any:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NUMBERS = "biufcmM"
-"""Kinds of the dtypes that can be joined: numbers and times."""
+"""Kind codes of the dtypes that can be stacked, padded and concatenated: numbers and times."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,9 @@ class RaggedBatch:
         return len(self.lengths)
 
     def __getitem__(self, row: int) -> NDArray[Any]:
-        """Return the values of one row; negative numbers count from the end. Raises RowIndexError.
+        """Return the values of a row. A negative `row` counts from the end.
+
+        Raises RowIndexError if the row does not exist.
 
         >>> RaggedBatch(np.arange(5), np.array([2, 0, 3]))[-1]
         array([2, 3, 4])
@@ -56,7 +58,7 @@ class RaggedBatch:
 
     @cached_property
     def _ends(self) -> NDArray[np.int64]:
-        """0, and the end of each row in `values`, (rows + 1,)."""
+        """Offsets in `values` at which rows begin, and at which the last row ends, (rows + 1,)."""
         return np.concatenate([[0], np.cumsum(self.lengths)]).astype(np.int64)
 
 
@@ -73,7 +75,7 @@ def stack(name: str, values: Any, how: str = "stack") -> NDArray[Any]:
     if len(shapes) > 1:
         examples = ", ".join(map(str, sorted(shapes)[:3]))
         raise OptionError(
-            f"collate='stack' needs values of the same shape, but those of {name!r} have the "
+            f"collate='stack' needs values of the same shape, but the values of {name!r} have the "
             f"shapes {examples}. Use collate='pad', 'list' or 'ragged', size=(height, width) for "
             "images, or a transform that crops."
         )
@@ -86,7 +88,7 @@ def stack(name: str, values: Any, how: str = "stack") -> NDArray[Any]:
 def pad(
     name: str, values: Sequence[object], varying: int, least: tuple[int, ...] | None = None
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Pad values with zeros, and stack them. Also return a mask that is False at padding.
+    """Pad values with zeros, and stack them. Return the array, and a mask that is False at padding.
 
     Parameters
     ----------
@@ -97,7 +99,7 @@ def pad(
     varying : int
         Number of axes of a value that the mask covers.
     least : tuple of int, optional
-        Minimum shape to pad to.
+        Minimum shape of padded values.
 
     Examples
     --------
@@ -111,14 +113,14 @@ def pad(
     if any(a.ndim != ndim for a in arrays):
         raise OptionError(
             "collate='pad' needs values with the same number of axes, but some values of "
-            f"{name!r} have fewer. Use collate='list', or a transform that adds the axis."
+            f"{name!r} have fewer axes. Use collate='list', or a transform that adds axes."
         )
     shapes = [a.shape for a in arrays] + ([] if least is None or len(least) != ndim else [least])
-    if len(rests := sorted({shape[varying:] for shape in shapes})) > 1:
+    if len(inner_shapes := sorted({shape[varying:] for shape in shapes})) > 1:
         raise OptionError(
             f"With collate='pad', rows of {name!r} must have the same shape from axis {varying} "
-            f"on, but they have {rests[0]} and {rests[1]}. Give images the same number of "
-            "channels with mode='RGB' or mode='L', or use collate='list'."
+            f"on, but some have {inner_shapes[0]} and others {inner_shapes[1]}. Give images the "
+            "same number of channels with mode='RGB' or mode='L', or use collate='list'."
         )
     most = tuple(np.array(shapes).reshape(-1, ndim).max(axis=0).tolist())
     out = allocate_aligned((len(arrays), *most), _dtype(arrays))
@@ -131,7 +133,10 @@ def pad(
 
 
 def concatenate(name: str, values: Sequence[object]) -> RaggedBatch:
-    """Concatenate values along their first axis."""
+    """Concatenate values along their first axis.
+
+    Raises OptionError if the shapes of the values differ in other axes.
+    """
     arrays = _arrays(name, values, "ragged")
     if any(a.ndim == 0 for a in arrays):
         raise OptionError(

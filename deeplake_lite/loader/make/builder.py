@@ -1,6 +1,7 @@
-"""The stages of building a batch: decode, transform, pad, collate, transform the batch.
+"""The stages of making a batch, and a builder that runs and times these stages.
 
-Each stage is a method, in this order. The builder measures how long each one takes.
+The stages are, in this order: decode cells, transform samples, pad the batch to its full size,
+collate samples, and transform the batch.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.order.order import Positions
 
 PADDING = "_padding"
-"""Key of the mask of rows that pad the last batch."""
+"""Key, in a batch, of the mask that is True for the rows that pad the last batch."""
 
 
 class BatchBuilder:
@@ -36,9 +37,9 @@ class BatchBuilder:
     recipe : Recipe
         How to make the batch.
     job : Job
-        The stored cells of its rows.
+        The rows of the batch, with their stored cells.
     epoch : int
-        Number of the epoch. Random numbers of transforms depend on it.
+        Number of the epoch, on which the random numbers of transforms depend.
     result : BatchResult
         Receives the batch, the seconds of each stage and the skipped rows.
     """
@@ -50,7 +51,8 @@ class BatchBuilder:
             np.full(job.rows, UNKNOWN) if ids is None else cast("Any", ids).values
         )
         self._rows = np.arange(job.rows)  # the job's rows that have not failed, and padding
-        self._own, self._all = job.own, True  # rows before padding; whether `_rows` has all rows
+        self._unpadded = job.unpadded  # the number of these rows without padding
+        self._has_all_rows = True  # whether `_rows` are all rows of the job
         self._columns: dict[str, Any] = {}
         self._samples: list[object] | None = None  # the results of the transform
         self._untouched: set[str] = set()  # columns that the transform returned unchanged
@@ -65,7 +67,7 @@ class BatchBuilder:
             self._transform()
             self._lap("transform")
         self._pad()
-        result.rows = self._own
+        result.rows = self._unpadded
         if self._job.rows and not len(self._rows):
             return
         result.batch = self._collate()
@@ -78,7 +80,7 @@ class BatchBuilder:
     # ---- stages
 
     def _decode(self) -> None:
-        """Decode the cells, column by column. Rows that fail are left out."""
+        """Decode the cells, column by column. Rows that cannot be decoded are left out."""
         recipe, job = self._recipe, self._job
         good = np.ones(job.rows, bool)
         for name, column in recipe.columns.items():
@@ -90,7 +92,7 @@ class BatchBuilder:
             self._select(np.flatnonzero(good))
 
     def _transform(self) -> None:
-        """Apply the transform to the samples. Rows for which it fails are left out."""
+        """Apply the transform to the samples. Rows for which the transform fails are left out."""
         transform = self._recipe.sample_function
         self._samples, good = [], []
         # Columns that the transform leaves unchanged are collated as a whole. This is faster than
@@ -113,11 +115,11 @@ class BatchBuilder:
         self._select(self._rows[good])
 
     def _pad(self) -> None:
-        """Repeat the last row if rows were left out of a batch that must be full."""
+        """Repeat the last row if rows were left out of a batch that must have its full size."""
         missing = self._job.rows - len(self._rows)
         if self._recipe.padding and missing and len(self._rows):
             self._rows = np.append(self._rows, self._rows[-1:].repeat(missing))
-            self._all = False
+            self._has_all_rows = False
             if self._samples is not None:
                 self._samples += self._samples[-1:] * missing
 
@@ -143,48 +145,48 @@ class BatchBuilder:
             if recipe.row_ids:
                 batch[ROW_ID] = self._ids[self._rows]
             if recipe.padding:
-                batch[PADDING] = np.arange(len(self._rows)) >= self._own
+                batch[PADDING] = np.arange(len(self._rows)) >= self._unpadded
         return batch
 
     # ---- rows
 
     @property
     def _first(self) -> FirstRow:
-        """The first row of the batch."""
+        """The first row of the batch, which identifies the batch in error messages."""
         if not len(self._rows):
             return FirstRow(0)
         row = int(self._rows[0])
         row_id, where = int(self._ids[row]), self._job.where
         position = int(where.positions[row])
-        place, source, repeat = where.place(row, row_id), where.source(row), where.repeat(row)
-        return FirstRow(row_id, place, position, source, repeat)
+        description = where.describe(row, row_id)
+        return FirstRow(row_id, description, position, where.source(row), where.repeat(row))
 
     def _decoded_samples(self) -> Iterator[dict[str, object]]:
-        """Yield the decoded rows as dicts by column, with None for null."""
+        """Yield each decoded row as a dict from column name to value, with None for null."""
         columns = {name: with_none(values) for name, values in self._columns.items()}
         for row in self._rows.tolist():
             yield {name: values[row] for name, values in columns.items()}
 
     def _values(self, name: str) -> object:
-        """Return a column's values in the batch's rows, without a copy if it has all rows."""
+        """Return a column's values in the rows of the batch, if possible without a copy."""
         values = self._columns[name]
-        if self._all:
+        if self._has_all_rows:
             return values
         if isinstance(values, np.ndarray):
             return values[self._rows]
         return [values[row] for row in self._rows.tolist()]
 
     def _select(self, rows: Positions) -> None:
-        """Keep only the given rows, which are in ascending order."""
-        self._own = int(np.searchsorted(rows, self._job.own))
+        """Keep only the given rows, which must be in ascending order."""
+        self._unpadded = int(np.searchsorted(rows, self._job.unpadded))
         self._rows = rows
-        self._all = len(rows) == self._job.rows
+        self._has_all_rows = len(rows) == self._job.rows
 
     def _handle_error(self, error: Exception, row: int, column: str | None) -> None:
-        """Raise a LoaderError for a failed row, or with ``on_error="skip"``, record the row."""
+        """Raise a LoaderError for a row that failed, or record the row if `Recipe.skip` is set."""
         row_id = int(self._ids[row])
         if self._recipe.skip:
-            if row < self._job.own:  # padding repeats a row that is already listed
+            if row < self._job.unpadded:  # padding repeats a row that is already listed
                 self._result.skip(row_id, column, error, self._job, row)
             return
         rows, stage = self._job.where, "transform" if column is None else f"column {column!r}"
@@ -195,7 +197,7 @@ class BatchBuilder:
         skip = "leave such rows out with on_error='skip'."
         message = message_of(error).removesuffix(".")
         raise LoaderError(
-            f"{rows.place(row, row_id)}, {stage}: {type(error).__name__}: {message}. "
+            f"{rows.describe(row, row_id)}, {stage}: {type(error).__name__}: {message}. "
             f"{f'{fix}, or {skip}' if fix else skip[0].upper() + skip[1:]}",
             row_id=row_id,
             column=column,
@@ -204,21 +206,21 @@ class BatchBuilder:
         ) from error
 
     def _lap(self, stage: str) -> None:
-        """Add the seconds since the last lap to those of a stage."""
+        """Add the seconds since the last call of this method to the seconds of a stage."""
         now, seconds = clock.now(), self._result.seconds
         seconds[stage] = seconds.get(stage, 0.0) + now - self._since
         self._since = now
 
 
 def _with_id(sample: object, row_id: np.int64) -> object:
-    """Add the id of its row to a sample, if it is a mapping."""
+    """Return a sample with the id of its row, or the unchanged sample if it is not a mapping."""
     return {**sample, ROW_ID: row_id} if isinstance(sample, Mapping) else sample
 
 
 def _changed_names(
     original: Mapping[str, object], sample: object, names: Mapping[str, None]
 ) -> list[str]:
-    """Return the names of the values in a sample that are not the original objects."""
+    """Return those of `names` whose value in `sample` is not the same object as in `original`."""
     if not isinstance(sample, Mapping):
         return [*names]
     return [name for name in names if name not in sample or sample[name] is not original[name]]

@@ -1,4 +1,4 @@
-"""Functions that collate the values of several rows: stack, pad, list, or concatenate them."""
+"""Functions that collate the values of several rows, by stacking, padding or concatenating them."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 CHOICES = ("stack", "pad", "list", "ragged")
 """The ways to collate the values of several rows."""
 
-NOTHING: Mapping[str, Any] = MappingProxyType({})
-"""No columns."""
+NO_COLUMNS: Mapping[str, Any] = MappingProxyType({})
+"""An empty mapping, the default for mappings from column names."""
 
 _NUMERIC = (bool, int, float, np.number, np.bool_, np.datetime64, np.timedelta64, np.ndarray)
 
 
 def fits(htype: Htype, how: Collate) -> bool:
-    """Return whether a collation that is chosen for all columns applies to columns of this type.
+    """Return whether a way to collate that is set for all columns applies to columns of this type.
 
     >>> from deeplake_lite.htypes import Boxes, Scalar, Text
     >>> [fits(htype, "pad") for htype in (Boxes(), Text(), Scalar("int32"))]
@@ -44,7 +44,7 @@ def fits(htype: Htype, how: Collate) -> bool:
 
 
 def collate_column(name: str, values: Any, recipe: ColumnRecipe) -> dict[str, object]:
-    """Return a column's entries in the batch: its values, and masks of nulls and of padding.
+    """Return a column's entries in the batch, which are values and masks of nulls and padding.
 
     Raises
     ------
@@ -81,14 +81,14 @@ def _replace_empty_lists(values: Any, recipe: ColumnRecipe) -> object:
 def collate_samples(
     samples: list[Any],
     collate: object,
-    columns: Mapping[str, ColumnRecipe] = NOTHING,
-    untouched: Mapping[str, object] = NOTHING,
+    columns: Mapping[str, ColumnRecipe] = NO_COLUMNS,
+    untouched: Mapping[str, object] = NO_COLUMNS,
 ) -> object:
-    """Collate the results of a transform to a batch, key by key if they are mappings.
+    """Collate the results of a transform to a batch, key by key if the results are mappings.
 
-    By default, values of the same shape are stacked, and others become lists. `collate` chooses
-    another way for all arrays, or for each key. JAX arrays and PyTorch tensors are collated as
-    NumPy arrays, except that PyTorch tensors which are stacked by default stay tensors.
+    By default, values of the same shape are stacked, and other values are collected in a list.
+    `collate` sets another way for all arrays, or for each key. JAX arrays and PyTorch tensors
+    become NumPy arrays, except that PyTorch tensors which are stacked by default stay tensors.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def collate_samples(
 
 
 def _values_of(samples: list[Any], key: str) -> list[object]:
-    """Return the values of a key. Raises OptionError if a sample does not have it."""
+    """Return the values of a key. Raises OptionError if a sample does not have the key."""
     for sample in samples:
         if not isinstance(sample, Mapping) or key not in sample:
             actual = (
@@ -145,7 +145,7 @@ def _collate_key(
 ) -> dict[str, object]:
     """Return the entries of a key in the batch, given the values that a transform returned.
 
-    The shapes of the values are not declared anywhere, so any axis may vary.
+    A transform does not declare the shapes of the values, so any axis may vary.
     """
     originals, values = values, list(map(as_numpy, values))
     valid = _valid(values)
@@ -167,13 +167,13 @@ def _collate_key(
 
 
 def _varying(arrays: list[NDArray[Any]], recipe: ColumnRecipe | None) -> int:
-    """Return the number of axes that a mask covers.
+    """Return the number of axes that the mask of padded values covers.
 
-    The mask covers the column's varying axes, or all axes if the arrays also differ in later ones.
+    The mask covers the varying axes of the column, or all axes if arrays also differ in other axes.
     """
-    most = max((a.ndim for a in arrays), default=0)
-    own = most if recipe is None else recipe.htype.varying
-    return own if len({a.shape[own:] for a in arrays}) <= 1 and own <= most else most
+    ndim = max((a.ndim for a in arrays), default=0)
+    varying = ndim if recipe is None else recipe.htype.varying
+    return varying if len({a.shape[varying:] for a in arrays}) <= 1 and varying <= ndim else ndim
 
 
 def _is_array(value: object) -> bool:
@@ -192,7 +192,7 @@ def _stackable(values: list[object]) -> bool:
 def _collate(
     name: str, values: Any, how: Collate, varying: int, least: tuple[int, ...] | None = None
 ) -> dict[str, object]:
-    """Collate values in the given way, with a mask if they are padded."""
+    """Collate values in the given way. Padded values have a mask."""
     if how == "list":
         return {name: list(values)}
     if how == "ragged":
@@ -219,7 +219,7 @@ def _stack_if_equal(values: list[Any]) -> object:
 
 
 def _valid(values: Any) -> NDArray[np.bool_]:
-    """Return which values are not null, (rows,)."""
+    """Return a mask of the values that are not null, (rows,)."""
     if isinstance(values, np.ma.MaskedArray):
         mask = np.ma.getmaskarray(values)
         return ~mask.any(axis=tuple(range(1, mask.ndim)))

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.make.sizes import Shapes
 
 type ErrorHandler = Callable[[Exception, int, str], None]
-"""Called with an error, the row and the column. If it does not raise, the row is left out."""
+"""A function of an error, the row and the column. Unless the function raises, the row is left out.
+"""
 
 
 def decode_column(
@@ -56,7 +57,7 @@ def decode_column(
     cells : Cells
         Cells of all rows.
     good : ndarray, (rows,) bool
-        Rows to decode. The entries of rows that fail are set to False.
+        Mask of the rows to decode. The entries of rows that fail are set to False.
     handle_error : callable
         Called for each row that fails.
     cached : CachedRows, optional
@@ -88,7 +89,7 @@ def decode_column(
 
 
 def decode_into(recipe: ColumnRecipe, cells: Any, row: int, out: NDArray[Any]) -> None:
-    """Decode a row's pixels into `out`, its place in the batch."""
+    """Decode the pixels of a row into `out`, which is part of the batch's memory."""
     if recipe.mode is not None and not _is_in_mode(cells.shapes[row], out):
         put(decode_one(recipe, cells, row), out)
     elif recipe.size is None:
@@ -111,7 +112,7 @@ def decode_sized(htype: Htype, data: Buffer, shape: tuple[int, ...], out: NDArra
 
 
 def decode_one(recipe: ColumnRecipe, cells: Cells, row: int, allow: tuple[str, ...] = ()) -> Any:
-    """Decode a row's value. Return None if it is null."""
+    """Return the decoded value of a row, or None if the value is null."""
     htype = recipe.htype
     value = decode_cell(htype, take(cells, np.array([row])), allow)
     if recipe.mode is not None:
@@ -163,7 +164,10 @@ def _shapes(cells: Cells) -> list[Shapes]:
 
 
 def advice(error: Exception, name: str) -> str:
-    """Return advice about an error in a column, besides leaving the row out."""
+    """Return advice about an error in a column, or an empty string if the error has advice itself.
+
+    The advice to leave the row out is not included.
+    """
     if isinstance(error, MisfitError):
         return (
             "If rows differ in channels, convert them with mode='RGB' or mode='L'. If they also "

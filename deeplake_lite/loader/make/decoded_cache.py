@@ -1,7 +1,7 @@
-"""A cache of decoded pixels across epochs.
+"""A cache that keeps decoded pixels from one epoch to the next.
 
-It keeps the first rows of the view, as many as fit. Every row is used once per epoch, so any choice
-of rows has the same hit rate.
+The cache keeps as many of the view's first rows as fit. Every row is used once per epoch, so any
+choice of rows would have the same hit rate.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ class DecodedCache:
             for name, recipe in columns.items()
             if recipe.shape is not None and recipe.dtype is not None
         }
-        each = sum(int(np.prod(shape)) * dtype.itemsize for shape, dtype in kinds.values())
-        self.rows = min(rows, limit // max(1, each))
+        row_bytes = sum(int(np.prod(shape)) * dtype.itemsize for shape, dtype in kinds.values())
+        self.rows = min(rows, limit // max(1, row_bytes))
         """Number of rows that are cached."""
         self._values = {name: np.empty((self.rows, *s), d) for name, (s, d) in kinds.items()}
-        self._known = {name: np.zeros(self.rows, bool) for name in kinds}
+        self._is_cached = {name: np.zeros(self.rows, bool) for name in kinds}
 
     def take(self, name: str, positions: Positions, out: NDArray[Any]) -> NDArray[np.bool_]:
-        """Copy the cached values of rows to `out`; return which rows were cached, (rows,)."""
-        known = self._known.get(name)
-        if known is None or not self.rows:
+        """Copy the cached values of rows to `out`. Return a mask of the rows that were cached."""
+        is_cached = self._is_cached.get(name)
+        if is_cached is None or not self.rows:
             return np.zeros(len(positions), bool)
-        hits = (positions < self.rows) & known.take(positions, mode="clip")
+        hits = (positions < self.rows) & is_cached.take(positions, mode="clip")
         if hits.all():
             np.take(self._values[name], positions, axis=0, out=out, mode="clip")
         else:
@@ -64,14 +64,14 @@ class DecodedCache:
         return hits
 
     def put(self, name: str, positions: Positions, values: NDArray[Any]) -> None:
-        """Cache the values of rows, as far as there is room."""
-        known = self._known.get(name)
-        if known is None:
+        """Cache the values of those rows that are among the first `rows` rows of the view."""
+        is_cached = self._is_cached.get(name)
+        if is_cached is None:
             return
         count = 0
         for row, position in enumerate(positions.tolist()):
-            if position < self.rows and not known[position]:
+            if position < self.rows and not is_cached[position]:
                 self._values[name][position] = values[row]
-                known[position] = True  # after the value: other threads read without a lock
+                is_cached[position] = True  # after the value, as other threads read without a lock
                 count += 1
         self._tally.hold(count * values[:1].nbytes)

@@ -1,9 +1,9 @@
 """Calls of a user's function with seeded random generators and clear errors.
 
-The random numbers of a transform depend only on the seed, the epoch, the row, and the occurrence of
-the row if it appears several times in an epoch. A transform with a parameter `rng` gets its own
-generator. Generators that the transform holds are seeded before each sample, and so are the
-global generators, unless several threads share them.
+The random numbers of a transform depend only on the seed, the epoch, the row, and, if the row
+occurs several times in an epoch, on the occurrence. A transform with a parameter `rng` gets its own
+generator. Other generators that the transform refers to are seeded before each sample. The global
+generators are seeded too, unless several threads share these generators.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ class FirstRow(NamedTuple):
 
     row_id: int
     """Id of the row."""
-    place: str = "no rows"
-    """Description for error messages."""
+    description: str = "no rows"
+    """Description of the row for error messages."""
     position: int | None = None
-    """Position in its view."""
+    """Position of the row in its view."""
     source: int | None = None
-    """Number of its view in a mix."""
+    """Number of the row's view in a mix; None without a mix."""
     repeat: int = 0
-    """Number of this occurrence of the row, if the row appears several times in an epoch."""
+    """A number that differs between the occurrences of a row in an epoch. See `Rows.repeats`."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Function:
     Parameters
     ----------
     option : str
-        Option for which the user passed it, such as ``"transform"``.
+        Option for which the user passed the function, such as ``"transform"``.
     call : callable
         The function.
     seed : int
@@ -61,7 +61,7 @@ class Function:
     """
 
     option: str
-    """Option for which the user passed it."""
+    """Option for which the user passed the function."""
     call: Callable[..., object]
     """The function."""
     seed: int = 0
@@ -77,8 +77,8 @@ class Function:
         value : object
             Argument of the function.
         epoch, row_id, repeat : int
-            Numbers that determine the random numbers. If a row appears several times in an epoch,
-            `repeat` differs each time.
+            Numbers on which the seed of the generators depends. If a row appears several times in
+            an epoch, `repeat` differs each time.
         """
         # A row that is not repeated has the same random numbers in every view and every mix.
         sample_seed = mix64(self.seed, epoch, row_id, *([repeat] if repeat else []))
@@ -90,7 +90,7 @@ class Function:
         return check_returned(self.option, self._seeded(sample_seed, epoch, value, **rng))
 
     def __getstate__(self) -> dict[str, object]:
-        """Return only the fields: the cached properties hold locks, which cannot be pickled."""
+        """Return only the fields, because cached properties have locks, which cannot be pickled."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     def call_on_batch(self, value: object, epoch: int, first: FirstRow) -> object:
@@ -106,7 +106,7 @@ class Function:
         except Exception as error:
             message = message_of(error).removesuffix(".")
             raise LoaderError(
-                f"{self.option} failed on the batch that begins with {first.place}: "
+                f"{self.option} failed on the batch that begins with {first.description}: "
                 f"{type(error).__name__}: {message}. {self.advice(error)}",
                 row_id=first.row_id,
                 position=first.position,
@@ -131,12 +131,12 @@ class Function:
 
     @cached_property
     def _seeded(self) -> OwnGenerators:
-        """The function, whose own generators are seeded at each call."""
+        """The function, wrapped so that the generators it refers to are seeded at each call."""
         return OwnGenerators(self.call)
 
     @property
     def is_random(self) -> bool:
-        """Whether the function has a parameter `rng`, or holds random generators."""
+        """Whether the function has a parameter `rng`, or refers to random generators."""
         return self._takes_rng or self._seeded.has_generators
 
     @cached_property
@@ -157,7 +157,7 @@ def takes_rng(function: Callable[..., object]) -> bool:
 
 
 def check_returned(option: str, value: object) -> object:
-    """Return the result of a user's function. Raises LoaderError if it is None.
+    """Return the result of a user's function. Raises LoaderError if the result is None.
 
     >>> check_returned("transform", {"x": 1})
     {'x': 1}

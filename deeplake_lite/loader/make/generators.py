@@ -1,7 +1,7 @@
-"""Functions that find the random generators in a user's function, and seed them for each sample.
+"""Functions that find the random generators of a user's function, and seed each generator.
 
 Transforms of many libraries draw the random numbers for all samples from one generator, so the
-numbers for a sample would depend on the order in which threads run. Therefore, these generators are
+numbers for a sample would depend on the order in which threads run. Therefore, the generator is
 seeded before every call. Each thread calls its own copy of the function object. Closures and other
 functions that cannot be copied are called by one thread at a time.
 """
@@ -89,7 +89,7 @@ class _TorchSource:
 
 
 class OwnGenerators:
-    """Calls a function after seeding the generators that it holds.
+    """Calls a function after seeding the random generators to which the function refers.
 
     Parameters
     ----------
@@ -116,11 +116,11 @@ class OwnGenerators:
 
     @property
     def has_generators(self) -> bool:
-        """Whether the function holds generators."""
+        """Whether the function refers to random generators."""
         return bool(self._sources)
 
     def __call__(self, seed: int, epoch: int, value: object, **rng: object) -> object:
-        """Call the function with a value after seeding its generators.
+        """Seed the generators to which the function refers, and call the function with a value.
 
         The function is copied again in each epoch, so that the user's changes to it between epochs
         take effect.
@@ -143,18 +143,18 @@ class OwnGenerators:
     def _copy_of_thread(self, epoch: int) -> tuple[Callable[..., object], list[Source[Any]]]:
         """Return this thread's copy of the function, and the copy's generators.
 
-        Return the function itself if a copy would share generators with it.
+        If a copy would share generators with the function itself, return the function itself.
         """
         cached = getattr(self._copies, "cached", None)
         if cached is None or cached[0] != epoch:
-            own = {id(bits) for bits in _generators(self._function)}
+            originals = {id(bits) for bits in _generators(self._function)}
             try:
                 copied = copy.deepcopy(self._function, {id(leaf): leaf for leaf in self._leaves})
             except Exception:  # an object that cannot be copied may raise anything
                 copied = self._function
             generators = list(_generators(copied))
             # deepcopy does not copy functions and closures, so a copy may share generators.
-            if len(generators) != len(own) or own & {id(bits) for bits in generators}:
+            if len(generators) != len(originals) or originals & {id(bits) for bits in generators}:
                 cached = epoch, self._function, self._sources
             else:
                 cached = epoch, copied, _find_sources(copied)[0]
@@ -168,7 +168,10 @@ def _seed(sources: list[Source[Any]], seed: int) -> None:
 
 
 def _find_sources(function: object) -> tuple[list[Source[Any]], list[NDArray[Any]]]:
-    """Return the generators of a function in a fixed order, and its arrays, which need no copy."""
+    """Return the generators and the arrays to which a function refers, in a fixed order.
+
+    A copy of the function can share the arrays.
+    """
     leaves = [value for value in _reachable(function) if isinstance(value, np.ndarray)]
     return [_source(value) for value in _generators(function)], leaves
 
@@ -180,9 +183,10 @@ def _source(value: Any) -> Source[Any]:
 
 
 def _generators(function: object) -> Iterator[object]:
-    """Yield each generator that a function holds once, as a bit generator if it is NumPy's.
+    """Yield each random generator to which a function refers, without repetition.
 
-    Skip the global generators of NumPy and torch, and torch's generators on a GPU.
+    For a generator of NumPy, yield its bit generator. Skip the global generators of NumPy and
+    torch, and torch's generators on a GPU.
     """
     torch, seen = sys.modules.get("torch"), set[int]()
     shared = {id(np.random.get_bit_generator())}
@@ -214,7 +218,7 @@ def _reachable(function: object) -> Iterator[object]:
 
 
 def _references(value: object) -> list[object]:
-    """Return the objects that an object refers to: attributes, items, closures and globals."""
+    """Return the objects that an object refers to by attributes, items, closures and globals."""
     if isinstance(value, str | bytes | int | float | np.ndarray | type | ModuleType):
         return []
     if isinstance(value, Mapping):
@@ -234,13 +238,16 @@ def _references(value: object) -> list[object]:
 
 
 def _references_of_class(kind: type) -> list[Any]:
-    """Return the attributes and methods of a user's class."""
+    """Return the attributes and methods of a class, except those from installed packages."""
     return [v for k in kind.__mro__ if _is_users(k.__module__) for v in vars(k).values()]
 
 
 def _references_of_function(function: Any) -> list[object]:
-    """Return a function's closure and defaults, and if it is the user's, also its globals."""
-    cells = [c.cell_contents for c in function.__closure__ or () if _is_full(c)]
+    """Return the objects in a function's closure and defaults, and the globals that it uses.
+
+    The globals of functions from installed packages are left out.
+    """
+    cells = [c.cell_contents for c in function.__closure__ or () if _has_value(c)]
     defaults = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
     wrapped = list(vars(function).values())
     named = _globals_of(function) if _is_users(function.__module__) else []
@@ -254,7 +261,7 @@ def _globals_of(function: Any) -> list[object]:
         if isinstance(value, ModuleType):
             is_users = _is_users(value.__name__)
             objects += [vars(value)[name] for name in names if is_users and name in vars(value)]
-        elif not type(value).__module__.startswith("deeplake_lite."):  # a lake has no transforms
+        elif not type(value).__module__.startswith("deeplake_lite."):  # datasets have no generators
             objects.append(value)
     return objects
 
@@ -282,7 +289,7 @@ _INSTALLED = tuple({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")
 """Folders of installed packages."""
 
 
-def _is_full(cell: Any) -> bool:
+def _has_value(cell: Any) -> bool:
     try:
         return cell.cell_contents is not None
     except ValueError:  # the variable has no value yet

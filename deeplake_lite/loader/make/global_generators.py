@@ -1,4 +1,4 @@
-"""Functions that seed the global random generators, which all code shares, and restore them."""
+"""Functions that seed and restore the global random generators, which all code shares."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 _LOCK = threading.RLock()
-"""Held while a loader uses the generators, so that loaders in several threads take turns."""
+"""Lock that a loader holds while it uses the global generators, because threads share them."""
 
 
 def seed_globals(number: int) -> None:
@@ -36,9 +36,9 @@ def seed_globals(number: int) -> None:
 
 @contextmanager
 def preserve_globals() -> Iterator[None]:
-    """Restore the state of the global generators at the end of the block.
+    """Restore the state of the global generators at the end of a ``with`` block.
 
-    Only one thread at a time can be in such a block.
+    Only one thread at a time can be within the block.
     """
     with _LOCK:
         torch = sys.modules.get("torch")

@@ -1,4 +1,4 @@
-"""Recipes: how the cells of a batch are decoded, transformed and collated.
+"""Recipes, which say how the cells of a batch are decoded, transformed and collated.
 
 A recipe is plain data, so that it can be sent to a worker process. Pixels are decoded straight into
 the batch's memory, and are not copied afterwards unless a transform returns other arrays.
@@ -28,20 +28,23 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes import Htype
     from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.loader.make.decoded_cache import DecodedCache
+    from deeplake_lite.loader.order.epoch import Rows
     from deeplake_lite.loader.order.order import Positions
-    from deeplake_lite.loader.order.places import Rows
 
 
 @dataclass(frozen=True)
 class ColumnRecipe:
-    """How to turn a column into a part of the batch."""
+    """How to turn the cells of a column into entries of a batch."""
 
     htype: Htype
     """Type of the column."""
     shape: tuple[int, ...] | None = None
-    """Shape of every value, or None if they differ."""
+    """Shape of every value, or None if shapes differ."""
     collate: Collate | None = None
-    """The user's choice. None stacks values of a known `shape`, and lists others."""
+    """The way to collate values that the user chose, or None for the default.
+
+    By default, values of a known `shape` are stacked, and other values are collected in a list.
+    """
     size: tuple[int, int] | None = None
     """Height and width in pixels to which images are resized."""
     mode: str | None = None
@@ -49,7 +52,7 @@ class ColumnRecipe:
     dtype: str | None = None
     """Dtype of decoded values, if `shape` is known or if nulls need it."""
     full_shape: tuple[int, ...] | None = None
-    """Shape to which values are padded, and shape of stacked nulls. The same for all batches."""
+    """Shape of padded values, and of stacked nulls, which is the same in all batches."""
     of_one_shape: bool = False
     """Whether all values have one shape, so that ``"pad"`` needs no mask."""
     follows: str | None = None
@@ -99,11 +102,12 @@ class Job:
     """The rows of one batch, before they are decoded."""
 
     cells: Mapping[str, Cells]
-    """Cells by column, with the ids of the rows if anything depends on them."""
-    own: int
+    """Cells of each column by name. The column `ROW_ID` is present if anything depends on row ids.
+    """
+    unpadded: int
     """Number of rows without padding."""
     where: Rows
-    """Origin of the rows, for error messages and random numbers."""
+    """Where the rows come from, for error messages and random numbers."""
     cached: CachedRows | None = None
     """Pixels of these rows that were decoded in earlier epochs."""
 
@@ -134,7 +138,7 @@ class BatchResult:
     """A finished batch, with the rows that were left out and the time of each stage."""
 
     batch: Any = None
-    """Values by column; None if every row was left out."""
+    """The batch, usually a dict from column name to values; None if every row was left out."""
     rows: int = 0
     """Number of rows without padding."""
     seconds: dict[str, float] = field(default_factory=dict)
@@ -151,7 +155,7 @@ class BatchResult:
 
 @dataclass(frozen=True)
 class CachedRows:
-    """The rows of a batch in the loader's cache of decoded pixels."""
+    """The loader's cache of decoded pixels, and the rows of a batch to look up there."""
 
     cache: DecodedCache
     """Cache of the loader."""
@@ -164,7 +168,7 @@ class Recipe:
     """How a loader makes batches."""
 
     columns: Mapping[str, ColumnRecipe]
-    """Recipes of the columns by name, in order."""
+    """Recipe of each column by name, in the order of the columns in a batch."""
     seed: int = 0
     """The user's seed."""
     transform: Callable[..., object] | None = None
@@ -176,7 +180,7 @@ class Recipe:
     skip: bool = False
     """Whether rows that fail are left out."""
     allow: tuple[str, ...] = ()
-    """Roots that linked files may be read from."""
+    """Folders and URLs below which linked files may be read."""
     row_ids: bool = False
     """Whether batches include the ids of the rows."""
     padding: bool = False
@@ -189,7 +193,7 @@ class Recipe:
     def make_all(
         self, jobs: Sequence[Job], epoch: int
     ) -> tuple[Sequence[BatchResult], Exception | None]:
-        """Make batches until one fails. Return the finished batches and the error, if any."""
+        """Make batches until a batch fails. Return the finished batches, and the error or None."""
         results: list[BatchResult] = []
         with preserve_globals() if self.seeds else nullcontext():
             for job in jobs:
@@ -205,9 +209,9 @@ class Recipe:
         Parameters
         ----------
         job : Job
-            The stored cells of its rows.
+            The rows of the batch, with their stored cells.
         epoch : int
-            Number of the epoch. Random numbers of transforms depend on it.
+            Number of the epoch, on which the random numbers of transforms depend.
 
         Raises
         ------

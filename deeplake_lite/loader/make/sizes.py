@@ -1,8 +1,9 @@
-"""Functions that resize images and the boxes, points, outlines and masks that belong to them.
+"""Functions that resize images and the boxes, points, outlines and masks that belong to an image.
 
-Coordinates in pixels are multiplied by the same factors as the sides of the image. Masks use the
-nearest pixel, because classes cannot be interpolated. In a `Sequence`, each item is resized. If the
-images are a sequence too, each item belongs to the image with the same index.
+Coordinates in pixels are multiplied by the same factors as the sides of the image. Masks are
+resized with nearest-neighbor interpolation, because class numbers cannot be averaged. In a
+`Sequence`, each item is resized. If the images are a sequence too, each item belongs to the image
+with the same index.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
 
 
 def followed_image(fields: Iterable[Field], resized: Collection[str]) -> str | None:
-    """Return the image column to which the columns in pixels belong; None if none is resized.
+    """Return the name of the image column to which coordinates and masks in pixels belong.
+
+    Returns None if no image column is resized, or no column has coordinates or masks in pixels.
 
     Parameters
     ----------
@@ -38,7 +41,8 @@ def followed_image(fields: Iterable[Field], resized: Collection[str]) -> str | N
     Raises
     ------
     OptionError
-        When several image columns, or links, make the choice ambiguous.
+        When it is ambiguous to which image coordinates or masks belong, because there are several
+        image columns, or because the coordinates or masks are links.
     """
     columns = list(fields)
     pixels = [f for f in columns if counts_pixels(_linked(f.htype))]
@@ -112,7 +116,9 @@ type Shapes = tuple[int, int] | list[Shapes] | None
 
 
 def follow(htype: Htype, value: Any, shapes: Shapes, size: tuple[int, int]) -> object:
-    """Scale coordinates, or sequences of them, for images that are resized to `size`.
+    """Scale coordinates, or sequences of coordinates, of images that are resized to `size`.
+
+    `shapes` has the height and width of the images before they are resized.
 
     Raises
     ------
@@ -153,8 +159,8 @@ def follow(htype: Htype, value: Any, shapes: Shapes, size: tuple[int, int]) -> o
 
 def _flat(shapes: Shapes) -> Iterator[tuple[int, int]]:
     if isinstance(shapes, list):
-        for one in shapes:
-            yield from _flat(one)
+        for shape in shapes:
+            yield from _flat(shape)
     elif shapes is not None:
         yield shapes
 
@@ -214,7 +220,7 @@ def resize_nearest(mask: NDArray[Any], height: int, width: int) -> NDArray[Any]:
 
 
 def resized_shape(htype: Htype, axes: tuple[object, ...], size: tuple[int, int]) -> tuple[Any, ...]:
-    """Return the shape of an image or mask, or of a sequence of them, after resizing.
+    """Return the shape of an image or mask, or of a sequence of images or masks, after resizing.
 
     >>> from deeplake_lite.htypes import Image, Mask, Sequence
     >>> resized_shape(Mask("instance"), (None, 9, 9), (4, 5))
@@ -242,7 +248,7 @@ def axes_in_mode(htype: Htype, axes: tuple[object, ...], mode: str) -> tuple[Any
 
 
 def convert_mode(pixels: NDArray[Any], mode: str | None) -> NDArray[Any]:
-    """Convert an image to a mode by Pillow's rules. None leaves it unchanged.
+    """Convert an image to a mode by Pillow's rules. The mode None leaves the image unchanged.
 
     >>> convert_mode(np.array([[7]], "uint8"), "RGB").tolist()
     [[[7, 7, 7]]]

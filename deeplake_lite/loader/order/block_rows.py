@@ -12,7 +12,9 @@ MAX_ROWS = 65_536
 
 
 def rows_of_block(row_bytes: float) -> int:
-    """Return the number of rows in a block: the largest power of two within `BLOCK_BYTES`.
+    """Return the number of rows in a block, given the average stored size of a row.
+
+    This is the largest power of two for which a block is within `BLOCK_BYTES` and `MAX_ROWS`.
 
     >>> rows_of_block(20_000), rows_of_block(1)
     (128, 65536)

@@ -1,11 +1,12 @@
-"""The order of rows in an epoch: a pure function of the number of rows, the seed and the epoch.
+"""The order of rows in an epoch, which depends only on the number of rows, the seed and the epoch.
 
-A permutation is a Feistel network. Its domain is the smallest range of ``high << bits`` numbers
-that contains the rows. If a result is outside the range of the rows, it is permuted again until it
-is inside (cycle walking). Nothing is stored, and any part of a permutation can be computed by
-itself.
-``exact`` permutes all rows. ``block`` permutes blocks of rows, and then the rows within windows of
-blocks.
+The shuffle ``exact`` permutes all rows. The shuffle ``block`` permutes blocks of rows, and then the
+rows within windows, which are groups of consecutive blocks.
+
+A permutation is a Feistel network, whose domain is the smallest range of ``high << bits`` numbers
+that contains the numbers of all rows. If a result is not the number of a row, the result is
+permuted again until it is the number of a row (cycle walking). Nothing is stored, and any segment
+of a permutation can be computed without computing other segments.
 
 References: Luby, Rackoff, How to Construct Pseudorandom Permutations from Pseudorandom Functions
 (1988); Black, Rogaway, Ciphers with Arbitrary Finite Domains (CT-RSA 2002), for cycle walking.
@@ -22,14 +23,14 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-PART = 65_536
-"""Number of positions that are computed at a time."""
+SEGMENT = 65_536
+"""Number of indices in a segment of an order. Positions are computed for a segment at a time."""
 
 ROUNDS = 6
-"""Rounds of the network. With four, statistical tests on 1,003 rows detect a pattern."""
+"""Rounds of the network. With four rounds, statistical tests on 1,003 rows detect a pattern."""
 
 SMALL = 1_000
-"""Ranges below this size use four times as many rounds, as each round mixes only a few bits."""
+"""Ranges below this size need four times as many rounds, because a round mixes only a few bits."""
 
 _MASK = 2**64 - 1
 
@@ -53,7 +54,7 @@ def mix64(*numbers: int) -> int:
 
 @dataclass(frozen=True)
 class Permutation:
-    """A permutation of ``range(n)`` that is computed, not stored.
+    """A permutation of ``range(n)`` that is computed when called, and not stored.
 
     Parameters
     ----------
@@ -76,23 +77,27 @@ class Permutation:
     def __call__(self, x: Positions) -> Positions:
         """Permute numbers in ``range(n)``."""
         out = np.empty(len(x), np.int64)
-        for start in range(0, len(x), PART):
-            part = x[start : start + PART]
-            out[start : start + len(part)] = self._walk(part.astype(self._dtype))
+        for start in range(0, len(x), SEGMENT):
+            segment = x[start : start + SEGMENT]
+            out[start : start + len(segment)] = self._walk(segment.astype(self._dtype))
         return out
 
     def _walk(self, x: NDArray[Any]) -> NDArray[Any]:
         """Apply the network until every number is in ``range(n)`` (cycle walking)."""
         x = self._network(x)
-        out = np.flatnonzero(x >= self.n)
-        while len(out):
-            again = self._network(x[out])
-            x[out] = again
-            out = out[again >= self.n]
+        outside = np.flatnonzero(x >= self.n)
+        while len(outside):
+            permuted = self._network(x[outside])
+            x[outside] = permuted
+            outside = outside[permuted >= self.n]
         return x
 
     def _network(self, x: NDArray[Any]) -> NDArray[Any]:
-        """Permute ``range(high << bits)``: each half is changed by a hash of the other half."""
+        """Permute ``range(high << bits)``.
+
+        A number has two halves: the left half has `_high` values, and the right half has
+        `_low_bits` bits. Each round changes one half by a hash of the other half.
+        """
         kind, bits, high = self._dtype.type, self._low_bits, self._dtype.type(self._high)
         half = kind(self._dtype.itemsize * 4)
         left, right = x >> kind(bits), x & kind((1 << bits) - 1)
@@ -105,14 +110,15 @@ class Permutation:
             h *= high
             h >>= half
             left += h
-            # modulo `high`: a negative difference wraps to a large number, so that `left` is less
+            # Reduce `left` modulo `high`. If `left` is less than `high`, the unsigned difference
+            # wraps around to a large number, and `left` stays as it is.
             np.minimum(left, left - high, out=left)
         left <<= kind(bits)
         left |= right
         return np.asarray(left)
 
     def _hash(self, x: NDArray[Any], number: int) -> NDArray[Any]:
-        """Return numbers whose high bits depend on all bits of x and on the round."""
+        """Return a hash of each number and the number of the round, in the high bits."""
         kind, size = self._dtype.type, self._dtype.itemsize * 8
         h = x + kind(self._keys[number])
         h *= kind(0x9E3779B97F4A7C15 >> 64 - size | 1)
@@ -127,7 +133,7 @@ class Permutation:
 
     @cached_property
     def _high(self) -> int:
-        """Number of values of the left half, as small as possible."""
+        """Number of values of the left half, which is as small as possible."""
         return max(1, -(-self.n >> self._low_bits))
 
     @cached_property
@@ -143,7 +149,7 @@ class Permutation:
 
 @dataclass(frozen=True)
 class Order:
-    """The order of one epoch. This class keeps the order of the view; subclasses shuffle.
+    """The order of one epoch. This class keeps the order of the view, and subclasses shuffle.
 
     Parameters
     ----------
@@ -161,41 +167,45 @@ class Order:
     """Number of the epoch, from 0."""
 
     def at(self, start: int, stop: int) -> Positions:
-        """Return the positions in the view of the rows at places `start` to `stop` - 1."""
+        """Return the positions of the rows at the indices `start` to `stop` - 1 of this order."""
         return np.arange(start, min(stop, self.n))
 
     def passes(self, start: int, stop: int) -> Positions | None:  # noqa: ARG002
-        """Return how many times this epoch has already gone through each row's view.
+        """Return how many times the epoch has already gone through the view of each row of `at`.
 
-        The rows are those of `at`. None means zero for all rows: no row appears twice.
+        An epoch of a mix may go through a small view several times. None means zero for all rows,
+        so that no row appears twice.
         """
         return None
 
     def after(self, block: int, rows: int) -> int:
-        """Return the place in the order after which the given block is no longer needed."""
+        """Return the index after which this order has no more rows of a block.
+
+        The block consists of the positions from ``block * rows`` to ``(block + 1) * rows - 1``.
+        """
         return min(self.n, (block + 1) * rows)
 
 
 @dataclass(frozen=True)
 class ExactOrder(Order):
-    """A permutation of all rows."""
+    """An order in which all rows are permuted."""
 
     @cached_property
     def _permutation(self) -> Permutation:
         return Permutation(self.n, mix64(self.seed, self.epoch))
 
     def at(self, start: int, stop: int) -> Positions:
-        """Return the positions in the view of the rows at places `start` to `stop` - 1."""
+        """Return the positions of the rows at the indices `start` to `stop` - 1 of this order."""
         return self._permutation(np.arange(start, min(stop, self.n)))
 
     def after(self, block: int, rows: int) -> int:  # noqa: ARG002
-        """Return the end of the epoch, because any row may come last."""
+        """Return the end of the epoch, because any row of the block may come last."""
         return self.n
 
 
 @dataclass(frozen=True)
 class BlockOrder(Order):
-    """A permutation of blocks, and of the rows within each window of consecutive blocks.
+    """An order in which blocks are permuted, and then rows within each window of several blocks.
 
     Parameters
     ----------
@@ -218,7 +228,7 @@ class BlockOrder(Order):
 
     @cached_property
     def _starts(self) -> Positions:
-        """Place at which each window begins, and the end of the last, (windows + 1,)."""
+        """Index in this order at which each window begins, and `n` at the end, (windows + 1,)."""
         sizes = np.full(len(self._blocks), self.block)
         sizes[self._blocks == len(sizes) - 1] = self.n - (len(sizes) - 1) * self.block
         if not self.n:
@@ -234,7 +244,7 @@ class BlockOrder(Order):
         return windows
 
     def at(self, start: int, stop: int) -> Positions:
-        """Return the positions in the view of the rows at places `start` to `stop` - 1."""
+        """Return the positions of the rows at the indices `start` to `stop` - 1 of this order."""
         stop = min(stop, self.n)
         parts, window = [np.empty(0, np.int64)], np.searchsorted(self._starts, start, "right") - 1
         while start < stop:
@@ -244,19 +254,25 @@ class BlockOrder(Order):
         return np.concatenate(parts)
 
     def after(self, block: int, rows: int) -> int:
-        """Return the place in the order after which the given block is no longer needed."""
+        """Return the index after which this order has no more rows of a block.
+
+        The block consists of the positions from ``block * rows`` to ``(block + 1) * rows - 1``.
+        """
         first, last = block * rows // self.block, ((block + 1) * rows - 1) // self.block
         return int(self._starts[self._window_of[first : last + 1].max() + 1])
 
     def _within(self, window: int, start: int, stop: int) -> Positions:
-        """Return the positions of the rows at places `start` to `stop` - 1, all in one window."""
+        """Return the positions of the rows at the indices `start` to `stop` - 1 of this order.
+
+        All of these indices must be in the given window.
+        """
         first = int(self._starts[window])
         size = int(self._starts[window + 1]) - first
         key = mix64(self.seed, self.epoch, window)
         offsets = Permutation(size, key)(np.arange(start - first, stop - first))
         blocks = self._blocks[window * self.window : (window + 1) * self.window]
-        # The last block of the view may be short. Offsets after it are shifted by the number of
-        # missing rows.
+        # The last block of the view may be short. Offsets after this block are shifted by the
+        # number of its missing rows.
         short = np.flatnonzero(blocks == len(self._blocks) - 1)
         if len(short) and self.n % self.block:
             gap = self.block - self.n % self.block

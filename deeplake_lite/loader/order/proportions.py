@@ -1,9 +1,9 @@
-"""The order of the rows of a mix: several views in fixed proportions. Arithmetic only.
+"""The order of the rows of a mix, in which several views have fixed proportions. No I/O.
 
-An epoch is divided into parts. Each view has a quota of rows in every part, and a permutation
-assigns them to places. Therefore, the number of rows that a view provides before a place is a
-product plus a count within one part. This number is also the view's place in its own epochs, so no
-state is needed.
+The order is divided into segments of `SEGMENT` indices. Each view has a quota of the indices in
+every segment, and a permutation assigns the indices to the views. Therefore, the number of rows
+that a view provides before a given index is a product plus a count within one segment. This number
+says at which row the view continues its own epoch, so no state is needed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deeplake_lite.loader.order.order import PART, Order, Permutation, Positions, mix64
+from deeplake_lite.loader.order.order import SEGMENT, Order, Permutation, Positions, mix64
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 def quotas(weights: Sequence[Fraction], size: int) -> tuple[int, ...]:
-    """Divide `size` places in proportion to weights, by the largest remainder method.
+    """Divide `size` rows in proportion to weights, by the largest remainder method.
 
     Parameters
     ----------
     weights : sequence of Fraction
         Weights that add up to 1.
     size : int
-        Number of places.
+        Number of rows.
 
     Examples
     --------
@@ -42,18 +42,18 @@ def quotas(weights: Sequence[Fraction], size: int) -> tuple[int, ...]:
     """
     exact = [weight * size for weight in weights]
     counts = [int(share) for share in exact]
-    by_rest = sorted(range(len(exact)), key=lambda i: (counts[i] - exact[i], i))
-    for i in by_rest[: size - sum(counts)]:
+    by_remainder = sorted(range(len(exact)), key=lambda i: (counts[i] - exact[i], i))
+    for i in by_remainder[: size - sum(counts)]:
         counts[i] += 1
     return tuple(counts)
 
 
 @dataclass(frozen=True)
 class MixOrder(Order):
-    """Rows of several views. Positions count the rows of all views, one view after the other.
+    """The order of an epoch of a mix. Positions count the rows of one view after the other.
 
-    Each view has its own epochs, each in a new order. They continue from one epoch of the mix to
-    the next.
+    Each view has its own epochs, each in a new order. An epoch of a view may begin in one epoch of
+    the mix and end in a later one.
 
     Parameters
     ----------
@@ -68,32 +68,38 @@ class MixOrder(Order):
     rows: tuple[int, ...] = ()
     """Number of rows of each view."""
     weights: tuple[Fraction, ...] = ()
-    """Share of each view. They add up to 1."""
+    """Share of each view. The shares add up to 1."""
     shuffles: tuple[Shuffle, ...] = ()
     """How each view is shuffled."""
 
     def at(self, start: int, stop: int) -> Positions:
-        """Return the positions of the rows at places `start` to `stop` - 1."""
-        return self._join(self._part, start, stop)
+        """Return the positions of the rows at the indices `start` to `stop` - 1 of this order."""
+        return self._join(self._segment, start, stop)
 
     def passes(self, start: int, stop: int) -> Positions | None:
-        """Return how many times this epoch has already gone through each row's view."""
-        return self._join(self._passes_of_part, start, stop) if self._repeats else None
+        """Return how many times this epoch has already gone through the view of each row of `at`.
 
-    def _join(self, part: Callable[[int], Positions], start: int, stop: int) -> Positions:
-        """Return the numbers at places `start` to `stop` - 1, cut out of whole parts."""
+        None means zero for all rows.
+        """
+        return self._join(self._passes_of_segment, start, stop) if self._repeats else None
+
+    def _join(self, compute: Callable[[int], Positions], start: int, stop: int) -> Positions:
+        """Return the numbers at the indices `start` to `stop` - 1, cut out of whole segments.
+
+        `compute` returns the numbers of a whole segment, given the number of the segment.
+        """
         stop = min(stop, self.n)
         parts = [np.empty(0, np.int64)]
-        for number in range(start // PART, -(-stop // PART)):
-            first = number * PART
-            parts.append(part(number)[max(0, start - first) : stop - first])
+        for number in range(start // SEGMENT, -(-stop // SEGMENT)):
+            first = number * SEGMENT
+            parts.append(compute(number)[max(0, start - first) : stop - first])
         return np.concatenate(parts)
 
     @cached_property
     def _repeats(self) -> bool:
         """Whether the epoch starts over in some view, so that rows may appear twice."""
         pairs = zip(self._before(0), self._rows_per_epoch, self.rows, strict=True)
-        return any(before % rows + own > rows for before, own, rows in pairs)
+        return any(before % rows + in_epoch > rows for before, in_epoch, rows in pairs)
 
     def after(self, block: int, rows: int) -> int:  # noqa: ARG002
         """Return the end of the epoch, because any row may come last."""
@@ -101,23 +107,24 @@ class MixOrder(Order):
 
     @cached_property
     def _rows_per_epoch(self) -> tuple[int, ...]:
-        """Number of rows that each view provides in an epoch."""
-        whole, rest = divmod(self.n, PART)
-        pairs = zip(quotas(self.weights, PART), quotas(self.weights, rest), strict=True)
-        return tuple(whole * a + b for a, b in pairs)
+        """Number of rows that each view provides in an epoch of the mix."""
+        segments, last_size = divmod(self.n, SEGMENT)
+        pairs = zip(quotas(self.weights, SEGMENT), quotas(self.weights, last_size), strict=True)
+        return tuple(segments * a + b for a, b in pairs)
 
     def _before(self, number: int) -> tuple[int, ...]:
-        """Return the number of rows that each view provides before a part, over all epochs."""
-        pairs = zip(self._rows_per_epoch, quotas(self.weights, PART), strict=True)
+        """Return the number of rows of each view before a segment, counted from the first epoch."""
+        pairs = zip(self._rows_per_epoch, quotas(self.weights, SEGMENT), strict=True)
         return tuple(self.epoch * a + number * b for a, b in pairs)
 
     def _views(self, number: int) -> Positions:
-        """Return the number of the view that provides the row, for each place of a part."""
-        size = max(0, min(PART, self.n - number * PART))
-        places = Permutation(size, mix64(self.seed, self.epoch, number))(np.arange(size))
-        return np.searchsorted(np.cumsum(quotas(self.weights, size)), places, side="right")
+        """Return the number of the view that provides the row, for each index of a segment."""
+        size = max(0, min(SEGMENT, self.n - number * SEGMENT))
+        permuted = Permutation(size, mix64(self.seed, self.epoch, number))(np.arange(size))
+        return np.searchsorted(np.cumsum(quotas(self.weights, size)), permuted, side="right")
 
-    def _part(self, number: int) -> Positions:
+    def _segment(self, number: int) -> Positions:
+        """Return the positions of the rows of a segment."""
         views = self._views(number)
         out = np.empty(len(views), np.int64)
         starts = accumulate(self.rows, initial=0)
@@ -126,7 +133,8 @@ class MixOrder(Order):
             out[mine] = start + self._rows_of(view, first, first + len(mine))
         return out
 
-    def _passes_of_part(self, number: int) -> Positions:
+    def _passes_of_segment(self, number: int) -> Positions:
+        """Return `passes` for the rows of a segment."""
         views = self._views(number)
         out = np.empty(len(views), np.int64)
         for view, (rows, start) in enumerate(zip(self.rows, self._before(number), strict=True)):
@@ -136,7 +144,10 @@ class MixOrder(Order):
         return out
 
     def _rows_of(self, view: int, start: int, stop: int) -> Positions:
-        """Return the rows `start` to `stop` - 1 of one view, counted over all of its epochs."""
+        """Return the positions, in one view, of the rows `start` to `stop` - 1 of its epochs.
+
+        The rows are counted from the first row of the view's first epoch.
+        """
         rows, seed = self.rows[view], mix64(self.seed, view)
         parts = [np.empty(0, np.int64)]
         while start < stop:
@@ -154,20 +165,20 @@ class MixShuffle:
     rows: tuple[int, ...]
     """Number of rows of each view."""
     weights: tuple[Fraction, ...]
-    """Share of each view. They add up to 1."""
+    """Share of each view. The shares add up to 1."""
     shuffles: tuple[Shuffle, ...]
     """How each view is shuffled."""
     kind: str = "mix"
     """Name of this kind of shuffle."""
     window_rows: int = 0
-    """0, because there is no window: any row may be at any place."""
+    """0, because a mix has no windows. Any row may be anywhere in the order."""
 
     def order(self, n: int, seed: int, epoch: int) -> MixOrder:
         """Return the order of an epoch of `n` rows."""
         return MixOrder(n, seed, epoch, self.rows, self.weights, self.shuffles)
 
     def to_json(self) -> dict[str, object]:
-        """Return everything that the order depends on, besides the seed and the epoch."""
+        """Return everything that the order depends on, besides the seed and the epoch, as JSON."""
         of = [shuffle.to_json() for shuffle in self.shuffles]
         return {"kind": self.kind, "weights": [float(w) for w in self.weights], "of": of}
 

@@ -1,8 +1,9 @@
-"""The division of an epoch into batches and ranks. Arithmetic only.
+"""The division of an epoch into batches and ranks. No I/O.
 
-With G = ``batch_size × world_size``, global batch k has the places ``k × G`` to ``(k + 1) × G - 1``
-of the order. Rank r gets every ``world_size``-th place, starting with the r-th. Therefore, a global
-batch has the same rows for every world size with the same G.
+A global batch consists of the rows that all ranks take in one step, which are G = ``batch_size ×
+world_size`` rows. Global batch k has the rows at the indices ``k × G`` to ``(k + 1) × G - 1`` of
+the epoch's order. Of these rows, rank r gets every ``world_size``-th, starting with the r-th.
+Therefore, a global batch has the same rows for every world size with the same G.
 """
 
 from __future__ import annotations
@@ -50,12 +51,12 @@ class Shares:
 
     @property
     def size(self) -> int:
-        """Number of rows in a global batch, of all ranks together."""
+        """Number of rows in a global batch, which is the batches of all ranks together."""
         return self.batch_size * self.world_size
 
     @property
     def end(self) -> int:
-        """Place in the order at which the epoch ends, for all ranks.
+        """Index in the epoch's order at which the epoch ends, for all ranks.
 
         >>> Shares(10, 4, last="drop").end, Shares(10, 4).end
         (8, 10)
@@ -63,28 +64,28 @@ class Shares:
         return self.n - self.n % self.size if self.last == "drop" else self.n
 
     def __len__(self) -> int:
-        whole, rest = divmod(self.n, self.size)
-        if self.last == "drop" or not rest:
+        whole, remainder = divmod(self.n, self.size)
+        if self.last == "drop" or not remainder:
             return whole
-        return whole + (self.last == "pad" or rest > self.rank)
+        return whole + (self.last == "pad" or remainder > self.rank)
 
     def span(self, batch: int) -> tuple[int, int]:
-        """Return the places of a global batch in the order, as start and stop."""
+        """Return the range of a global batch's indices in the epoch's order, as start and stop."""
         return batch * self.size, min((batch + 1) * self.size, self.n)
 
     def rows(self, batch: int) -> range:
-        """Return this rank's part of a batch, as positions in the order, without padding."""
+        """Return the indices, in the epoch's order, of this rank's rows in an unpadded batch."""
         start, stop = self.span(batch)
         return range(start + self.rank, stop, self.world_size)
 
-    def of(self, places: Positions) -> Positions:
-        """Return this rank's part of a global batch. Padding repeats rows that are read anyway."""
-        mine = places[self.rank :: self.world_size]
+    def of(self, rows: Positions) -> Positions:
+        """Return this rank's rows among the rows of a global batch, which padding may repeat."""
+        mine = rows[self.rank :: self.world_size]
         missing = self.batch_size - len(mine)
         if self.last != "pad" or not missing:
             return mine
         return (
             mine.take(range(self.batch_size), mode="clip")
             if len(mine)
-            else places[:1].repeat(missing)
+            else rows[:1].repeat(missing)
         )

@@ -1,4 +1,4 @@
-"""Shuffles, chosen by the size of the data, and the order of each epoch."""
+"""Ways to shuffle the rows of a view, and the choice of a way by the size of the data."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ EXACT_BYTES = 8 * 2**30
 """Views of up to this stored size are shuffled exactly by default."""
 
 WINDOW_BYTES = 256 * 2**20
-"""Stored size of a window, within which a block shuffle mixes the rows."""
+"""Approximate stored size of a window. A block shuffle permutes the rows within each window."""
 
 MIN_WINDOW = 8
 """Minimum number of blocks in a window."""
 
 
 class Stored(Protocol):
-    """Rows whose size is known."""
+    """Rows whose number and stored size are known."""
 
     def __len__(self) -> int: ...
 
@@ -42,7 +42,10 @@ class Shuffling(Protocol):
 
     @property
     def window_rows(self) -> int:
-        """Number of rows in a window, after which they are no longer needed; 0 without windows."""
+        """Number of rows in a window of the order; 0 if the shuffle has no windows.
+
+        After the rows of a window, no row of the same blocks follows.
+        """
         ...
 
     def order(self, n: int, seed: int, epoch: int) -> Order:
@@ -50,7 +53,7 @@ class Shuffling(Protocol):
         ...
 
     def to_json(self) -> dict[str, object]:
-        """Return everything that the order depends on, besides the seed and the epoch."""
+        """Return everything that the order depends on, besides the seed and the epoch, as JSON."""
         ...
 
 
@@ -79,7 +82,7 @@ class Shuffle:
 
     @classmethod
     def choose(cls, requested: bool | str, samples: Stored) -> Shuffle:
-        """Return the requested shuffle, or for True, a shuffle that suits the size of the data.
+        """Return the requested shuffle. For True, choose a shuffle that suits the size of the data.
 
         The choice depends only on the data and on constants, never on the machine. Otherwise, the
         order of an epoch would differ between machines.
@@ -116,11 +119,11 @@ class Shuffle:
 
     @property
     def window_rows(self) -> int:
-        """Number of rows in a window, after which they are no longer needed; 0 without windows."""
+        """Number of rows in a window of the order; 0 if the shuffle has no windows."""
         return self.window * self.block
 
     def order(self, n: int, seed: int, epoch: int) -> Order:
-        """Return the order of an epoch."""
+        """Return the order of an epoch of `n` rows."""
         if self.kind == "exact":
             return ExactOrder(n, seed, epoch)
         if self.kind == "block":
@@ -128,7 +131,7 @@ class Shuffle:
         return Order(n, seed, epoch)
 
     def to_json(self) -> dict[str, object]:
-        """Return everything that the order depends on, besides the seed and the epoch."""
+        """Return everything that the order depends on, besides the seed and the epoch, as JSON."""
         return {"kind": self.kind, "block": self.block, "window": self.window}
 
     def __str__(self) -> str:

@@ -19,17 +19,19 @@ type Rank = tuple[int, int]
 def find_rank(
     rank: int | None, world_size: int | None, ask: Callable[[], Rank | None] = lambda: None
 ) -> Rank:
-    """Return the rank and world size: the arguments, or those of torch, JAX, torchrun or SLURM.
+    """Return the rank of this process, and the world size, which is the number of ranks.
 
-    If none of them is set, the result is (0, 1). No framework is imported for this.
+    If both arguments are set, the result is the arguments. Otherwise, `ask`, torch, JAX, torchrun
+    and SLURM are asked in turn, and the result is the first answer, or (0, 1) if there is none.
+    Frameworks that the user has not imported are not imported here.
 
     Parameters
     ----------
     rank, world_size : int, optional
         The user's values, which apply if both are set.
     ask : callable
-        Returns the rank that another framework reports, or None. Its result takes precedence over
-        torch, JAX, torchrun and SLURM.
+        Returns the rank and world size that another framework reports, or None. Asked before torch,
+        JAX, torchrun and SLURM.
 
     Raises
     ------
@@ -67,12 +69,15 @@ def _from_environment() -> Rank | None:
 
 
 def _read_variables(rank_name: str, size_name: str) -> Rank:
-    """Return the values of two environment variables. Raises OptionError if they are invalid."""
+    """Return the rank and the number of ranks from two environment variables.
+
+    Raises OptionError if the values are invalid.
+    """
     rank, size = os.environ[rank_name], os.environ[size_name]
     if not (rank.isdecimal() and size.isdecimal() and int(rank) < int(size)):
         raise OptionError(
             f"The variables {rank_name} and {size_name} must be the rank of this process and the "
             f"number of ranks, but they are {rank_name}={rank!r} and {size_name}={size!r}. Unset "
-            "them, or pass rank= and world_size=."
+            "both variables, or pass rank= and world_size=."
         )
     return int(rank), int(size)

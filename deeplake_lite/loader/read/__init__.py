@@ -1,1 +1,1 @@
-"""Reads stored rows ahead of their batch, and keeps them in memory."""
+"""Code that reads rows before their batch needs them, and keeps rows in memory or on disk."""

@@ -4,8 +4,8 @@
 
     magic number, length and hash of the list | list, JSON | array | array | …
 
-The list contains the key of the file, and the name, dtype, shape, offset and hash of each array.
-Arrays begin at multiples of `ALIGNED` bytes.
+The list contains the key of the file, which identifies the contents, and the name, dtype, shape,
+offset and hash of each array. Arrays begin at multiples of `ALIGNED` bytes.
 """
 
 from __future__ import annotations
@@ -23,14 +23,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-MARK = b"DLB1"
+MAGIC = b"DLB1"
+"""Magic number at the start of a file."""
+
 _HEAD = struct.Struct("<4sQ16s")
+"""The magic number, and the length and the hash of the list."""
 
 ALIGNED = 64
 """Arrays begin at multiples of this many bytes."""
 
-SMALL = 4_096
-"""Maximum size of files that are read. Larger files are memory-mapped."""
+MAX_READ_BYTES = 4_096
+"""Maximum size of files that are read into memory. Larger files are memory-mapped."""
 
 
 def write(path: Path, key: str, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -39,7 +42,7 @@ def write(path: Path, key: str, arrays: Mapping[str, NDArray[Any]]) -> None:
     Parameters
     ----------
     key : str
-        Identifies the contents. `read` rejects the file unless it is called with the same key.
+        Identifies the contents. A call of `read` with another key will reject the file.
     """
     flat = [np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in arrays.values()]
     listed, end = [], 0
@@ -48,7 +51,7 @@ def write(path: Path, key: str, arrays: Mapping[str, NDArray[Any]]) -> None:
         end = _align(end + len(data))
     text = json.dumps([key, listed]).encode()
     with path.open("wb") as file:
-        file.write(_HEAD.pack(MARK, len(text), xxhash.xxh3_128_digest(text)))
+        file.write(_HEAD.pack(MAGIC, len(text), xxhash.xxh3_128_digest(text)))
         file.write(text)
         for data in flat:
             file.write(bytes(_align(file.tell()) - file.tell()))
@@ -56,7 +59,9 @@ def write(path: Path, key: str, arrays: Mapping[str, NDArray[Any]]) -> None:
 
 
 def read(path: Path, key: str, *, check: bool = True) -> dict[str, NDArray[Any]]:
-    """Return the arrays in a file by name, read-only, and memory-mapped if the file is large.
+    """Return the arrays in a file as a dict by name.
+
+    The arrays are read-only, and memory-mapped if the file is large.
 
     Parameters
     ----------
@@ -73,9 +78,9 @@ def read(path: Path, key: str, *, check: bool = True) -> dict[str, NDArray[Any]]
     data = _map_file(path)
     if len(data) < _HEAD.size:
         raise ValueError("The file is truncated.")
-    mark, length, digest = _HEAD.unpack(data[: _HEAD.size])
+    magic, length, digest = _HEAD.unpack(data[: _HEAD.size])
     text = data[_HEAD.size : _HEAD.size + length].tobytes()
-    if mark != MARK or xxhash.xxh3_128_digest(text) != digest:
+    if magic != MAGIC or xxhash.xxh3_128_digest(text) != digest:
         raise ValueError("The list of the file's arrays is damaged.")
     actual, listed = json.loads(text)
     if actual != key:
@@ -91,15 +96,15 @@ def _array(
     data: NDArray[np.uint8], dtype: str, shape: list[int], hashed: str | None
 ) -> NDArray[Any]:
     """Return the array at the start of `data`. Raises ValueError if its hash does not match."""
-    own = data[: int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize]
-    if hashed is not None and xxhash.xxh3_64_hexdigest(own) != hashed:
+    array = data[: int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize]
+    if hashed is not None and xxhash.xxh3_64_hexdigest(array) != hashed:
         raise ValueError("An array does not match its hash.")
-    return own.view(dtype).reshape(shape)
+    return array.view(dtype).reshape(shape)
 
 
 def _map_file(path: Path) -> NDArray[np.uint8]:
     """Return the bytes of a file, memory-mapped if it is large."""
-    if path.stat().st_size <= SMALL:
+    if path.stat().st_size <= MAX_READ_BYTES:
         return np.frombuffer(path.read_bytes(), np.uint8)
     return np.asarray(np.memmap(path, np.uint8, "r"))
 

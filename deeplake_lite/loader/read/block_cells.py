@@ -30,11 +30,11 @@ class PackedCells:
     data: NDArray[np.uint8]
     """Bytes of all cells."""
     starts: NDArray[np.int64]
-    """Start of each cell in `data`, and the end of the last, (rows + 1,)."""
+    """Start of each cell in `data`, and end of the last cell, (rows + 1,)."""
     shapes: NDArray[np.int32]
     """Shapes of the cells, (rows, ndim)."""
     valid: NDArray[np.bool_] | None
-    """Whether each cell is not null, (rows,), or None if no cell is null."""
+    """Mask of the cells that are not null, (rows,), or None if no cell is null."""
 
     @classmethod
     def of(cls, cells: RaggedCells) -> PackedCells:
@@ -45,7 +45,7 @@ class PackedCells:
         return cls(data, starts, cells.shapes, cells.valid)
 
     def cells(self) -> RaggedCells:
-        """Return the cells as separate buffers, without copying bytes.
+        """Return the cells as separate buffers, without copying their bytes.
 
         >>> cells = RaggedCells([b"ab", b"c"], np.empty((2, 0), np.int32))
         >>> PackedCells.of(cells).cells().buffers[1]
@@ -75,16 +75,17 @@ def are_large(cells: RaggedCells) -> bool:
 def gather(
     blocks: Mapping[int, StoredCells], number: Positions, row: Positions, alone: Cells | None
 ) -> Cells:
-    """Return the cells of rows from several blocks, in the order of the rows.
+    """Return the cells of a batch's rows in one column, given the blocks that contain the rows.
 
     Parameters
     ----------
     blocks : mapping
-        Cells of the blocks, by number.
+        The column's cells in each block, by the number of the block.
     number, row : ndarray, (rows,) int64
-        Number of each row's block, and index of the row in the block.
+        Number of the block of each row of the batch, and index of the row in this block.
     alone : Cells, optional
-        Cells of the rows whose blocks are not in `blocks`, in order. They were read separately.
+        Cells, in order, of the rows whose blocks are not in `blocks`, because only these rows were
+        read.
     """
     sample = next(iter(blocks.values())) if blocks else alone
     if isinstance(sample, PackedCells | RaggedCells):
@@ -113,7 +114,7 @@ def _gather_dense(
     row: Positions,
     alone: DenseCells | None,
 ) -> DenseCells:
-    """Return cells of a dense column. Each cell is copied once, to its place in the batch."""
+    """Do the work of `gather` for a dense column. Each cell is copied only once."""
     if alone is not None and not blocks:
         return alone
     sample = alone if alone is not None else next(iter(blocks.values()))
@@ -132,13 +133,16 @@ def _gather_dense(
     return DenseCells(values, None if valid.all() else valid)
 
 
-def _copy(values: NDArray[Any], rows: Positions, out: NDArray[Any], places: Positions) -> None:
-    """Copy rows to places in another array. For large rows, avoid NumPy's temporary array."""
+def _copy(values: NDArray[Any], rows: Positions, out: NDArray[Any], out_rows: Positions) -> None:
+    """Copy `rows` of an array to `out_rows` of another array.
+
+    Large rows are copied one by one, because NumPy would copy all of them to a temporary array.
+    """
     if values[:1].nbytes < LARGE_CELLS:
-        out[places] = values[rows]
+        out[out_rows] = values[rows]
         return
-    for row, place in zip(rows.tolist(), places.tolist(), strict=True):
-        out[place] = values[row]
+    for row, out_row in zip(rows.tolist(), out_rows.tolist(), strict=True):
+        out[out_row] = values[row]
 
 
 def _gather_ragged(
@@ -147,7 +151,7 @@ def _gather_ragged(
     row: Positions,
     alone: RaggedCells | None,
 ) -> RaggedCells:
-    """Return cells of a ragged column, without copying bytes."""
+    """Do the work of `gather` for a ragged column, without copying the bytes of cells."""
     buffers: list[Any] = []
     shapes: list[Any] = []
     valid, taken = np.ones(len(number), bool), 0

@@ -3,11 +3,11 @@
 A block is a run of consecutive rows of the view. There are four modes:
 
 - ``whole`` keeps every row once it has been read, and each dense column as one array.
-- ``window`` keeps as many blocks as fit, and drops the block that is needed last.
-- ``rows`` keeps the first blocks, as many as fit, and reads only single rows of other blocks.
+- ``window`` keeps as many blocks as fit, and drops those whose use lies farthest ahead.
+- ``rows`` keeps as many of the first blocks as fit, and reads only single rows of other blocks.
 - ``disk`` stores blocks as local files.
 
-Every row is used once per epoch. With such accesses, no cache of the same size has more hits.
+Every row is used once per epoch. For such accesses, no cache of the same size has more hits.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ LARGE_ROW = 8_192
 """If rows have at least this many bytes, reading one row is much faster than reading its block."""
 
 TOGETHER = 16
-"""Factor by which blocks are larger if all are kept, because each read adds a millisecond."""
+"""Factor by which blocks are larger in mode ``"whole"``, because fewer and larger reads are faster.
+"""
 
 COMPUTED_ROWS = 32
 """Maximum number of rows in a block that a query computes. Batches wait for whole blocks."""
@@ -48,7 +49,7 @@ class BlockPolicy:
     count: int
     """Number of blocks."""
     cached: int
-    """Number of first blocks that are read whole. Of other blocks, only single rows are read."""
+    """Number of blocks that are read whole, from the first block on. Other rows are read singly."""
     most: int = 1
     """Maximum number of blocks to hold at a time in mode ``"window"``."""
 
@@ -63,15 +64,15 @@ class BlockPolicy:
         samples : Samples
             Rows to read.
         limit : int
-            Maximum number of bytes to hold.
+            Maximum number of bytes to hold in memory.
         window : int
-            Number of rows in a window of the order; 0 without windows. After a window, its rows
-            are no longer needed.
+            Number of rows in a window of the order; 0 without windows. Once all rows of a window
+            have been used, the epoch does not need them again.
         on_disk : bool
             Whether blocks are stored as files.
         """
         each, rows = samples.row_bytes, rows_of_block(samples.row_bytes)
-        if samples.computed and not on_disk:  # there, each block is a file
+        if samples.computed and not on_disk:  # on disk, smaller blocks would be too many files
             rows = min(rows, COMPUTED_ROWS)
         count, total = -(-len(samples) // rows), each * len(samples)
         mode = (
@@ -90,7 +91,8 @@ class BlockPolicy:
 def _quickly_read(samples: Samples) -> bool:
     """Return whether the time to read a block depends only on its size.
 
-    For small ragged cells, it also depends on their number, because each becomes a Python object.
+    For small ragged cells, the time also depends on the number of cells, because each cell becomes
+    a Python object. For computed cells, the time depends on the query.
     """
     dense = all(isinstance(f.htype.layout, Dense) for f in samples.fields)
     return not samples.computed and (dense or samples.row_bytes >= LARGE_ROW)

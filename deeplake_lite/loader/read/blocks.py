@@ -1,4 +1,4 @@
-"""Reading blocks of rows ahead for the next batches, and keeping them by a `BlockPolicy`."""
+"""The blocks of rows that a loader reads ahead for the next batches and keeps in memory."""
 
 from __future__ import annotations
 
@@ -28,37 +28,38 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.read.samples import Samples
 
 EARLY = 2
-"""Number of first batches that do not wait for blocks, because only their own rows are read."""
+"""Number of batches, at the start, whose rows are read singly, so as not to wait for whole blocks.
+"""
 
 EARLY_SHARE = 4
-"""The rows of these batches may take the memory for blocks divided by this number."""
+"""Divisor that turns the memory for blocks into the memory for the rows of the early batches."""
 
 FEW_BYTES = 16 * 2**20
-"""A batch that needs at most this many bytes of new blocks waits for them, at little cost."""
+"""Maximum size of unread blocks, in bytes, for which an early batch waits nevertheless."""
 
 MAX_MAPPED_BLOCKS = 4_096
 """Maximum number of memory-mapped blocks. Operating systems limit the number of mappings."""
 
 
 class Fetched(NamedTuple):
-    """Rows that were read."""
+    """The cells of rows that were read."""
 
     cells: dict[str, Cells]
-    """Cells by column."""
+    """Cells of each column by name."""
     nbytes: int
-    """Size of all cells."""
+    """Size of all cells in bytes."""
 
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """A request for the rows of a batch, which are being read."""
+    """A request for the rows of a batch. The rows are read in the background."""
 
     positions: Positions
-    """Positions in the view."""
+    """Positions of the rows in the view."""
     blocks: Mapping[int, Future[Block]] = field(default_factory=dict)
-    """Blocks that contain the rows, by number."""
+    """The blocks that contain the rows, by block number."""
     alone: Future[Fetched] | None = None
-    """Rows that are read without their blocks; None if there are none."""
+    """The rows that are read singly, without the rest of their block; None without such rows."""
 
 
 class Blocks:
@@ -71,12 +72,12 @@ class Blocks:
     readers : Readers
         Threads that read.
     limit : int
-        Maximum number of bytes to hold.
+        Maximum number of bytes to hold in memory.
     window : int
-        Number of rows in a window of the order; 0 without windows. After a window, its rows are no
-        longer needed.
+        Number of rows in a window of the order; 0 without windows. Once all rows of a window have
+        been used, the epoch does not need them again.
     disk : Disk, optional
-        Cache of blocks as files.
+        Cache that stores blocks as files.
     """
 
     def __init__(
@@ -107,17 +108,17 @@ class Blocks:
         """Whether every row is in memory, so that `request` need not be called."""
         return self.mode == "whole" and len(self._read_once) == self.count
 
-    def request(self, positions: Positions, order: Order, done: int, coming: Order) -> Request:
-        """Start to read the rows of a batch. To make room, drop the blocks that are needed last.
+    def request(self, positions: Positions, order: Order, done: int, next_order: Order) -> Request:
+        """Start to read the rows of a batch, and drop other blocks if there is too little memory.
 
         Parameters
         ----------
         positions : ndarray, (rows,) int64
-            Positions in the view.
-        order, coming : Order
-            Orders of this epoch and of the next.
+            Positions of the rows in the view.
+        order, next_order : Order
+            Orders of this epoch and of the next epoch.
         done : int
-            Place in this epoch's order up to which rows are no longer needed.
+            Index in this epoch's order before which rows are no longer needed.
         """
         blocks: dict[int, Future[Block]] = {}
         number = positions // self.rows
@@ -127,9 +128,9 @@ class Blocks:
             return Request(positions, {}, self._begin_alone(positions))
         for block in needed:
             if _failed(self._futures.get(block)) or self._has_changed(block):
-                self._drop(block)  # so that it is read again: a failed network may have recovered
+                self._drop(block)  # so that the block is read again: the network may have recovered
             if block not in self._futures:
-                self._make_room(order, done, coming)
+                self._make_room(order, done, next_order)
                 self._futures[block] = self._readers.submit(self._read, block, nbytes=self._nbytes)
             blocks[block] = self._futures[block]
         alone = positions[number >= self._cached]
@@ -149,7 +150,7 @@ class Blocks:
         return block * self.rows, min((block + 1) * self.rows, len(self.samples))
 
     def _is_early(self, needed: Sequence[int]) -> bool:
-        """Return whether a batch is among the first, and would wait long for its blocks."""
+        """Return whether a batch is among the first `EARLY`, and would wait long for its blocks."""
         computed = self.samples.computed
         if self._early <= 0 or not (computed or self.samples.row_bytes >= LARGE_ROW):
             return False
@@ -158,23 +159,26 @@ class Blocks:
         return computed or self._nbytes * missing > FEW_BYTES
 
     def _have_room(self, positions: Positions) -> bool:
-        """Return whether the first batches fit in memory in addition to the blocks."""
+        """Return whether the rows of the early batches fit in memory, besides the blocks."""
         return self.samples.row_bytes * len(positions) * EARLY <= self._limit // EARLY_SHARE
 
     def _begin_alone(self, positions: Positions) -> Future[Fetched]:
-        """Start to read some rows without their blocks."""
+        """Start to read the given rows singly, without the rest of their blocks."""
         nbytes = self.samples.row_bytes * len(positions)
         read = self._readers.submit(self._read_alone, positions, nbytes=nbytes)
         self._alone[read] = True
         return read
 
     def release(self, request: Request) -> None:
-        """Stop counting the rows read without their blocks, as their batch is done or abandoned."""
+        """Stop counting the memory of rows that were read singly for a batch.
+
+        Callers do so when the batch is finished or abandoned.
+        """
         if request.alone is not None and self._alone.pop(request.alone, False):
             request.alone.add_done_callback(self._release)
 
     def take(self, request: Request) -> dict[str, Cells]:
-        """Wait for the rows of a request, and return their cells by column, in order."""
+        """Wait for the rows of a request, and return their cells as a dict by column name."""
         positions = request.positions
         blocks = {number: block.result() for number, block in request.blocks.items()}
         if self.mode == "whole" and request.alone is None:
@@ -193,7 +197,7 @@ class Blocks:
         }
 
     def _of_all(self, name: str, positions: Positions) -> Cells:
-        """Return cells of a column whose rows are all in memory."""
+        """Return the cells of a column in the given rows, if all rows of the view are in memory."""
         whole = self._whole.get(name)
         if whole is not None:
             return _rows_of(whole, positions)
@@ -201,8 +205,11 @@ class Blocks:
         blocks = {b: self._futures[b].result()[name] for b in set(number.tolist())}
         return gather(blocks, number, positions % self.rows, None)
 
-    def _places(self, start: int, stop: int) -> dict[str, NDArray[Any]]:
-        """Return the slices into which rows are read, for columns that are held as one array."""
+    def _destinations(self, start: int, stop: int) -> dict[str, NDArray[Any]]:
+        """Return the array into which rows `start` to `stop` - 1 are read, for each column by name.
+
+        Each array is a slice of a column that is held as one array. Other columns are left out.
+        """
         with self._lock:
             return {
                 name: whole.values[start:stop]
@@ -211,6 +218,7 @@ class Blocks:
             }
 
     def _fetch(self, positions: Positions, into: Mapping[str, NDArray[Any]] = NOWHERE) -> Fetched:
+        """Read rows, if possible into the given arrays, and count the read."""
         began = time.perf_counter()
         cells = dict(self.samples.read(positions, into))
         took, nbytes = time.perf_counter() - began, nbytes_of(cells)
@@ -218,7 +226,7 @@ class Blocks:
         return Fetched(cells, nbytes)
 
     def _read_alone(self, positions: Positions) -> Fetched:
-        """Read some rows without their blocks. They are held until they are released."""
+        """Read rows singly, and count their memory, which `release` stops counting."""
         rows = self._fetch(positions)
         self.tally.hold(rows.nbytes)
         return rows
@@ -228,12 +236,15 @@ class Blocks:
             self.tally.hold(-alone.result().nbytes)
 
     def _read(self, block: int) -> Block:
-        """Read a block. In mode ``"whole"``, cells go to the array of the whole column instead."""
+        """Read a block, and return its cells by column name.
+
+        In mode ``"whole"``, cells that are copied to the array of a whole column are left out.
+        """
         start, stop = self._span(block)
         if self._disk is not None and (mapped := self._disk.load(start, stop)) is not None:
             self.tally.add(block, 0)
             return mapped
-        cells, nbytes = self._fetch(np.arange(start, stop), self._places(start, stop))
+        cells, nbytes = self._fetch(np.arange(start, stop), self._destinations(start, stop))
         if self._disk is not None:
             self._disk.save(start, stop, cells)
             # The mapped file replaces the cells, so that the block does not occupy memory.
@@ -254,21 +265,22 @@ class Blocks:
         return held
 
     def _is_large(self, name: str, cells: RaggedCells) -> bool:
-        """Return whether a column's cells are held unpacked, as decided by the first block."""
+        """Return whether a column's cells are held unpacked, which depends on its first block."""
         with self._lock:
             return self._large.setdefault(name, are_large(cells))
 
     def _put(self, name: str, start: int, stop: int, cells: DenseCells | RaggedCells) -> None:
-        """Copy a block's cells into those of the whole column."""
+        """Copy the cells of a block into the cells of the whole column."""
         with self._lock:
             whole = self._whole.get(name)
             if whole is None:
                 fields = {f.name: f for f in self.samples.fields}
                 nullable = name in fields and fields[name].htype.nullable
-                whole = self._whole[name] = _room_for(cells, len(self.samples), nullable=nullable)
+                count = len(self.samples)
+                whole = self._whole[name] = _allocate_like(cells, count, nullable=nullable)
         match whole, cells:
             case DenseCells(), DenseCells():
-                if not np.may_share_memory(whole.values, cells.values):  # not read into it
+                if not np.may_share_memory(whole.values, cells.values):  # not read into `whole`
                     whole.values[start:stop] = cells.values
             case RaggedCells(), RaggedCells():
                 cast("list[Any]", whole.buffers)[start:stop] = cells.buffers
@@ -276,19 +288,23 @@ class Blocks:
         if whole.valid is not None and cells.valid is not None:
             whole.valid[start:stop] = cells.valid
 
-    def _make_room(self, order: Order, done: int, coming: Order) -> None:
-        """Drop blocks if there are too many: mapped files, or the blocks that are needed last."""
+    def _make_room(self, order: Order, done: int, next_order: Order) -> None:
+        """Drop blocks if there are too many.
+
+        In mode ``"disk"``, blocks that were mapped first are dropped first. In mode ``"window"``,
+        blocks whose use lies farthest ahead are dropped first.
+        """
         if self.mode == "disk" and len(self._futures) >= MAX_MAPPED_BLOCKS:
             self._drop(next(iter(self._futures)))
         if self.mode != "window":
             return
 
-        def needed(block: int) -> int:
+        def last_use(block: int) -> int:
             after = order.after(block, self.rows)
-            return after if after > done else order.n + coming.after(block, self.rows)
+            return after if after > done else order.n + next_order.after(block, self.rows)
 
         # A request holds references to its blocks, so dropping a block that is in use is safe.
-        read = sorted((b for b, read in self._futures.items() if read.done()), key=needed)
+        read = sorted((b for b, read in self._futures.items() if read.done()), key=last_use)
         while len(self._futures) >= self._most and read:
             self._drop(read.pop())
 
@@ -297,10 +313,10 @@ class Blocks:
         self.tally.drop(block)
 
 
-def _room_for(
+def _allocate_like(
     cells: DenseCells | RaggedCells, count: int, *, nullable: bool
 ) -> DenseCells | RaggedCells:
-    """Allocate cells for `count` rows, of the same kind as the given cells."""
+    """Allocate cells for `count` rows, of the same class and dtype as the given cells."""
     valid = np.ones(count, bool) if nullable else None
     if isinstance(cells, DenseCells):
         return DenseCells(np.empty((count, *cells.values.shape[1:]), cells.values.dtype), valid)

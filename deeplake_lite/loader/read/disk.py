@@ -1,14 +1,15 @@
-"""The disk cache: blocks as memory-mapped local files, for lakes in remote stores.
+"""The disk cache, which stores blocks of lakes in remote stores as memory-mapped local files.
 
 There is one folder for each view and each release of the package, with one file per block;
 `array_file` describes the files. If the files take more than half of the free disk space, the least
 recently used folders are removed. If another process might compute the rows differently, the folder
-belongs to one loader and is removed with it.
+belongs to one loader, and is removed when the loader is freed.
 
-A file is compared with its hashes when it is first mapped, and again if its inode, size or
-modification time has changed, which is checked before each use. A change goes unnoticed if it
-happens within the same tick of the file system's clock, if the modification time is reset, or while
-a batch is being copied. If a file is truncated during the copy, SIGBUS ends the process.
+When a file is first mapped, its bytes are compared with its hashes. The bytes are compared again if
+the inode, size or modification time of the file has changed, which is checked before each use. A
+change goes unnoticed if it happens within the same tick of the file system's clock, if the
+modification time is reset, or while a batch is being copied. If a file is truncated during the
+copy, SIGBUS ends the process.
 """
 
 from __future__ import annotations
@@ -41,17 +42,17 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.read.samples import Samples
 
 SHARE = 0.5
-"""Maximum size of all blocks, as a share of the free disk space plus the blocks themselves."""
+"""Maximum size of all blocks, as a share of the free disk space plus the size of these blocks."""
 
 UNFINISHED = "."
-"""Prefix of a block's file name while the file is written."""
+"""Prefix of the name of a block's file while the file is being written."""
 
 ABANDONED = 3600.0
-"""Age in seconds from which an unfinished file counts as left by a process that was killed."""
+"""Age in seconds at which an unfinished file is removed, because its process was likely killed."""
 
 
 def cache_folder() -> Path:
-    """Return the folder of all cached blocks: below ``$XDG_CACHE_HOME``, or ``~/.cache``."""
+    """Return the folder of all cached blocks, below ``$XDG_CACHE_HOME`` or ``~/.cache``."""
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(home) / "deeplake_lite" / "blocks"
 
@@ -62,7 +63,7 @@ class Disk:
     Parameters
     ----------
     key : str
-        Identifies the view and its columns.
+        Identifies the view and the columns that are loaded.
     folder : Path
         Folder of the blocks of all views.
 
@@ -82,7 +83,7 @@ class Disk:
             _make_room(folder, self._folder)
         except OSError as error:
             raise LoaderError(
-                f"cache='disk' stores files in {folder}, but that failed with "
+                f"cache='disk' stores files in {folder}, but preparing this folder failed with "
                 f"{type(error).__name__}: {error}. Set XDG_CACHE_HOME to a writable folder, or use "
                 "cache='encoded'."
             ) from error
@@ -93,7 +94,7 @@ class Disk:
 
         Each release of this package has its own caches, because its functions may compute different
         values. If another process might compute the rows differently, the cache is not shared with
-        other loaders, and is removed when it is garbage-collected.
+        other loaders, and its folder is removed when the cache is garbage-collected.
         """
         words = [metadata.version("deeplake-lite"), samples.fingerprint, *samples.names]
         key = xxhash.xxh3_128_hexdigest("\0".join(words).encode())
@@ -104,9 +105,9 @@ class Disk:
         return private
 
     def load(self, start: int, stop: int) -> Block | None:
-        """Return a block of rows, memory-mapped, or None if it is missing or damaged.
+        """Return a memory-mapped block of rows, or None if its file is missing or damaged.
 
-        The first time, its bytes are compared with their hashes.
+        The bytes of the file are compared with their hashes the first time, and after a change.
         """
         path = self._path(start, stop)
         try:
@@ -132,7 +133,7 @@ class Disk:
             return False
 
     def save(self, start: int, stop: int, cells: Mapping[str, Cells]) -> None:
-        """Store a block of rows, replacing a damaged file. If the write fails, store nothing."""
+        """Store a block of rows, replacing a damaged file. If a write fails, nothing is stored."""
         arrays = {
             part: array
             for name, column in cells.items()
@@ -151,12 +152,12 @@ class Disk:
         return f"{self._folder}/{start}-{stop}"
 
     def _key_of(self, start: int, stop: int) -> str:
-        """Return the key in a block's file."""
+        """Return the key that identifies the contents of a block's file. See `array_file`."""
         return f"{self._key} {start}-{stop}"
 
 
 def _remove(folder: Path, pid: int) -> None:
-    """Remove a loader's private folder, but not from a fork of the process that created it."""
+    """Remove a loader's private folder. In a fork of the process with id `pid`, do nothing."""
     if os.getpid() == pid:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -186,7 +187,7 @@ def _arrays(name: str, cells: StoredCells | Cells) -> Iterator[tuple[str, NDArra
 
 
 def _join(name: str, arrays: Mapping[str, NDArray[Any]], *, item: bool = False) -> Any:
-    """Rebuild the cells of a column from their arrays: the inverse of `_arrays`."""
+    """Rebuild the cells of a column from their arrays. This is the inverse of `_arrays`."""
     valid = arrays.get(f"{name}.valid")
     if f"{name}.data" in arrays:
         data, starts, shapes = (arrays[f"{name}.{part}"] for part in ("data", "starts", "shapes"))
@@ -197,28 +198,28 @@ def _join(name: str, arrays: Mapping[str, NDArray[Any]], *, item: bool = False) 
     return NestedCells(arrays[f"{name}.counts"], _join(f"{name}.items", arrays, item=True), valid)
 
 
-def _make_room(folder: Path, own: Path) -> None:
-    """Remove other views' blocks until blocks are within their share, the oldest folder first."""
+def _make_room(folder: Path, keep: Path) -> None:
+    """Remove the least recently used views except `keep`, until the blocks are within `SHARE`."""
     views = sorted((p for p in folder.iterdir() if p.is_dir()), key=_last_used)
     sizes = {view: _size(view) for view in views}
     limit = SHARE * (shutil.disk_usage(folder).free + sum(sizes.values()))
     for view in views:
         if sum(sizes.values()) <= limit:
             return
-        if view != own:
+        if view != keep:
             shutil.rmtree(view, ignore_errors=True)
             sizes[view] = 0
 
 
-def _clear(own: Path) -> None:
+def _clear(folder: Path) -> None:
     """Remove unfinished files of processes that were killed."""
-    for file in own.glob(f"{UNFINISHED}*"):
+    for file in folder.glob(f"{UNFINISHED}*"):
         if time.time() - _last_used(file) > ABANDONED:
             file.unlink(missing_ok=True)
 
 
 def _last_used(path: Path) -> float:
-    """Return the time of a file's or folder's last use; 0 if it has just been removed."""
+    """Return the time at which a file or folder was last used, or 0 if the path does not exist."""
     try:
         return path.stat().st_mtime
     except OSError:

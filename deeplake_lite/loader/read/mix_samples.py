@@ -1,4 +1,4 @@
-"""The rows of a mix of several views with the same columns, numbered view by view."""
+"""The rows of a mix of several views with the same columns, numbered from view to view."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from deeplake_lite.dataset.read.reading import NOWHERE
 from deeplake_lite.errors import ColumnNotFoundError, OptionError
 from deeplake_lite.htypes import Scalar
 from deeplake_lite.htypes.cells import DenseCells, RaggedCells, concat, take
-from deeplake_lite.loader.order.places import Rows
+from deeplake_lite.loader.order.epoch import Rows
 from deeplake_lite.loader.order.proportions import MixShuffle
 from deeplake_lite.loader.read.samples import ROW_ID, ViewSamples
 from deeplake_lite.schema import Field
@@ -31,23 +31,26 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.order.order import Positions
 
 SOURCE = "_source"
-"""Name of the column with the number of each row's view, from 0. Batches have it on request."""
+"""Name of an optional column of batches, with the number of each row's view, counted from 0."""
 
 
 REPEAT_SHIFT = 32
-"""Lowest bit of a row's repeats within its view. The bits below are for passes and views."""
+"""Number of low bits of `Rows.repeats` that identify a pass and a view.
+
+The bits above count the earlier occurrences of the row in its view.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class MixSamples:
-    """The rows of several views, numbered view by view.
+    """The rows of several views, numbered from the first row of the first view.
 
     Parameters
     ----------
     parts : tuple of ViewSamples
         The rows of each view. All have the same columns, in any order.
     columns : tuple of str
-        Names of the columns in a batch, in order. `SOURCE` may be among them.
+        Names of the columns in a batch, in order. `SOURCE` may be one of these names.
     weights : tuple of Fraction
         Shares of the views in an epoch.
     epoch_rows : int
@@ -59,7 +62,7 @@ class MixSamples:
     columns: tuple[str, ...]
     """Names of the columns in a batch, in order."""
     weights: tuple[Fraction, ...]
-    """Shares of the views in an epoch. They add up to 1."""
+    """Shares of the views in an epoch. The shares add up to 1."""
     epoch_rows: int
     """Number of rows in an epoch."""
 
@@ -93,7 +96,7 @@ class MixSamples:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the columns that `read` returns: those of a batch, and `ROW_ID` with ids."""
+        """Names of the columns that `read` returns, including `ROW_ID` if row ids are read."""
         return (*self.columns, ROW_ID) if self.parts[0].with_ids else self.columns
 
     @property
@@ -103,7 +106,7 @@ class MixSamples:
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:
-        """The columns, in order, with a type that covers the types in all views."""
+        """The columns of a batch, each with a type that covers its types in all views."""
         htypes = {n: common_htype(n, self._of(n)) for n in self.columns if n != SOURCE}
         htypes[SOURCE] = Scalar("int64")
         return tuple(Field(n, f"c{i:08x}", htypes[n]) for i, n in enumerate(self.columns))
@@ -113,7 +116,7 @@ class MixSamples:
         positions: Positions,
         into: Mapping[str, NDArray[Any]] = NOWHERE,  # noqa: ARG002 views are read one by one
     ) -> Mapping[str, Cells]:
-        """Return the cells of the given rows by column."""
+        """Return the cells of the given rows in each column, by column name."""
         views, order = self._by_view(positions)
         blocks = [self._read(view, mine) for view, mine in views]
         joined = {name: concat([block[name] for block in blocks]) for name in self.names}
@@ -129,17 +132,18 @@ class MixSamples:
         return out
 
     def where(self, positions: Positions, passes: Positions | None = None) -> Rows:
-        """Return the origin of the given rows: their views, positions there, and repeats.
+        """Return the view and the position in this view of each given row.
 
-        A row may appear several times in a view, in several views, and in several passes of a view.
+        The result also has a number that differs between the occurrences of a row in an epoch. A
+        row may occur several times in a view, in several views, and in several passes of a view.
         """
         views = np.searchsorted(self._ends, positions, side="right")
         mine = positions - np.concatenate([[0], self._ends])[views]
         repeats = views + (0 if passes is None else passes * len(self.parts))
         for view, part in enumerate(self.parts):
-            own = part.where(mine[views == view]).repeats
-            if own is not None:
-                repeats[views == view] += own << REPEAT_SHIFT
+            within_view = part.where(mine[views == view]).repeats
+            if within_view is not None:
+                repeats[views == view] += within_view << REPEAT_SHIFT
         return Rows(mine, views, repeats)
 
     def _by_view(self, positions: Positions) -> tuple[list[tuple[int, Positions]], Positions]:
@@ -148,7 +152,8 @@ class MixSamples:
         Returns
         -------
         groups : list of (int, ndarray)
-            The number of each view with rows, and their positions in that view.
+            The number of each view that has some of the rows, and the positions of these rows in
+            that view.
         order : ndarray, (rows,) int64
             Indices into `positions` of the rows of all groups, one group after the other.
         """
@@ -159,7 +164,10 @@ class MixSamples:
         return groups, np.argsort(views, kind="stable")
 
     def only(self, names: Sequence[str]) -> MixSamples:
-        """Return the same rows with only some columns. Raises ColumnNotFoundError."""
+        """Return the same rows with only the given columns.
+
+        Raises ColumnNotFoundError if a column does not exist.
+        """
         return self.of(self.sources, tuple(names), self.weights, self.epoch_rows)
 
     @cached_property
@@ -182,18 +190,18 @@ class MixSamples:
     def of_one_shape(self, f: Field) -> bool:
         """Return whether all cells of a column have one shape, in the versions of all views."""
         fields = [(part, part.view.schema[f.name]) for part in self.parts if f.name != SOURCE]
-        is_same = len({part.shape_of(own) for part, own in fields}) <= 1
-        return is_same and all(part.of_one_shape(own) for part, own in fields)
+        is_same = len({part.shape_of(part_field) for part, part_field in fields}) <= 1
+        return is_same and all(part.of_one_shape(part_field) for part, part_field in fields)
 
     def axes_of(self, f: Field) -> tuple[Axis, ...]:
-        """Return the shape of a column's values, with a size or (least, most) for each axis."""
+        """Return the size of each axis of a column's values, or (minimum, maximum) if it varies."""
         if f.name == SOURCE:
             return ()
         shapes = {part.axes_of(part.view.schema[f.name]) for part in self.parts}
         return tuple(map(_join_axes, *shapes)) if len(shapes) > 1 else shapes.pop()
 
     def choose_shuffle(self, requested: bool | str) -> MixShuffle:
-        """Return the requested shuffle for each view. Raises OptionError."""
+        """Return the requested shuffle for each view. Raises OptionError for an unknown shuffle."""
         rows = tuple(map(len, self.parts))
         return MixShuffle(
             rows, self.weights, tuple(part.choose_shuffle(requested) for part in self.parts)
@@ -201,7 +209,7 @@ class MixSamples:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash that identifies these rows. Raises UncommittedError."""
+        """Hash that identifies these rows. Raises UncommittedError if a view has such edits."""
         fingerprints = [part.fingerprint for part in self.parts]
         return xxhash.xxh3_128_hexdigest("\0".join(fingerprints).encode())
 
@@ -217,7 +225,11 @@ class MixSamples:
 
     @cached_property
     def _class_numbers(self) -> dict[str, list[NDArray[np.int32] | None]]:
-        """The number of each class in the mix, by column and view. None means the same numbers."""
+        """Tables that map class numbers of each view to those of the mix, by column name.
+
+        Each column has a list with one table per view. A view whose classes keep their numbers has
+        None instead of a table.
+        """
         return {
             f.name: [_renumbering(h.classes, f.htype.classes) for h in self._of(f.name)]
             for f in self.fields
@@ -229,7 +241,7 @@ class MixSamples:
         return [part.view.schema[name].htype for part in self.parts]
 
     def _read(self, view: int, positions: Positions) -> dict[str, Cells]:
-        """Return the cells of rows of one view, with the class numbers of the mix."""
+        """Return the cells of rows of one view, in which class numbers are those of the mix."""
         cells = dict(self.parts[view].read(positions))
         for name, numbers in self._class_numbers.items():
             table = numbers[view]
@@ -265,8 +277,8 @@ def common_htype(name: str, htypes: Sequence[Htype]) -> Htype:
         if united is None:
             raise OptionError(
                 f"A column of a mix must have the same type in all views, but {name!r} is "
-                f"{htypes[0]} in view 0 and {htypes[number]} in view {number}. Leave it out with "
-                "columns=[…], or cast it in a query."
+                f"{htypes[0]} in view 0 and {htypes[number]} in view {number}. Leave the column "
+                "out with columns=[…], or cast it in a query."
             )
         whole = united
     nullable = any(h.nullable for h in htypes)
@@ -274,14 +286,15 @@ def common_htype(name: str, htypes: Sequence[Htype]) -> Htype:
 
 
 def common_columns(views: Sequence[View]) -> tuple[str, ...]:
-    """Return the common columns of views. Raises ColumnNotFoundError if the columns differ."""
-    known = list(dict.fromkeys(name for view in views for name in view.columns))
+    """Return the names of the columns of all views. Raises ColumnNotFoundError if views differ."""
+    names = list(dict.fromkeys(name for view in views for name in view.columns))
     for number, view in enumerate(views):
-        for name in known:
+        for name in names:
             if name not in view.columns:
                 raise ColumnNotFoundError(
-                    f"All views of a mix must have the same columns, but view {number} has no "
-                    f"column {name!r}. Choose common columns: columns={_common_columns(views)}."
+                    f"All views of a mix must have the same columns, but view {number}, counted "
+                    f"from 0, has no column {name!r}. Choose common columns: "
+                    f"columns={_common_columns(views)}."
                 )
     return views[0].columns
 
@@ -291,26 +304,26 @@ def _common_columns(views: Sequence[View]) -> list[str]:
 
 
 def _check_links(fields: Sequence[Field], views: Sequence[View]) -> None:
-    """Raise OptionError if a mix has links, and its lakes were opened with different roots.
+    """Raise OptionError if a mix has links, and its lakes were opened with different ``allow=``.
 
-    Otherwise, links in one lake could be read under roots that are only allowed for another.
+    Otherwise, a link in one lake could read a file that is allowed only for another lake.
     """
     allowed = {view.rows.lake.allow for view in views}
     if len(allowed) > 1 and any(f.htype.target is not None for f in fields):
         raise OptionError(
-            "All lakes of a mix with links must be opened with the same roots, but their roots "
-            f"are {sorted(allowed)}. Open all of them with the same allow=[…]."
+            "All lakes of a mix with links must be opened with the same allow=, but they were "
+            f"opened with {sorted(allowed)}. Open all of them with the same allow=[…]."
         )
 
 
-def _renumbering(own: ClassLabel, mix: ClassLabel) -> NDArray[np.int32] | None:
+def _renumbering(view: ClassLabel, mix: ClassLabel) -> NDArray[np.int32] | None:
     """Return the number in the mix of each class of a view, or None if no number changes."""
-    numbers = np.array([mix.index(name) for name in own.names], np.int32)
+    numbers = np.array([mix.index(name) for name in view.names], np.int32)
     return None if (numbers == np.arange(len(numbers))).all() else numbers
 
 
 def _renumber(cells: Cells, numbers: NDArray[np.int32]) -> Cells:
-    """Replace class numbers in cells with new numbers."""
+    """Replace each class number in cells with the entry of `numbers` at this index."""
     if isinstance(cells, DenseCells):
         return DenseCells(numbers[cells.values], cells.valid)
     assert isinstance(cells, RaggedCells)
@@ -319,7 +332,7 @@ def _renumber(cells: Cells, numbers: NDArray[np.int32]) -> Cells:
 
 
 def _join_axes(*axes: Axis) -> Axis:
-    """Return the size of an axis in all views, or (least, most), or None if it is unknown.
+    """Return the size of an axis in all views, or (minimum, maximum), or None if it is unknown.
 
     >>> _join_axes(4, (2, 3)), _join_axes(4, None), _join_axes(4, 4)
     ((2, 4), None, 4)

@@ -1,4 +1,4 @@
-"""Reader threads: a few if the store responds quickly, many if its latency is high."""
+"""Reader threads, which are few if the store responds quickly, and many if its latency is high."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LEAST, MOST = 2, 32
 """Minimum and maximum number of concurrent reads."""
 
 LOCAL_SECONDS = 0.02
-"""Maximum latency of a local disk. Below it, more concurrent reads do not help, and may hurt."""
+"""Maximum latency of a local disk, for which more concurrent reads do not help, and may hurt."""
 
 LOCAL_RATE = 400e6
 """Speed of a local disk in bytes per second. Time at this speed does not count as latency."""
@@ -41,7 +41,7 @@ class Readers:
         self._closed = False
 
     def submit[T](self, read: Callable[..., T], *args: object, nbytes: float = 0) -> Future[T]:
-        """Queue a read of about `nbytes` bytes.
+        """Queue a read of about `nbytes` bytes, and return its future.
 
         Raises RuntimeError after `close`.
         """
@@ -88,7 +88,9 @@ class Readers:
 
 
 def width_for(seconds: float, width: int) -> int:
-    """Return the number of reads to run concurrently, given the latency of the last one.
+    """Return the number of reads to run concurrently, given the latency of the last read.
+
+    `width` is the number of reads that have been allowed so far.
 
     The number rises immediately, to one read per 2.5 ms of latency, and falls slowly, by a quarter
     per read.

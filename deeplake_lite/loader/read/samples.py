@@ -1,7 +1,7 @@
-"""The rows that a loader reads, as cells, and their properties that are known in advance.
+"""The rows that a loader reads as cells, and their properties that are known without reading cells.
 
-`Samples` is the interface for the loader, and `ViewSamples` implements it for the rows of a view.
-`mix_samples` implements it for the rows of a mix.
+`Samples` is the interface that loaders use. `ViewSamples` implements this interface for the rows of
+a view, and `mix_samples` implements it for the rows of a mix.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from deeplake_lite.dataset.repr.describe import seen_axes
 from deeplake_lite.dataset.saved.parameters import params_to_json
 from deeplake_lite.htypes.cells import DenseCells
 from deeplake_lite.htypes.layouts import Dense, Nested, Ragged
-from deeplake_lite.loader.order.places import Rows
+from deeplake_lite.loader.order.epoch import Rows
 from deeplake_lite.loader.order.shuffle import Shuffle
 from deeplake_lite.storage import chunks
 
@@ -39,14 +39,16 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 ROW_ID = "_row_id"
-"""Key of the row ids."""
+"""Key of the row ids in a batch."""
 
 UNKNOWN = -1
 """Placeholder for a row id that was not read because nothing depends on it."""
 
 PROBES, COMPUTED_PROBES = 65_536, 64
-"""Numbers of rows, stored and computed, whose sizes are read to estimate the average size. They are
-large enough to include rare large rows."""
+"""Number of rows whose sizes are read to estimate the average size, if rows are stored or computed.
+
+The first number is large enough for rare large rows to be among the rows.
+"""
 
 SHAPE_ROWS = 2**20
 """Number of rows whose shapes are read at a time."""
@@ -69,7 +71,7 @@ class Samples(Protocol):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the columns that `read` returns: those of a batch, and `ROW_ID` with ids."""
+        """Names of the columns that `read` returns, including `ROW_ID` if row ids are read."""
         ...
 
     @property
@@ -96,16 +98,17 @@ class Samples(Protocol):
     def repeatable(self) -> bool:
         """Whether every process with the same fingerprint reads the same cells.
 
-        This is not certain if a query calls user-defined functions.
+        The value is False if a query calls user-defined functions, which may differ.
         """
         ...
 
     def read(
         self, positions: Positions, into: Mapping[str, NDArray[Any]] = NOWHERE
     ) -> Mapping[str, Cells]:
-        """Return the cells of the given rows by column, if possible in the arrays of `into`.
+        """Return the cells of the given rows in each column, by column name.
 
-        Not every column can be read into an array. Callers check whether the result shares memory.
+        If possible, the values of a column are read into its array in `into`. Callers check whether
+        the result shares memory with this array.
         """
         ...
 
@@ -114,7 +117,9 @@ class Samples(Protocol):
         ...
 
     def where(self, positions: Positions, passes: Positions | None = None) -> Rows:
-        """Return the origin of the given rows: their views, positions there, and repeats.
+        """Return the view and the position in this view of each given row.
+
+        The result also has a number that differs between the occurrences of a row in an epoch.
 
         Parameters
         ----------
@@ -126,7 +131,10 @@ class Samples(Protocol):
         ...
 
     def only(self, names: Sequence[str]) -> Samples:
-        """Return the same rows with only some columns. Raises ColumnNotFoundError."""
+        """Return the same rows with only the given columns.
+
+        Raises ColumnNotFoundError if a column does not exist.
+        """
         ...
 
     def shape_of(self, f: Field) -> tuple[int, ...] | None:
@@ -142,11 +150,11 @@ class Samples(Protocol):
         ...
 
     def axes_of(self, f: Field) -> tuple[Axis, ...]:
-        """Return the shape of a column's values, with a size or (least, most) for each axis."""
+        """Return the size of each axis of a column's values, or (minimum, maximum) if it varies."""
         ...
 
     def choose_shuffle(self, requested: bool | str) -> Shuffling:
-        """Return the requested shuffle. Raises OptionError."""
+        """Return the requested shuffle. Raises OptionError for an unknown shuffle."""
         ...
 
 
@@ -175,7 +183,10 @@ class ViewSamples:
     def of(
         cls, view: View, columns: Sequence[str] | None = None, *, with_ids: bool = False
     ) -> ViewSamples:
-        """Return the rows of a view, pinned to its current version. Raises ColumnNotFoundError."""
+        """Return the rows of a view, pinned to the current version of the view.
+
+        Raises ColumnNotFoundError if a column does not exist.
+        """
         names = tuple(view.columns if columns is None else columns)
         return cls(view.select(names), with_ids, view.columns)
 
@@ -184,7 +195,7 @@ class ViewSamples:
 
     @property
     def epoch_rows(self) -> int:
-        """Number of rows in an epoch, which is that of the view."""
+        """Number of rows in an epoch, which is the number of rows in the view."""
         return len(self)
 
     @property
@@ -193,11 +204,14 @@ class ViewSamples:
         return (self.view,)
 
     def only(self, names: Sequence[str]) -> ViewSamples:
-        """Return the same rows with only some columns. Raises ColumnNotFoundError."""
+        """Return the same rows with only the given columns.
+
+        Raises ColumnNotFoundError if a column does not exist.
+        """
         return ViewSamples.of(self.view, names)
 
     def choose_shuffle(self, requested: bool | str) -> Shuffle:
-        """Return the requested shuffle. Raises OptionError."""
+        """Return the requested shuffle. Raises OptionError for an unknown shuffle."""
         return Shuffle.choose(requested, self)
 
     @cached_property
@@ -207,19 +221,19 @@ class ViewSamples:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the columns that `read` returns: those of a batch, and `ROW_ID` with ids."""
+        """Names of the columns that `read` returns, including `ROW_ID` if row ids are read."""
         names = tuple(f.name for f in self.fields)
         return (*names, ROW_ID) if self.with_ids else names
 
     def read(
         self, positions: Positions, into: Mapping[str, NDArray[Any]] = NOWHERE
     ) -> Mapping[str, Cells]:
-        """Return the cells of the given rows by column.
+        """Return the cells of the given rows in each column, by column name.
 
         Raises
         ------
         DamagedError
-            When a cell is damaged. The error names its column and row.
+            When a cell is damaged. The error names the column and row of the cell.
         """
         cells: dict[str, Cells] = dict(read_blocks(self.view, self.fields, positions, into))
         if self.with_ids:
@@ -236,7 +250,7 @@ class ViewSamples:
         positions: Positions,
         passes: Positions | None = None,  # noqa: ARG002 an epoch passes through a view once
     ) -> Rows:
-        """Return the origin of the given rows: their positions and repeats."""
+        """Return the positions of the given rows, and their numbers of earlier occurrences."""
         repeats = None if self._repeats is None else self._repeats[positions]
         return Rows(positions, repeats=repeats)
 
@@ -244,8 +258,8 @@ class ViewSamples:
     def _repeats(self) -> Positions | None:
         """Number of earlier occurrences of each row in the view; None if no row appears twice.
 
-        It is computed only with ids, because only functions that get ids depend on it. The rows of
-        a whole lake are known to be distinct.
+        These numbers are computed only if row ids are read, because only functions that depend on
+        row ids need them. The rows of a whole lake are known to be distinct.
         """
         if not self.with_ids:
             return None
@@ -256,7 +270,7 @@ class ViewSamples:
 
     @cached_property
     def row_bytes(self) -> float:
-        """Approximate stored size of a row in bytes: the average of evenly spaced rows."""
+        """Approximate stored size of a row in bytes, which is the average of evenly spaced rows."""
         if not len(self):
             return 1.0
         return max(1.0, sum(map(self._cell_bytes, self.fields)))
@@ -307,7 +321,7 @@ class ViewSamples:
         return first is not None
 
     def axes_of(self, f: Field) -> tuple[Axis, ...]:
-        """Return the shape of a column's values, with a size or (least, most) for each axis."""
+        """Return the size of each axis of a column's values, or (minimum, maximum) if it varies."""
         if isinstance(f.htype.layout, Dense):
             return f.htype.axes or ()
         extremes: list[np.ndarray] = []
@@ -325,10 +339,10 @@ class ViewSamples:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of the original view: its version, rows, columns and query.
+        """Hash of the version, rows, columns and query of the original view.
 
-        It does not depend on which columns are loaded. If the order depends on them, so does the
-        shuffle's `to_json`, which is another part of a loader's state.
+        The hash does not depend on which columns are loaded. If the order of an epoch depends on
+        the loaded columns, so does the shuffle's `to_json`, which is also part of a loader's state.
 
         Raises
         ------
@@ -364,14 +378,14 @@ def _count_repeats(ids: Positions) -> Positions | None:
 
 
 def _is_repeatable(view: View) -> bool:
-    """Return whether a query and those of its sources have the same results in any process."""
+    """Return whether a view's query, and those that it reads, have the same results everywhere."""
     question = question_of(view)
     return question is None or (
-        question.repeatable and all(map(_is_repeatable, _read_by(question)))
+        question.repeatable and all(map(_is_repeatable, _views_read_by(question)))
     )
 
 
-def _read_by(question: Question) -> Iterator[View]:
+def _views_read_by(question: Question) -> Iterator[View]:
     """Yield the views that a query reads."""
     if question.asked is not None:
         yield question.asked
@@ -379,7 +393,7 @@ def _read_by(question: Question) -> Iterator[View]:
 
 
 def _keeps_shapes(layout: Layout) -> bool:
-    """Return whether a layout stores the shapes of its cells, apart from their bytes."""
+    """Return whether a layout stores the shapes of cells separately from the bytes of cells."""
     match layout:
         case Ragged(ndim=ndim):
             return ndim > 0
@@ -396,9 +410,9 @@ def fingerprint(view: View, columns: Sequence[str]) -> str:
         parameters = params_to_json(question.params)
         words = [question.text, parameters, question.seed, question.moment]
         digest.update(json.dumps(words, default=str).encode())
-        for source in _read_by(question):
+        for source in _views_read_by(question):
             digest.update(fingerprint(source, source.columns).encode())
-    # The same query may return other rows if it calls user-defined functions.
+    # A query with user-defined functions may return other rows each time.
     if isinstance(view.rows.table, VirtualTable):
         for positions in view.rows.table.positions():
             digest.update(np.ascontiguousarray(positions))

@@ -20,15 +20,15 @@ class Counts(NamedTuple):
     """Counts of one loader since its first request for rows."""
 
     reads: int = 0
-    """Number of reads: of blocks, and of single rows for a batch."""
+    """Number of reads. Each read is of a block, or of single rows for a batch."""
     reading: float = 0.0
-    """Seconds spent in these reads, summed over all reading threads."""
+    """Seconds spent in reads, summed over all reader threads."""
     bytes: int = 0
-    """Size of the encoded cells that were read."""
+    """Size of the encoded cells that were read, in bytes."""
     rows: int = 0
-    """Number of rows that were read. If a row is read again, it counts again."""
+    """Number of rows that were read. A row that is read twice counts twice."""
     asked: int = 0
-    """Number of rows that were requested ahead of their batch."""
+    """Number of rows that were requested before their batch was made."""
     missed: int = 0
     """Number of requested rows that were not in memory."""
 
@@ -99,7 +99,7 @@ class Tally:
         self.hold(-size)
 
     def hold(self, nbytes: int) -> None:
-        """Count memory that is newly held, or if the number is negative, freed."""
+        """Count memory that is newly held or, if the number is negative, freed."""
         with self._lock:
             self.held += nbytes
             self.peak = max(self.peak, self.held)

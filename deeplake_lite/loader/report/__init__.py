@@ -1,1 +1,1 @@
-"""Reports on a loader: its progress, its speed, and the quality of its shuffle."""
+"""Reports on the progress and the speed of a loader, and on the quality of its shuffle."""

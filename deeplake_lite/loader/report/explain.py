@@ -1,4 +1,4 @@
-"""Explanations of a loader's speed: a sentence on the bottleneck and the settings that would help.
+"""Explanations of a loader's speed, which name the bottleneck and the settings that would help.
 
 An explanation is a function of the loader's statistics and options. No I/O.
 """
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.read.samples import Samples
 
 MAX_STALL = 0.1
-"""A loader is fast enough if users wait for batches for less than this share of the time."""
+"""A loader is fast enough if its user waits for batches for less than this share of the time."""
 
 MAX_REREADS = 0.1
 """The memory budget is too small if more than this share of the rows is read again."""
 
 MIN_SECONDS = 1.0
-"""If the current epoch is shorter than this, the previous one may be explained instead."""
+"""If the current epoch is shorter than this, the previous epoch may be explained instead."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Situation:
     stored: float = 0.0
     """Approximate stored size of all rows in bytes."""
     images: Mapping[str, str] = field(default_factory=dict)
-    """Codecs of the image columns by name; "mask" for columns of masks."""
+    """Codec of each image column by name; ``"mask"`` for each column of masks."""
     batches: int | None = None
     """Number of batches in an epoch."""
     computed: bool = False
@@ -55,7 +55,7 @@ class Situation:
     def of(
         cls, samples: Samples, options: Options, shuffle: str, mode: str, batches: int
     ) -> Situation:
-        """Return the situation of a loader."""
+        """Return the situation of a loader of `samples`, given its options and other settings."""
         pixels = {f.name: f.htype.pixels for f in samples.fields}
         images = {
             name: of.codec if of.is_image else "mask"
@@ -68,7 +68,7 @@ class Situation:
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """The bottleneck of a loader as a sentence. Its repr adds the seconds of all stages.
+    """A sentence on the bottleneck of a loader. The repr adds the seconds of all stages.
 
     Examples
     --------
@@ -96,7 +96,7 @@ class Explanation:
 
 
 def explain_stats(stats: Stats, situation: Situation) -> Explanation:
-    """Explain the bottleneck of the current or last epoch.
+    """Explain the bottleneck of the current epoch, or of the epoch before it.
 
     >>> from deeplake_lite.loader.options import Options
     >>> epoch = Stats(wall=10.0, read=1.0, transform=8.0, collate=1.0, stall=9.0, batches=5)
@@ -126,7 +126,7 @@ def _explain_no_rows(situation: Situation) -> str:
 
 
 def _epoch_to_explain(epochs: tuple[Stats, ...]) -> Stats | None:
-    """Return the last epoch, or the previous one if the last has just begun."""
+    """Return the statistics of the last epoch, or of the one before if the last has just begun."""
     if len(epochs) > 1 and epochs[-1].wall < MIN_SECONDS:
         has_just_begun = epochs[-1].batches < epochs[-2].batches / 2
         return epochs[-2] if has_just_begun else epochs[-1]
@@ -134,7 +134,11 @@ def _epoch_to_explain(epochs: tuple[Stats, ...]) -> Stats | None:
 
 
 def _bottleneck(stats: Stats, situation: Situation) -> str:
-    """Return the name of the slowest stage, ``"training"`` or ``"memory"``."""
+    """Return the name of the bottleneck.
+
+    This is the slowest stage, ``"training"`` if the loader is fast enough, or ``"memory"`` if rows
+    are read again because they did not fit in memory.
+    """
     if stats.stall < MAX_STALL * stats.wall:
         return "training"
     slowest = max(STAGES[:-1], key=stats.seconds.__getitem__)

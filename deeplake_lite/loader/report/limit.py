@@ -1,7 +1,8 @@
-"""The decode limit: the maximum speed of a loader, which is that of its decoder alone.
+"""The decode limit, which is the speed of a loader's decoder alone.
 
-The loader's decoder runs in the same number of threads, on rows in memory, into preallocated
-batches. Nothing is read, transformed, collated or handed over.
+To measure this limit, the loader's decoder runs in the same number of threads, on rows in memory,
+into preallocated batches. Rows are not read, transformed, collated or handed over, so no loader of
+these rows is faster.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.read.samples import Samples
 
 MAX_BYTES = 256 * 2**20
-"""Maximum stored size of the decoded rows in bytes."""
+"""Maximum stored size, in bytes, of the rows that are decoded for the measurement."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Limit:
     """
 
     samples: int
-    """Number of rows that were decoded. If a row is decoded again, it counts again."""
+    """Number of rows that were decoded. A row that is decoded twice counts twice."""
     seconds: float
     """Duration of the measurement in seconds."""
     threads: int
@@ -61,33 +62,33 @@ def decode_limit(
     Parameters
     ----------
     samples : Samples
-        Rows, at least one. The first ones are decoded.
+        At least one row. If there are many rows, only the first of them are decoded.
     recipe : Recipe
-        How to decode them.
+        How to decode the rows.
     batch_size, threads : int
         Number of rows in a batch, and number of threads.
     seconds : float
         How long to measure. Each thread decodes at least one batch.
     """
     batches = _batches(samples, recipe, batch_size)
-    turns, until = itertools.count(), 0.0
+    numbers, until = itertools.count(), 0.0
 
-    def work(own: Mapping[str, object]) -> int:
+    def decode_repeatedly(out: Mapping[str, object]) -> int:
         done = 0
         while not done or time.perf_counter() < until:
-            done += _decode(recipe, batches[next(turns) % len(batches)], own)
+            done += _decode(recipe, batches[next(numbers) % len(batches)], out)
         return done
 
-    own = [_allocate(recipe, batch_size) for _ in range(threads)]
+    outs = [_allocate(recipe, batch_size) for _ in range(threads)]
     with ThreadPoolExecutor(threads) as pool:
         began = time.perf_counter()
         until = began + seconds
-        count = sum(pool.map(work, own))
+        count = sum(pool.map(decode_repeatedly, outs))
         return Limit(count, time.perf_counter() - began, threads)
 
 
 def _batches(samples: Samples, recipe: Recipe, size: int) -> list[dict[str, Cells]]:
-    """Read the first rows, and return them in batches."""
+    """Read the first rows, and return the cells of each batch as a dict by column name."""
     rows = int(min(len(samples), max(size, MAX_BYTES / samples.row_bytes)))
     cells = samples.read(np.arange(rows))
     parts = [np.arange(i, min(i + size, rows)) for i in range(0, rows, size)]
@@ -103,11 +104,11 @@ def _allocate(recipe: Recipe, size: int) -> dict[str, object]:
     }
 
 
-def _decode(recipe: Recipe, cells: Mapping[str, Cells], own: Mapping[str, Any]) -> int:
-    """Decode a batch, and return its number of rows."""
+def _decode(recipe: Recipe, cells: Mapping[str, Cells], out: Mapping[str, Any]) -> int:
+    """Decode a batch, into the arrays of `out` if possible, and return its number of rows."""
     count = 0
     for name, column in recipe.columns.items():
-        column_cells, into = cells[name], own.get(name)
+        column_cells, into = cells[name], out.get(name)
         count = len(column_cells)
         if isinstance(column_cells, DenseCells):
             decode_block(column.htype, column_cells)

@@ -1,9 +1,11 @@
-"""Time measurement during an epoch: how long each stage takes, and how long users wait.
+"""Time measurement during an epoch: how long each stage takes, and how long the user waits.
 
-A meter is notified when the user gets a batch, when the user asks for the next one, and when a task
-begins and ends. A worker without a task waits for the user while the user is away, and for the
-hand-over while the user waits. Both totals, over all workers, can be computed from the times of the
-tasks alone, so it does not matter which worker runs which task.
+The user is the code that iterates over a loader. From getting a batch until asking for the next
+batch, the user is away. A task is the work of one worker on a few batches. The meter is notified
+when the user leaves and comes back, and when a task begins and ends. A worker without a task waits
+for the user while the user is away, and for the hand-over otherwise. The total of both waiting
+times over all workers follows from the times of the tasks alone, so it does not matter which worker
+runs which task.
 """
 
 from __future__ import annotations
@@ -24,8 +26,8 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.make.recipe import BatchResult
     from deeplake_lite.loader.read.tally import Tally
 
-OWN = STAGES[:4]
-"""Stages that tasks measure themselves."""
+TASK_STAGES = STAGES[:4]
+"""The stages whose seconds are measured by tasks. The other stages are waiting times."""
 
 MAX_EPOCHS = 100
 """Number of recent epochs whose statistics are kept separately."""
@@ -63,8 +65,8 @@ class Meter:
         tally.reset_peak()
         self._began = clock.now() if began is None else began
         self._ended = 0.0
-        # Seconds that the user has been away, and the time at which the user left, or 0. They are
-        # one tuple, so that other threads read both atomically.
+        # Seconds that the user has been away before, and the time at which the user left, or 0 if
+        # the user is not away. One tuple, so that other threads read both numbers atomically.
         self._gone: tuple[float, float] = (0.0, 0.0)
         self._lock = threading.Lock()
         self._seconds: dict[str, float] = defaultdict(float)
@@ -89,14 +91,14 @@ class Meter:
             self._gone = before + clock.now() - since, 0.0
 
     def _away(self, now: float) -> float:
-        """Return the number of seconds that the user has been away."""
+        """Return the number of seconds until `now` in which the user was away."""
         before, since = self._gone
         return before + max(0.0, now - since) if since else before
 
     # ---- the workers
 
     def limit(self, tasks: int) -> None:
-        """Set the number of tasks that fit in memory, at most `max_tasks`."""
+        """Set the number of concurrent tasks that fit in memory, at most `max_tasks`."""
         self._tasks = max(1, min(self._max_tasks, tasks))
 
     def begin(self, task: int, now: float | None = None) -> None:
@@ -106,7 +108,7 @@ class Meter:
             self._open[task] = now, self._away(now)
 
     def end(self, task: int, results: Sequence[BatchResult], now: float | None = None) -> None:
-        """Record the end of a worker's task and the batches that the task produced."""
+        """Record the end of a task, identified as in `begin`, and the batches that it made."""
         now = clock.now() if now is None else now
         away = self._away(now)
         size = nbytes(results[0].batch) if results else 0
@@ -149,7 +151,7 @@ class Meter:
         scale = 1 + unfinished / busy if busy else 1.0
         wall = now - self._began
         spent = _divide(
-            {stage: seconds.get(stage, 0.0) * scale for stage in OWN},
+            {stage: seconds.get(stage, 0.0) * scale for stage in TASK_STAGES},
             gaps=self._tasks * away - busy_away - unfinished_away,
             busy=busy + unfinished,
             wall=wall,
@@ -198,7 +200,7 @@ class Meters:
             self._before = Stats.total([self._before, self._past.popleft()])
 
     def stats(self) -> Stats:
-        """Return the statistics of all epochs, including running ones."""
+        """Return the statistics of all epochs, including epochs that still run."""
         epochs = (*self._past, *(meter.stats() for meter in self._running))
         return replace(Stats.total([self._before, *epochs]), epochs=epochs)
 
@@ -208,10 +210,11 @@ def _divide(
 ) -> dict[str, float]:
     """Return the seconds that the average worker spent in each stage.
 
-    A worker that does not decode, transform or collate is idle. Idle time is divided in proportion
-    to the times in which tasks wait for reads or the hand-over, or there is no task. With one task
-    per worker, these are the measured times. With several tasks per worker, a task also waits for
-    the worker to finish another task, which is not idle time.
+    A worker that does not decode, transform or collate is idle. The idle time of all workers is
+    divided among the stages "read", "hand_over" and "waiting", in proportion to the measured times
+    in which tasks wait for reads, tasks wait for the hand-over, and task slots have no task. With
+    one task per worker, the results are the measured times. With several tasks per worker, a task
+    also waits for the worker to finish another task, which is not idle time of the worker.
 
     Parameters
     ----------
@@ -224,7 +227,7 @@ def _divide(
     wall : float
         Seconds since the epoch began.
     workers, tasks : int
-        Number of workers, and number of task slots, which is that of concurrent tasks.
+        Number of workers, and number of task slots. A slot has one task at a time.
 
     Examples
     --------
@@ -236,10 +239,10 @@ def _divide(
     work = {stage: s for stage, s in measured.items() if stage != "read"}
     working = sum(work.values())
     gaps = max(0.0, gaps)
-    rest = max(0.0, busy - measured["read"] - working)  # time of tasks outside of all stages
+    unmeasured = max(0.0, busy - measured["read"] - working)  # time of tasks outside of all stages
     if tasks > workers:
-        rest = max(0.0, rest - working)
-    over = max(0.0, tasks * wall - busy - gaps) + rest
+        unmeasured = max(0.0, unmeasured - working)
+    over = max(0.0, tasks * wall - busy - gaps) + unmeasured
     reasons = {"read": measured["read"], "hand_over": over, "waiting": gaps}
     scale = max(0.0, workers * wall - working) / (sum(reasons.values()) or 1.0)
     idle = {stage: s * scale for stage, s in reasons.items()}

@@ -10,12 +10,12 @@ from deeplake_lite.dataset.repr import bars
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from deeplake_lite.loader.order.places import Progress
+    from deeplake_lite.loader.order.epoch import Progress
 
 
 @contextmanager
 def bar(progress: Progress, total: int, *, visible: bool) -> Iterator[Callable[[int], None]]:
-    """Show how many of an epoch's rows all ranks together have yielded.
+    """Show a progress bar of the rows of an epoch that all ranks together have yielded.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def bar(progress: Progress, total: int, *, visible: bool) -> Iterator[Callable[[
     Yields
     ------
     callable
-        Updates the bar. Its argument is the number of rows left out so far.
+        A function that updates the bar, given the number of rows that have been left out so far.
     """
     if not visible:
         yield lambda _: None

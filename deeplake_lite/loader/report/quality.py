@@ -1,4 +1,4 @@
-"""The quality of a shuffle: statistics of an epoch's order, compared with a random order."""
+"""The quality of a shuffle, by statistics that compare an epoch's order with a random order."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MIN_BLOCKS = 64
 class ShuffleQuality:
     """The quality of a shuffle.
 
-    In a good shuffle, each number is close to its expected value in a uniformly random order.
+    In a good shuffle, each statistic is close to its expected value in a uniformly random order.
     Without shuffling, the rank correlation is 1, sorted labels form one run per class, and most
     rows of a batch are from one block.
     """
@@ -36,25 +36,25 @@ class ShuffleQuality:
     rows: int
     """Number of measured rows."""
     rank_correlation: float
-    """Spearman's rank correlation between the place in the epoch and the position in the view."""
+    """Spearman's rank correlation between the order of the rows in the epoch and in the view."""
     label: str | None
-    """Name of the column of labels."""
+    """Name of the column of labels; None if there is none."""
     label_runs: int | None
-    """Number of runs of equal labels."""
+    """Number of runs of equal labels; None without labels."""
     label_runs_by_chance: float | None
-    """Expected number of runs in a uniformly random order."""
+    """Expected number of runs in a uniformly random order; None without labels."""
     block: int
     """Number of rows in a block, which are adjacent in the view and read together."""
     block_pairs: float
-    """Share of pairs of rows in a global batch whose rows are from the same block."""
+    """Share of the pairs of rows within a global batch whose two rows are from the same block."""
     block_pairs_by_chance: float
-    """Expected share of such pairs in a uniformly random order."""
+    """Expected value of `block_pairs` in a uniformly random order."""
 
     @classmethod
     def of(
         cls, samples: Samples, order: Order, batch: int, label: str | None = None
     ) -> ShuffleQuality:
-        """Measure the quality of an order. Raises ColumnNotFoundError."""
+        """Measure the quality of an order. Raises ColumnNotFoundError for an unknown `label`."""
         name = _label(samples, label)
         positions = order.at(0, min(order.n, MAX_ROWS))
         block = min(rows_of_block(samples.row_bytes), max(1, len(samples) // MIN_BLOCKS))
@@ -62,9 +62,9 @@ class ShuffleQuality:
         if name is not None:
             values = _labels(samples, name, positions)
             runs, by_chance = label_runs(values), label_runs_by_chance(values)
-        own = positions // block
-        batches = np.arange(len(own)) // batch
-        together = equal_pairs(batches * (int(own.max(initial=0)) + 1) + own)
+        blocks = positions // block
+        batches = np.arange(len(blocks)) // batch
+        together = equal_pairs(batches * (int(blocks.max(initial=0)) + 1) + blocks)
         return cls(
             len(positions),
             rank_correlation(positions),
@@ -73,7 +73,7 @@ class ShuffleQuality:
             by_chance,
             block,
             together / max(1, equal_pairs(batches)),
-            equal_pairs(own) / max(1, len(own) * (len(own) - 1) // 2),
+            equal_pairs(blocks) / max(1, len(blocks) * (len(blocks) - 1) // 2),
         )
 
     def __repr__(self) -> str:
@@ -93,7 +93,9 @@ class ShuffleQuality:
 
 
 def rank_correlation(positions: Positions) -> float:
-    """Return Spearman's rank correlation between values and their indices; 0 for fewer than two.
+    """Return Spearman's rank correlation between values and their indices.
+
+    The result is 0 for fewer than two values.
 
     >>> round(rank_correlation(np.arange(100)), 6), round(rank_correlation(np.arange(100)[::-1]), 6)
     (1.0, -1.0)
@@ -141,7 +143,11 @@ def equal_pairs(keys: NDArray[np.int64]) -> int:
 
 
 def _label(samples: Samples, label: str | None) -> str | None:
-    """Return the name of the label column: the given one, or the first column of class labels."""
+    """Return the given name of the label column, or that of the first column of class labels.
+
+    Returns None if there is no column of class labels. Raises ColumnNotFoundError if there is no
+    column with the given name.
+    """
     names = [f.name for f in samples.fields]
     if label is not None and label not in names:
         raise ColumnNotFoundError.named("column", label, names)

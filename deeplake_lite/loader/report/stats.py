@@ -1,4 +1,4 @@
-"""Statistics of a loader: seconds per stage, rows and bytes, as text, HTML or JSON.
+"""Statistics of a loader, such as seconds per stage, rows and bytes, as text, HTML or JSON.
 
 Each worker is in exactly one stage at any moment. Therefore, the seconds of the stages, averaged
 over the workers, add up to the wall time.
@@ -29,8 +29,11 @@ NAMES = {
 }
 """Display names of the stages."""
 
-_PEAKS = ("workers", "peak_bytes", "rss_bytes")
-_OF_ONE = ("epoch", "epochs")
+_MAXIMA = ("workers", "peak_bytes", "rss_bytes")
+"""Fields whose value for several epochs is the maximum. The values of other fields are added."""
+
+_NOT_COMBINED = ("epoch", "epochs")
+"""Fields that have their default value for several epochs."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -67,7 +70,7 @@ class Stats:
     collate: float = 0.0
     """Seconds spent collating samples to batches."""
     hand_over: float = 0.0
-    """Seconds spent converting and passing on batches, or idle while the user waits."""
+    """Seconds spent converting batches and passing them on, or idle while the user waits."""
     waiting: float = 0.0
     """Seconds spent idle while the user works on a batch."""
     stall: float = 0.0
@@ -77,11 +80,11 @@ class Stats:
     batches: int = 0
     """Number of batches that the user received."""
     reads: int = 0
-    """Number of reads: of blocks, and of single rows for a batch."""
+    """Number of reads. Each read is of a block, or of single rows for a batch."""
     reading: float = 0.0
-    """Seconds spent in these reads, summed over all reader threads. They overlap with stages."""
+    """Seconds spent in reads, summed over all reader threads. Reads overlap with the stages."""
     bytes_read: int = 0
-    """Size of the cells that were read."""
+    """Size of the cells that were read, in bytes."""
     rows_read: int = 0
     """Number of rows that were read. If a block is read again, its rows count again."""
     asked: int = 0
@@ -89,19 +92,19 @@ class Stats:
     missed: int = 0
     """Number of requested rows that were not in memory."""
     peak_bytes: int = 0
-    """Peak memory of rows, and of batches that the user had not received yet."""
+    """Peak memory, in bytes, of rows, and of batches that the user had not received yet."""
     rss_bytes: int = 0
-    """Peak memory of the whole process; 0 if the system does not report it."""
+    """Peak memory of the whole process in bytes; 0 if the system does not report it."""
     workers: int = 1
     """Number of threads or processes; 1 if the user's own thread makes the batches."""
     epoch: int | None = None
     """Number of the epoch; None for all epochs together."""
     epochs: tuple[Stats, ...] = ()
-    """Statistics of each of the last hundred epochs, if these are those of all epochs together."""
+    """Statistics of each of the last hundred epochs; empty for the statistics of one epoch."""
 
     @property
     def seconds(self) -> dict[str, float]:
-        """Seconds by stage, in order."""
+        """Seconds spent in each stage, in the order of `STAGES`."""
         return {stage: getattr(self, stage) for stage in STAGES}
 
     @property
@@ -121,7 +124,7 @@ class Stats:
 
     @classmethod
     def total(cls, parts: Iterable[Stats]) -> Stats:
-        """Return the statistics of several epochs together: sums, and the maximum of peaks.
+        """Return the statistics of several epochs together, as sums or, for peaks, as maxima.
 
         >>> Stats.total([Stats(wall=1.0, samples=10, epoch=0), Stats(wall=3.0, epoch=1)]).wall
         4.0
@@ -130,24 +133,24 @@ class Stats:
         if not epochs:
             return cls()
         values: dict[str, Any] = {}
-        for name in (f.name for f in fields(cls) if f.name not in _OF_ONE):
+        for name in (f.name for f in fields(cls) if f.name not in _NOT_COMBINED):
             numbers = [getattr(epoch, name) for epoch in epochs]
-            values[name] = max(numbers) if name in _PEAKS else sum(numbers)
+            values[name] = max(numbers) if name in _MAXIMA else sum(numbers)
         return cls(**values)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all fields, and the properties derived from them, as a JSON object.
+        """Return all fields, and the properties derived from fields, as a JSON object.
 
         >>> Stats(wall=2.0, samples=100).to_dict()["samples_per_second"]
         50.0
         """
-        own: dict[str, object] = {
+        document: dict[str, object] = {
             f.name: getattr(self, f.name) for f in fields(self) if f.name != "epochs"
         }
-        own |= {"samples_per_second": self.samples_per_second, "cache_hits": self.cache_hits}
+        document |= {"samples_per_second": self.samples_per_second, "cache_hits": self.cache_hits}
         if self.epoch is None:
-            own["epochs"] = [epoch.to_dict() for epoch in self.epochs]
-        return own
+            document["epochs"] = [epoch.to_dict() for epoch in self.epochs]
+        return document
 
     def __repr__(self) -> str:
         return "\n".join([self._title, *map(_draw_line, self.lines()), f"  {self._memory}"])
@@ -156,7 +159,7 @@ class Stats:
         return page_of("Stats", self._title.removeprefix("Stats "), self.lines(), self._memory)
 
     def lines(self) -> list[Line]:
-        """Return the bars to draw: one for each stage, and one for the time the user waited."""
+        """Return the bars to draw, one for each stage and one for the time that the user waited."""
         parts = [(NAMES[stage], s) for stage, s in self.seconds.items()]
         parts.append(("you waited", self.stall))
         wall = self.wall or 1.0

@@ -1,4 +1,4 @@
-"""The HTML of statistics in a notebook: a bar for each stage, in the style of a dataset's page."""
+"""The HTML of statistics in a notebook, with a bar for each stage, in the style of a dataset."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Line:
-    """One bar with its captions."""
+    """A bar of the page, with a caption on each side."""
 
     name: str
     """Caption on the left."""
@@ -30,13 +30,13 @@ class Bars:
     """The contents of a page."""
 
     kind: str
-    """The kind of page, in one word."""
+    """A word for the contents of the page, such as "Stats"."""
     title: str
-    """One line next to the kind."""
+    """A line of text next to this word."""
     lines: tuple[Line, ...]
     """The bars."""
     note: str
-    """One line below the bars."""
+    """A line of text below the bars."""
 
 
 def page_of(kind: str, title: str, lines: Sequence[Line], note: str = "") -> str:
@@ -63,12 +63,12 @@ def _draw(bars: Bars) -> Html:
 
 
 def _draw_row(line: Line) -> Html:
-    part = min(max(line.share, 0.0), 1.0)
-    drawn = tag("span", Html(bar(part)), look="bar", style=f"width:{max(part, 0.01):.0%}")
+    share = min(max(line.share, 0.0), 1.0)
+    drawn = tag("span", Html(bar(share)), look="bar", style=f"width:{max(share, 0.01):.0%}")
     return tag(
         "tr",
         tag("th", escaped(line.name), scope="row", align="left"),
-        tag("td", drawn if part else Html("")),
+        tag("td", drawn if share else Html("")),
         tag("td", escaped(line.text), look="n", align="right"),
     )
 

@@ -1,10 +1,11 @@
-"""Channels between processes: objects are sent through a socket, their arrays in shared memory.
+"""Channels that send objects to another process, with large arrays in shared memory.
 
-A message consists of a pickle and its out-of-band buffers (protocol 5). A large message is written
-to anonymous shared memory, and only the descriptor of the memory is sent through the socket. The
-memory has no name, so nothing is left over when a process is killed. Received arrays begin at
-multiples of 64 bytes and are writable. Large arrays of a message share its memory, which is freed
-with the last of them. Small arrays are copied, so that they do not keep this memory alive.
+A message consists of a pickle and its out-of-band buffers (protocol 5). A small message is sent
+through a socket. A large message is written to anonymous shared memory, and only the descriptor of
+the memory is sent through the socket. The memory has no name, so nothing is left over when a
+process is killed. Received arrays begin at multiples of 64 bytes and are writable. Large arrays of
+a message share its memory, which is freed once the last of these arrays is freed. Small arrays are
+copied, so that they do not keep the memory of the whole message alive.
 """
 
 from __future__ import annotations
@@ -31,10 +32,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 INLINE_BYTES = 32 * 1024
-"""Messages of up to this size are sent through the socket. Arrays of up to this size are copied."""
+"""Maximum size of messages that are sent through the socket, and of arrays that are copied."""
 
 MAX_MAPS = 128
-"""Maximum number of mapped messages, each of which takes a file descriptor. Others are copied."""
+"""Maximum number of messages whose memory is mapped, which takes a file descriptor for each.
+
+Further messages are copied.
+"""
 
 POLL = 1.0
 """Seconds between checks of whether the other process still runs, while nothing arrives."""
@@ -46,7 +50,7 @@ _maps: WeakSet[mmap.mmap] = WeakSet()
 
 
 class Channel:
-    """One end of a socket for messages, one at a time in each direction.
+    """One end of a connection to another process, with one message at a time in each direction.
 
     Parameters
     ----------
@@ -110,7 +114,7 @@ class Channel:
         return pickle.loads(frames[0], buffers=map(_detach_small, frames[1:]))
 
     def hang_up(self) -> None:
-        """Shut the connection down. Both sides stop sending and receiving."""
+        """Shut the connection down, so that both processes stop sending and receiving."""
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
 
@@ -122,10 +126,10 @@ class Channel:
             self._socket.close()
 
     def _forget(self) -> None:
-        """Close the descriptor of the last message.
+        """Close the descriptor of the last message that was sent.
 
-        It is not closed earlier, because macOS loses a descriptor that the sender closes before it
-        is received.
+        The descriptor stays open until the next message, because macOS loses a descriptor that the
+        sender closes before the receiver has received it.
         """
         if self._sent is not None:
             os.close(self._sent)
@@ -162,7 +166,10 @@ class Channel:
         return into
 
     def _read_with(self, unused: ExitStack) -> tuple[bytes, int | None]:
-        """Return a prefix and the attached descriptor, which `unused` will close."""
+        """Return the prefix of a message, and the descriptor that is attached, or None.
+
+        When `unused` exits, it closes the descriptor.
+        """
         flags = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
         while hasattr(socket, "recv_fds"):
             try:
@@ -174,8 +181,8 @@ class Channel:
                 unused.callback(os.close, descriptor)
             if not data:
                 raise EOFError("the other process has closed the connection")
-            rest = self._read(memoryview(bytearray(_PREFIX.size - len(data))))
-            return data + bytes(rest), descriptors[0] if descriptors else None
+            remainder = self._read(memoryview(bytearray(_PREFIX.size - len(data))))
+            return data + bytes(remainder), descriptors[0] if descriptors else None
         return bytes(self._read(memoryview(bytearray(_PREFIX.size)))), None
 
     def _check(self) -> None:
@@ -238,10 +245,9 @@ def _join(frames: Sequence[memoryview], lengths: np.ndarray, total: int) -> byte
 
 
 def _memory_of(frames: Sequence[memoryview], lengths: np.ndarray) -> int | None:
-    """Return the descriptor of anonymous memory with the buffers, or None if there is no memory.
+    """Write buffers to anonymous memory. Return its descriptor, or None if there is no memory.
 
-    The buffers are written to the memory without mapping it, so that the system need not clear its
-    pages first.
+    The memory is not mapped for writing, so that the system need not clear its pages first.
     """
     memory = _anonymous_memory()
     if memory is None or sys.platform == "win32":

@@ -1,8 +1,8 @@
-"""The pool of worker processes of a loader. They run until the loader is closed.
+"""The pool of worker processes of a loader, which run until the loader is closed.
 
 The loader's process reads the cells of a batch and sends them to a worker, which replies with the
-batch. Workers are new processes, not forks. They only import the main module if the recipe needs
-it.
+batch. Workers are new processes, not forks. A worker imports the main module only if the recipe
+needs this module.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.stdin.readline()); "
     "from deeplake_lite.loader.workers.worker import main; main()"
 )
-"""Code of a worker. It reads the import path and its sockets from standard input."""
+"""Code that a worker runs. The worker reads the import path and sockets from standard input."""
 
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
@@ -84,7 +84,7 @@ class WorkerPool:
     def make_all(
         self, jobs: Sequence[Job], epoch: int
     ) -> tuple[Sequence[BatchResult], Exception | None]:
-        """Make batches in a worker until one fails. See `Recipe.make_all`.
+        """Make batches in a worker until a batch fails. See `Recipe.make_all`.
 
         Raises
         ------
@@ -96,9 +96,9 @@ class WorkerPool:
             reply: Reply = channel.request((jobs, epoch))
         except EOFError:
             worker.ended = True
-            # Another request may have received the reason and stopped the worker.
+            # A request in another thread may have received the reason and stopped the worker.
             if worker.start_failure is not None:
-                raise _start_error(worker.start_failure)  # noqa: B904 - it has its cause
+                raise _start_error(worker.start_failure)  # noqa: B904 - it already has a cause
             raise LoaderError(self._explain_end(worker, jobs)) from None
         finally:
             worker.free.append(channel)
@@ -171,7 +171,7 @@ class Worker:
         try:
             code = self._process.wait(GRACE)
         except subprocess.TimeoutExpired:
-            return "hung up"
+            return "closed its connection"
         if code >= 0:
             return f"exited with code {code}"
         with suppress(ValueError):
@@ -184,7 +184,7 @@ class Worker:
             channel.hang_up()
 
     def end(self, until: float) -> None:
-        """End the process. If it still runs when `time.monotonic` reaches `until`, kill it."""
+        """End the process. Kill a process that still runs when `time.monotonic` reaches `until`."""
         self.hang_up()
         try:
             self._process.wait(max(0.0, until - time.monotonic()))
@@ -196,7 +196,7 @@ class Worker:
 
 
 def _end(workers: list[Worker], pid: int) -> None:
-    """End all processes, but not from a fork of the process that started them."""
+    """End all worker processes. In a fork of the process with id `pid`, do nothing."""
     if os.getpid() != pid:
         return
     for worker in workers:
@@ -227,7 +227,7 @@ def _start(ends: list[socket.socket]) -> subprocess.Popen[bytes]:
     else:
         names = [str(end.fileno()) for end in ends]
     assert process.stdin is not None
-    with suppress(OSError):  # it has ended already: the next request raises the error
+    with suppress(OSError):  # the process has already ended, and the next request will fail
         process.stdin.write(f"{json.dumps(sys.path)}\n{' '.join(names)}\n".encode())
         process.stdin.close()
     return process
@@ -259,13 +259,13 @@ def check_functions(options: Options) -> None:
             reason = str(error).rstrip(".")
             raise LoaderError(
                 "Functions for worker processes must be picklable, but pickling "
-                f"{name}={value!r} failed: {reason}. Define it at the top level of a module, "
-                "install cloudpickle, or use workers='threads'."
+                f"{name}={value!r} failed: {reason}. Define the function at the top level of a "
+                "module, install cloudpickle, or use workers='threads'."
             ) from error
 
 
 def assignment_for(recipe: Recipe) -> Assignment:
-    """Return the first message to a worker: the recipe, and how to import the modules it needs.
+    """Return the first message to a worker, with the recipe and the data to import its modules.
 
     Raises
     ------
@@ -281,7 +281,7 @@ def assignment_for(recipe: Recipe) -> Assignment:
 
 
 def error_of(failure: Failure) -> Exception:
-    """Return the error of a worker with its cause and traceback, to be raised here."""
+    """Return the error of a worker, with its cause and traceback, to be raised in this process."""
     original, cause = _unpickle_error(failure.error), _unpickle_error(failure.cause)
     remote = RemoteTracebackError(failure.traceback)
     error = (

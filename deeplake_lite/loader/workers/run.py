@@ -1,4 +1,4 @@
-"""The run of one epoch: its batches are read ahead, made in parallel, and yielded in order."""
+"""The run of one epoch: it reads rows ahead, makes batches in parallel, and yields the batches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from deeplake_lite.htypes.cells import DenseCells
 from deeplake_lite.loader import clock
 from deeplake_lite.loader.make.recipe import BatchResult, CachedRows, Job
 from deeplake_lite.loader.memory import limit_spare
-from deeplake_lite.loader.order.places import Task, passes_of, positions_of
+from deeplake_lite.loader.order.epoch import Task, passes_of, positions_of
 from deeplake_lite.loader.read.blocks import Request
 from deeplake_lite.loader.read.readers import CLOSED
 from deeplake_lite.loader.read.samples import ROW_ID, UNKNOWN
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from deeplake_lite.loader.make.decoded_cache import DecodedCache
     from deeplake_lite.loader.make.recipe import Recipe
+    from deeplake_lite.loader.order.epoch import CachedOrder
     from deeplake_lite.loader.order.order import Order
-    from deeplake_lite.loader.order.places import Places
     from deeplake_lite.loader.order.shares import Shares
     from deeplake_lite.loader.read.blocks import Blocks
     from deeplake_lite.loader.read.samples import Samples
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.workers.processes import WorkerPool
 
 AHEAD = 2
-"""Number of batches per worker that are made before they are requested."""
+"""Number of batches per worker that are made before the user asks for them."""
 
 READ_AHEAD_BYTES = 128 * 2**20
 """Maximum stored size of rows that are read ahead."""
@@ -46,11 +46,11 @@ MAX_BATCHES = 64
 """Maximum number of batches in one task."""
 
 GROWTH = 32
-"""Assumed ratio of a batch's size to its stored size, until the first batch is made."""
+"""Assumed ratio of a batch's size to the stored size of its rows, until the first batch is made."""
 
 
 type Results = tuple[Sequence[BatchResult], Exception | None]
-"""The batches that were finished before one failed, and its error."""
+"""The batches that were finished before a batch failed, and the error, or None if none failed."""
 
 
 @dataclass(frozen=True)
@@ -64,34 +64,34 @@ class Pipeline:
     blocks: Blocks
     """Reads the rows ahead and holds them."""
     pool: ThreadPoolExecutor
-    """Threads that make batches, or wait for the worker processes that do."""
+    """Threads that make batches, or that wait for the worker processes to make them."""
     maker: WorkerPool | Recipe
-    """Makes the batches."""
+    """Makes the batches, in worker processes or in the calling thread."""
     decoded_cache: DecodedCache | None
     """Decoded pixels of earlier epochs."""
     threads: int
     """Number of threads or processes that make batches; 0 for the calling thread."""
-    room: int
+    ahead_bytes: int
     """Maximum size in bytes of rows that are read ahead, and of batches that are made ahead."""
     copies: int
-    """Copies of a batch in memory while it is made: two if it is sent between processes."""
+    """Number of copies of a batch in memory while it is made; 2 if worker processes make it."""
     convert: Callable[[object], object]
     """Converts a batch to the arrays of a framework."""
 
 
 class Run:
-    """The run of one epoch.
+    """The run of one epoch, which reads rows ahead and makes batches in parallel.
 
     Parameters
     ----------
     pipeline : Pipeline
         Parts that turn rows into batches.
-    places : Places
+    order : CachedOrder
         The order of this epoch.
-    coming : Order
+    next_order : Order
         The order of the next epoch, which determines the blocks to hold until then.
     first : int
-        Number of the first batch.
+        Number of the first batch to make.
     epoch : int
         Number of the epoch.
     meter : Meter
@@ -101,15 +101,15 @@ class Run:
     def __init__(
         self,
         pipeline: Pipeline,
-        places: Places,
-        coming: Order,
+        order: CachedOrder,
+        next_order: Order,
         first: int,
         epoch: int,
         meter: Meter,
     ) -> None:
         self._pipeline, self._meter = pipeline, meter
-        self._places, self._coming, self._epoch = places, coming, epoch
-        self._read = self._next = first  # next batches to read and to make
+        self._order, self._next_order, self._epoch = order, next_order, epoch
+        self._read = self._next = first  # numbers of the next batch to read and of the next to make
         self._requests: deque[tuple[Request, int]] = deque()
         self._pending: deque[Future[Results]] = deque()
         self._finished: deque[BatchResult] = deque()
@@ -117,19 +117,20 @@ class Run:
         shares, samples = pipeline.shares, pipeline.samples
         self._total = len(shares)
         stored, threads = max(1.0, samples.row_bytes * shares.batch_size), max(1, pipeline.threads)
-        # In these modes, blocks stay after they are read, so reading ahead takes no extra memory.
+        # In the modes "whole" and "disk", blocks stay after they are read, so reading ahead takes
+        # no extra memory.
         in_memory = pipeline.blocks.mode in ("whole", "disk")
         least = AHEAD * threads if in_memory else 1
-        most = min(READ_AHEAD_BYTES, pipeline.room)
+        most = min(READ_AHEAD_BYTES, pipeline.ahead_bytes)
         self._ahead = int(max(least, min(most / stored, 512)))
         self._stored = 0.0 if in_memory else stored
         self._largest, self._group = 0, 1
-        self._most = threads if stored * GROWTH <= pipeline.room else 1
+        self._most = threads if stored * GROWTH <= pipeline.ahead_bytes else 1
         self._outstanding: set[Request] = set()
-        limit_spare(pipeline.room)
+        limit_spare(pipeline.ahead_bytes)
 
     def batches(self) -> Iterator[BatchResult]:
-        """Yield the batches in order. If one fails, raise its error."""
+        """Yield the batches in order. If a batch fails, raise its error."""
         while True:
             self._fill()
             if not self._pending:
@@ -142,7 +143,7 @@ class Run:
                 raise error
 
     def _wait_for(self, task: Future[Results]) -> Results:
-        """Wait for a task, and return its batches. Errors after `stop` become `CLOSED`."""
+        """Wait for a task, and return its batches. After `stop`, any error says `CLOSED`."""
         try:
             results, error = task.result()
         except CancelledError:
@@ -192,7 +193,7 @@ class Run:
         """Start tasks until `_most` are pending, and then read further ahead."""
         while len(self._pending) < self._most and self._next < self._total:
             count = min(self._group, self._total - self._next)
-            # Only the rows of this task are requested at first, so that a thread can begin with the
+            # At first, only the rows of this task are requested, so that a thread can begin the
             # task as early as possible.
             self._read_ahead(count if self._pipeline.threads else self._ahead)
             # Once all rows are in memory, nothing is read ahead, and the task looks up its rows.
@@ -220,12 +221,12 @@ class Run:
             return
         shares = self._pipeline.shares
         while self._read < min(self._total, self._next + count):
-            positions, own = positions_of(self._places, shares, self._read)
+            positions, unpadded = positions_of(self._order, shares, self._read)
             done = self._next * shares.size
             request = self._pipeline.blocks.request(
-                positions, self._places.order, done, self._coming
+                positions, self._order.order, done, self._next_order
             )
-            self._requests.append((request, own))
+            self._requests.append((request, unpadded))
             if request.alone is not None:
                 self._outstanding.add(request)
             self._read += 1
@@ -241,11 +242,11 @@ class Run:
         return results, error
 
     def _make_each(self, task: Task, requests: list[tuple[Request, int]]) -> Results:
-        """Make the batches of a task until one fails, and adapt the size of tasks."""
+        """Make the batches of a task until a batch fails, and adapt the size of tasks."""
         started = clock.now()
         for number in range(task.first, task.first + task.count if not requests else 0):
-            positions, own = positions_of(self._places, self._pipeline.shares, number)
-            requests.append((Request(positions), own))
+            positions, unpadded = positions_of(self._order, self._pipeline.shares, number)
+            requests.append((Request(positions), unpadded))
         try:
             jobs, waits, read_error = self._wait_for_rows(task, requests)
             results, error = self._make_batches(jobs, requests)
@@ -264,7 +265,7 @@ class Run:
         return results, convert_error or error or read_error  # in the order of the batches
 
     def _convert(self, results: Sequence[BatchResult]) -> Results:
-        """Convert batches to the arrays of a framework until one fails."""
+        """Convert batches to the arrays of a framework until a conversion fails."""
         for number, result in enumerate(results):
             try:
                 if result.batch is not None:
@@ -274,10 +275,10 @@ class Run:
         return results, None
 
     def _limit_tasks(self, results: Sequence[BatchResult]) -> None:
-        """Set how many batches are made ahead, so that they and their rows fit in memory."""
-        self._largest = max([self._largest, 1, *(nbytes(one.batch) for one in results[:1])])
+        """Set how many batches are made ahead, so that the batches and their rows fit in memory."""
+        self._largest = max([self._largest, 1, *(nbytes(first.batch) for first in results[:1])])
         each = (self._largest + self._stored) * self._pipeline.copies
-        most = max(1, int(self._pipeline.room // each))
+        most = max(1, int(self._pipeline.ahead_bytes // each))
         self._group = min(self._group, most)
         self._most = max(1, min(AHEAD * max(1, self._pipeline.threads), most // self._group))
         self._meter.limit(self._most)
@@ -287,26 +288,26 @@ class Run:
     ) -> tuple[list[Job], list[float], Exception | None]:
         """Wait for the rows of a task's batches until a read fails.
 
-        Return the jobs, the seconds that each had to wait, and the error.
+        Return the jobs with these rows, the seconds of waiting for each job, and the error or None.
         """
         jobs: list[Job] = []
         waits: list[float] = []
         cache = self._pipeline.decoded_cache
-        for number, (request, own) in enumerate(requests, task.first):
+        for number, (request, unpadded) in enumerate(requests, task.first):
             began = clock.now()
             cached = None if cache is None else CachedRows(cache, request.positions)
             try:
                 cells = self._pipeline.blocks.take(request)
-                passes = passes_of(self._places, self._pipeline.shares, number)
+                passes = passes_of(self._order, self._pipeline.shares, number)
                 where = self._pipeline.samples.where(request.positions, passes)
-                jobs.append(Job(cells, own, where, cached))
+                jobs.append(Job(cells, unpadded, where, cached))
             except Exception as error:
                 return jobs, waits, error
             waits.append(clock.now() - began)
         return jobs, waits, None
 
     def _make_batches(self, jobs: list[Job], requests: list[tuple[Request, int]]) -> Results:
-        """Make batches until one fails.
+        """Make batches until a batch fails.
 
         Row ids are usually not read. If a batch fails, it is made again with its row ids, so that
         the error can name the row.

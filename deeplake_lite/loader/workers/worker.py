@@ -51,7 +51,7 @@ class Failure:
     error: bytes | None
     """The pickled error; None if it cannot be pickled."""
     cause: bytes | None
-    """The pickled cause of the error; None if there is none, or it cannot be pickled."""
+    """The pickled cause of the error; None if there is no cause, or it cannot be pickled."""
     message: str
     """Type and message of the error."""
     traceback: str
@@ -74,9 +74,9 @@ class StartFailure:
     """The lines of the user's files at which a worker failed to start."""
 
     main: str | None
-    """The line in the main module, which the worker imports; None if it failed elsewhere."""
+    """The line of the main module that failed, if the worker failed to import this module."""
     last: str | None
-    """The innermost line; None if it is the same."""
+    """The innermost line of the user's files; None if this is the line `main`."""
     starts_workers: bool
     """Whether the main module would itself start workers, because it has no guard."""
 
@@ -109,7 +109,7 @@ def _is_users(file: str) -> bool:
 
 
 def _line(frame: FrameType, number: int) -> str:
-    """Return a line of code with its file's name and its number."""
+    """Return a line of code, after the name of its file and its line number."""
     file = frame.f_code.co_filename
     code = linecache.getline(file, number).strip()
     return f"{Path(file).name}, line {number}, `{code}`"
@@ -120,9 +120,9 @@ class Reply:
     """The reply of a worker to a request for batches."""
 
     results: Sequence[BatchResult]
-    """The batches that were finished before one failed."""
+    """The batches that were finished before a batch failed."""
     failure: Failure | None = None
-    """The error of the failed batch."""
+    """The error of the batch that failed; None if no batch failed."""
 
 
 def main() -> None:
@@ -144,14 +144,14 @@ def main() -> None:
 
 
 def _connect(line: str) -> list[socket.socket]:
-    """Return the sockets that a line lists by descriptor, or on Windows by shared data."""
+    """Return the sockets that a line lists as descriptors or, on Windows, as shared sockets."""
     if sys.platform == "win32":
         return [socket.fromshare(base64.b64decode(part)) for part in line.split()]
     return [socket.socket(fileno=int(part)) for part in line.split()]
 
 
 def _end_with(parent: int) -> None:
-    """End this process when the loader's process has ended.
+    """End this process when the loader's process, whose id is `parent`, has ended.
 
     The connection may outlive the loader's process, because a fork may keep its sockets open.
     """
@@ -161,6 +161,7 @@ def _end_with(parent: int) -> None:
 
 
 def _serve(channels: Sequence[Channel], assignment: Assignment) -> None:
+    """Reply to requests for batches until a channel is closed, which raises EOFError."""
     recipe: Recipe | Failure
     try:
         recipe = _prepare(assignment)
@@ -176,7 +177,7 @@ def _serve(channels: Sequence[Channel], assignment: Assignment) -> None:
 
 
 def _prepare(assignment: Assignment) -> Recipe:
-    """Import the modules that the recipe needs, limit libraries' threads, and return the recipe."""
+    """Import the modules of the recipe, limit the threads of libraries, and return the recipe."""
     process = cast("Any", multiprocessing.process.current_process())
     # With this flag, multiprocessing raises an error if the main module starts processes because
     # it has no `if __name__ == "__main__":` guard.
@@ -205,7 +206,7 @@ def _make_batches(recipe: Recipe | Failure, jobs: Sequence[Job], epoch: int) -> 
 
 
 def _send(channel: Channel, reply: Reply) -> None:
-    """Send a reply. If it cannot be pickled, send an error that says so."""
+    """Send a reply or, if it cannot be pickled, an error that says so."""
     try:
         channel.send(reply)
     except EOFError:
@@ -222,7 +223,7 @@ def _send(channel: Channel, reply: Reply) -> None:
 
 
 def _pickle_error(error: BaseException | None) -> bytes | None:
-    """Pickle an error. Return None if it cannot be pickled and unpickled again."""
+    """Return the pickle of an error, or None if the error cannot be pickled and unpickled."""
     with contextlib.suppress(Exception):
         data = pickle.dumps(error)
         if isinstance(pickle.loads(data), BaseException):

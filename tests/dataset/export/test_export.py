@@ -428,7 +428,7 @@ def test_columns_must_be_named_when_ambiguous(full, tmp_path):
         full.to_folder(tmp_path / "out")
     with pytest.raises(dl.SchemaError, match="label='…': 'label', 'number'"):
         full.to_folder(tmp_path / "out", image="image")
-    with pytest.raises(dl.SchemaError, match=r"Boxes\(nullable=True\), which holds no files"):
+    with pytest.raises(dl.SchemaError, match=r"Boxes\(nullable=True\) holds no files"):
         full.to_folder(tmp_path / "out", image="boxes")
     with pytest.raises(dl.SchemaError, match="does not name one folder per row"):
         full.to_folder(tmp_path / "out", image="image", label="tags")

@@ -295,7 +295,7 @@ def test_document_with_wrong_types_is_damage(documents, key, value):
     if (key, value) == ("columns", []):
         return
     document = {**documents["nested"], key: value}
-    with pytest.raises(dl.DamagedError, match=r"saved view 'v' is damaged: .*Delete it"):
+    with pytest.raises(dl.DamagedError, match=r"saved view 'v' is damaged: .*Delete the view"):
         named_views.SavedView.from_json("v", document)
 
 

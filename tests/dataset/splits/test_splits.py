@@ -148,8 +148,8 @@ def test_rows_move_between_parts_until_every_total_is_exact(monkeypatch):
         paths.append(find(*args))
         return paths[-1]
 
-    find = apportionment._path
-    monkeypatch.setattr(apportionment, "_path", path)
+    find = apportionment._find_moves
+    monkeypatch.setattr(apportionment, "_find_moves", path)
     for seed in range(300):
         random = np.random.default_rng(seed)
         shares = random.integers(1, 9, random.integers(2, 6)).astype(float)

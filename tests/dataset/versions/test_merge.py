@@ -427,7 +427,10 @@ def test_conflict_shows_the_first_row_with_both_values_and_counts_the_rest(make_
     assert "  cell 'x' of row 0: ours 100, theirs 200" in lines
     assert len(lines) == 13
     assert lines[-2] == "  … and 20 more"
-    assert lines[-1] == "Choose a side: ds.merge(…, on_conflict='ours' or 'theirs')."
+    assert lines[-1] == (
+        "Keep this branch's values with ds.merge(…, on_conflict='ours'), or the merged "
+        "version's with ds.merge(…, on_conflict='theirs')."
+    )
 
 
 def test_conflict_shortens_long_values_and_names_classes(make_lake):
@@ -592,7 +595,7 @@ def test_only_columns_with_named_classes_can_be_extended(make_lake):
     ds = make_lake({"x": "int32", "number": "class_label"})
     with pytest.raises(
         dl.SchemaError,
-        match="Only a ClassLabel, or a sequence of them, has classes, but column 'x' is",
+        match=r"Only a column of type ClassLabel, .* has classes, but column 'x' is",
     ):
         ds.add_classes("x", ["bird"])
     with pytest.raises(dl.SchemaError, match=r"are numbers without names.*add_column"):

@@ -74,7 +74,8 @@ def test_day_means_its_first_moment(ds):
 @pytest.mark.parametrize("version", [-1, 0, True, {"id": "x"}, ["v1"]])
 def test_invalid_version_is_refused(ds, version):
     with pytest.raises(
-        dl.VersionNotFoundError, match=r"a commit from ds\.log\(\), but .*\[1\] is the one"
+        dl.VersionNotFoundError,
+        match=r"a commit from ds\.log\(\), but .*\[1\] is the commit",
     ):
         dl.open(ds.url, version=version)
     with pytest.raises(dl.VersionNotFoundError, match=r"a commit from ds\.log\(\), but"):

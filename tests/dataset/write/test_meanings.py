@@ -358,6 +358,6 @@ def test_values_without_an_equivalent_are_refused(way, sources, make_target):
     for case in REFUSED.keys() - (named if way in (*TABLES, ingest_columns) else set()):
         with pytest.raises(
             dl.InvalidValueError,
-            match=rf"column '{case}'.* from a column of type .* to one of type ",
+            match=rf"column '{case}'.* from a column of type .* to a column of type ",
         ):
             way(ds, sources[1][["k", case]])

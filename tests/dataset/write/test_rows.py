@@ -682,7 +682,7 @@ def test_new_column_accepts_one_value_for_all_rows(ds):
     ds.add_column("part", "text", values="abc")
     ds.add_column("y", "int8", values=(i for i in range(3)))
     assert (ds["part"][:], ds["y"][:].tolist()) == (["abc"] * 3, [0, 1, 2])
-    with pytest.raises(dl.InvalidValueError, match=r"column 'z': .* Pass it as compute="):
+    with pytest.raises(dl.InvalidValueError, match=r"column 'z': .* Pass the function as compute="):
         ds.add_column("z", "int8", values=lambda row: row["x"])
 
 

@@ -139,7 +139,7 @@ def test_values_that_do_not_match_the_ids_are_refused(ds):
 def test_rows_or_ids_and_data_are_required(ds):
     refused(ds, TypeError, "but neither is given", data={"x": 1})
     refused(ds, TypeError, "but both are given", [0], {"x": 1}, ids=[1])
-    refused(ds, TypeError, "update needs values", [0])
+    refused(ds, TypeError, "update needs a dict", [0])
 
 
 def test_rows_of_another_lake_are_refused_unless_ids_are_given(ds, new_url):

@@ -211,7 +211,7 @@ def test_bad_regions_are_reported_with_their_task(tmp_path, ingest, value, reaso
     ("text", "reason"),
     [
         ("", "must be JSON"), ("{}", "must be JSON"), ("[1]", "must be a JSON object"),
-        ('[{"id": 1}]', "must have one image"), ("[" * 100_000, "must be JSON"),
+        ('[{"id": 1}]', "must have the key 'image'"), ("[" * 100_000, "must be JSON"),
         ('[{"data": {"image": "a.png"}}, {"data": {"image": "a.png"}}]', "must be unique"),
     ],
     ids=["empty", "object", "number", "no-data", "deep", "twice"],

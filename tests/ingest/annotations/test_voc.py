@@ -92,7 +92,7 @@ def test_added_objects_lose_the_rest_with_a_warning(tmp_path, ingest):
     ds = ingest(write_voc(tmp_path / "in"))
     ds.update([0], {"labels": [["cat"]], "boxes": [[[0, 0, 1, 1]]], "truncated": [[True]],
                     "difficult": [[False]]})  # fmt: skip
-    with pytest.warns(ExportWarning, match="1 row loses the values"):
+    with pytest.warns(ExportWarning, match="1 row loses values"):
         ds.to_voc(tmp_path / "out")
 
 
@@ -161,7 +161,7 @@ def test_folders_without_a_dataset_are_reported(tmp_path, ingest):
         ingest(tmp_path)
     for year in ("VOC2007", "VOC2012"):
         write_voc(tmp_path / year)
-    with pytest.raises(InvalidValueError, match="must have one dataset"):
+    with pytest.raises(InvalidValueError, match="must contain one dataset"):
         ingest(tmp_path)
 
 

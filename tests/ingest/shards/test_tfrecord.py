@@ -272,7 +272,7 @@ def test_text_that_begins_like_an_image_stays_text(tmp_path, ingest):
         (example(x=1, t=2), "column 't': a value must be bytes"),
         (
             example(x=1, t="a", new=1),
-            "only have features of the first records, but this one also has 'new'",
+            "only have features that the first records have, but this record also has 'new'",
         ),
     ],
     ids=range(7),
@@ -311,8 +311,8 @@ def test_damaged_lengths_and_cut_files_are_refused(tmp_path, ingest):
     damaged = bytearray(whole)
     damaged[at] ^= 1
     for data, message in {
-        bytes(damaged): rf"that of a\.tfrecord, record 1 \(byte {at}\) does not",
-        whole[:-1]: r"record 4 \(byte \d+\) has \d+ of \d+ bytes",
+        bytes(damaged): rf"the length of a\.tfrecord, record 1 \(byte {at}\) does not",
+        whole[:-1]: r"record 4 \(byte \d+\) has only \d+ of \d+ bytes",
         whole[: at + 5]: r"record 1 \(byte \d+\) has 5 bytes",
         b"x" * 100: r"must match its checksum, .* record 0 \(byte 0\) does not",
         gzip.compress(whole)[:-9]: "must be a complete compressed file",

@@ -154,8 +154,8 @@ def test_next_batch_is_placed_before_this_one_is_delivered(lake, monkeypatch):
     loader = lake.jax(2, columns=["x"])
     placed = []
     framework = loader.resources.framework
-    place = framework._place_batch
-    monkeypatch.setattr(framework, "_place_batch", lambda v: placed.append(1) or place(v))
+    place = framework._copy_batch
+    monkeypatch.setattr(framework, "_copy_batch", lambda v: placed.append(1) or place(v))
     monkeypatch.setattr("deeplake_lite.loader.workers.run.Run.ready", True)
     seen = [len(placed) for _ in loader]
     assert seen == [2, 3, 4, 5, 5]

@@ -151,7 +151,8 @@ def test_gpu_index_out_of_range_is_an_error(ds, monkeypatch):
 @pytest.mark.parametrize("device", ["gpu", 2.5, "", ["cuda"]])
 def test_invalid_device_is_an_error(ds, device):
     with pytest.raises(
-        ValueError, match=r"device must be an argument of torch\.device, .* but it is .*Leave it"
+        ValueError,
+        match=r"device must be an argument of torch\.device, .* but it is .*Leave device",
     ):
         ds.pytorch(4, device=device)
 

@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deeplake_lite.loader.order.order import PART, BlockOrder, ExactOrder, Order, Permutation, mix64
+from deeplake_lite.loader.order.order import (
+    SEGMENT,
+    BlockOrder,
+    ExactOrder,
+    Order,
+    Permutation,
+    mix64,
+)
 
 SIZES = st.integers(0, 3_000)
 KEYS = st.integers(0, 2**64 - 1)
@@ -20,7 +27,7 @@ def test_permutation_contains_every_number_once(n, key):
     assert np.array_equal(np.sort(Permutation(n, key)(np.arange(n))), np.arange(n))
 
 
-@pytest.mark.parametrize("n", [PART - 1, PART, PART + 1, 3 * PART + 5])
+@pytest.mark.parametrize("n", [SEGMENT - 1, SEGMENT, SEGMENT + 1, 3 * SEGMENT + 5])
 def test_permutation_of_several_parts_contains_every_number_once(n):
     assert np.array_equal(np.sort(Permutation(n, 7)(np.arange(n))), np.arange(n))
 

@@ -21,7 +21,7 @@ WEIGHTS = st.lists(st.integers(1, 1_000), min_size=1, max_size=5).map(
 @pytest.fixture(autouse=True)
 def small_parts():
     """Make parts of 64 positions, so that an epoch has several."""
-    with mock.patch.object(proportions, "PART", 64):
+    with mock.patch.object(proportions, "SEGMENT", 64):
         yield
 
 

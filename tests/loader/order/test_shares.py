@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deeplake_lite.loader.order.epoch import CachedOrder, positions_of
 from deeplake_lite.loader.order.order import ExactOrder
-from deeplake_lite.loader.order.places import Places, positions_of
 from deeplake_lite.loader.order.shares import Shares
 
 WORLDS = (1, 2, 3, 4, 6, 8)
@@ -18,7 +18,7 @@ ROWS = st.integers(0, 400)
 
 def epoch(n, batch_size, world_size, last):
     """Return the batches of each rank: positions, and how many are not padding."""
-    places = Places(ExactOrder(n, 1, 0))
+    places = CachedOrder(ExactOrder(n, 1, 0))
     ranks = []
     for rank in range(world_size):
         shares = Shares(n, batch_size, rank, world_size, last)
@@ -79,7 +79,7 @@ def test_padding_repeats_rows_that_the_global_batch_reads_anyway(n, batch, world
 def test_places_follow_the_order(last):
     order = ExactOrder(200_000, 3, 0)
     shares = Shares(200_000, 1_000, 1, 3, last)
-    places = Places(order)
+    places = CachedOrder(order)
     for k in (0, 21, 22, 43, len(shares) - 1):
         rows, own = positions_of(places, shares, k)
         assert np.array_equal(rows[:own], order.at(0, order.n)[list(shares.rows(k))])

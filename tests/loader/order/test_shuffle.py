@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from deeplake_lite.loader.order.order import PART, BlockOrder, ExactOrder, Order
-from deeplake_lite.loader.order.places import Places
+from deeplake_lite.loader.order.epoch import CachedOrder
+from deeplake_lite.loader.order.order import SEGMENT, BlockOrder, ExactOrder, Order
 from deeplake_lite.loader.order.shuffle import EXACT_BYTES, Shuffle
 
 
@@ -62,12 +62,12 @@ def test_places_cache_few_parts_and_return_any_of_them():
     asked = []
 
     def at(start, stop):
-        asked.append(start // PART)
-        return np.arange(start, min(stop, 10 * PART))
+        asked.append(start // SEGMENT)
+        return np.arange(start, min(stop, 10 * SEGMENT))
 
-    places = Places(SimpleNamespace(at=at))
-    for start in range(0, 10 * PART - 1_000, 9_999):
+    places = CachedOrder(SimpleNamespace(at=at))
+    for start in range(0, 10 * SEGMENT - 1_000, 9_999):
         assert np.array_equal(places.at(start, start + 1_000), np.arange(start, start + 1_000))
     assert asked == list(range(10))
-    assert len(places._parts) <= 4
+    assert len(places._segments) <= 4
     assert places.at(5, 6).tolist() == [5]

@@ -79,7 +79,7 @@ def test_invalid_rank_variables_are_reported(monkeypatch, rank, size):
     monkeypatch.setenv("RANK", rank)
     monkeypatch.setenv("WORLD_SIZE", size)
     with pytest.raises(
-        ValueError, match=f"they are RANK='{rank}' and WORLD_SIZE='{size}'. Unset them"
+        ValueError, match=f"they are RANK='{rank}' and WORLD_SIZE='{size}'. Unset both variables"
     ):
         find_rank(None, None)
     assert find_rank(1, 4) == (1, 4)

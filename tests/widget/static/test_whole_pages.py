@@ -72,8 +72,8 @@ def test_unwritable_location_is_reported(page, lake, tmp_path):
     (tmp_path / "file").write_text("a file")
     places = {
         tmp_path: "is a folder. Add the name",
-        tmp_path / "none" / "page.html": "no folder '.*none'.* Create it first",
-        tmp_path / "file" / "page.html": "no folder '.*file'.* Create it first",
+        tmp_path / "none" / "page.html": "no folder '.*none'.* Create the folder first",
+        tmp_path / "file" / "page.html": "no folder '.*file'.* Create the folder first",
         tmp_path / ("x" * 300): "too long",
     }
     for path, message in places.items():

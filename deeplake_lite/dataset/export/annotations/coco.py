@@ -58,7 +58,8 @@ if TYPE_CHECKING:
 BLOCK_ROWS = 1_024
 
 MAIN = ("bbox", "segmentation", "keypoints", "caption")
-"""Keys with a value per annotation. The first that has a column determines their number."""
+"""Keys with one value per annotation. The first key with a column gives the number of annotations.
+"""
 
 _FITS: Mapping[str, Callable[[Field], bool]] = {
     "bbox": is_boxes,
@@ -67,13 +68,13 @@ _FITS: Mapping[str, Callable[[Field], bool]] = {
     "keypoints": is_keypoints,
     "caption": is_captions,
 }
-"""Functions that test whether a column can hold the values of a key."""
+"""Maps keys to functions that test whether a column can hold the values of the key."""
 
 PANOPTIC = "panoptic"
-"""Column of panoptic segments, as PNG files."""
+"""Name of the column of panoptic segments, which are PNG files."""
 
 IMAGE_COLUMNS = ("path", "split", "image_id", "width", "height", "coco")
-"""Columns of `from_coco` that describe images."""
+"""Columns in which `from_coco` describes images."""
 
 
 def write_coco(view: View, path: str | Path, images: str | Path | None) -> Path:
@@ -83,9 +84,9 @@ def write_coco(view: View, path: str | Path, images: str | Path | None) -> Path:
     export = _Export.of(view, folder, target.with_suffix(""))
     export.warn()
     with contextlib.ExitStack() as stack:
-        for place in export.folders():
-            stack.enter_context(as_storage_errors(place))
-            stack.enter_context(new_folder(place, "to_coco"))
+        for image_folder in export.folders():
+            stack.enter_context(as_storage_errors(image_folder))
+            stack.enter_context(new_folder(image_folder, "to_coco"))
         draft = stack.enter_context(atomic_write(target))
         with draft.open("wb") as file:
             file.writelines(export.pieces())
@@ -94,39 +95,39 @@ def write_coco(view: View, path: str | Path, images: str | Path | None) -> Path:
 
 @dataclass
 class _Export:
-    """An export of a view."""
+    """An export of a view as a COCO file: its options and the columns that it uses."""
 
     view: View
 
     folder: Path | None
-    """Folder for image files; None to write none."""
+    """Folder for image files, or None to write no image files."""
 
     segments: Path
     """Folder for PNG files of panoptic segments, if image files are written."""
 
     columns: Mapping[str, Field]
-    """Column of each annotation key."""
+    """Maps keys of annotations, such as ``bbox``, to the columns that hold their values."""
 
     image: Field | None
-    """The column of images."""
+    """The column of images, or None if there is not exactly one."""
 
     @classmethod
     def of(cls, view: View, folder: Path | None, segments: Path) -> _Export:
-        """Choose the columns. Raises SchemaError."""
+        """Choose the columns to export. Raises SchemaError if necessary columns are missing."""
         _check_one_split(view)
         columns = {key: f for key in coco.COLUMNS if (f := _column(view, key)) is not None}
         if not any(key in columns for key in MAIN):
             raise SchemaError(
                 "to_coco needs a column of boxes, outlines (a sequence of polygons), keypoints or "
-                f"captions, but this view has only {', '.join(map(repr, view.columns))}. Add such "
-                "a column."
+                f"captions, but this view has only {', '.join(map(repr, view.columns))}. Add one "
+                "of these columns."
             )
         images = [f for f in view.schema if f.htype.is_image and f.name != PANOPTIC]
         named = [f for f in images if f.name == "image"] or images
         image = named[0] if len(named) == 1 else None
         if folder is not None and (image is None or not is_file(image.htype)):
             raise SchemaError(
-                "images= needs one column of image files, but this view has "
+                "images= needs exactly one column of image files, but this view has "
                 f"{', '.join(repr(f.name) for f in images) or 'none'}. Keep one image column in "
                 "the view, encoded as JPEG or PNG."
             )
@@ -139,25 +140,25 @@ class _Export:
         return [self.folder, *([self.segments] if self._pngs is not None else [])]
 
     def warn(self) -> None:
-        """Warn about everything that is left out."""
+        """Warn about everything that the COCO file leaves out."""
         used = {f.name for f in self.columns.values()} | {*IMAGE_COLUMNS}
         if self._is_panoptic:
             used.add(PANOPTIC)
-        rest = [f.name for f in self.view.schema if f.name not in used and f != self.image]
+        unused = [f.name for f in self.view.schema if f.name not in used and f != self.image]
         sentences = list[str]()
-        if lost := [*map(repr, rest), *describe_lost_metadata(self.view, "coco")]:
+        if lost := [*map(repr, unused), *describe_lost_metadata(self.view, "coco")]:
             them = "it" if len(lost) == 1 else "them"
             sentences.append(f"{', '.join(lost)}, because COCO cannot hold {them}")
         if len(self._known_files) > 1 and split_names(self.view) is None:
             sentences.append(
                 "the categories' ids and the metadata of the COCO files of "
-                f"{', '.join(map(repr, self._known_files))}, because without the column 'split' it "
-                "is not known which one the rows come from"
+                f"{', '.join(map(repr, self._known_files))}, because the view has no column "
+                "'split' that says from which file a row comes"
             )
         if n := self._count_mismatches():
             sentences.append(
-                f"values that have no column, such as scores, of {pluralize(n, 'image')} where "
-                "annotations were added or removed without updating 'annotation_ids'"
+                f"values that no column holds, such as scores, of {pluralize(n, 'image')} whose "
+                "annotations were added or removed without updating the column 'annotation_ids'"
             )
         texts = [f"leaves out {'; and '.join(sentences)}"] if sentences else []
         if nulls := columns_with_nulls(self.view, self.columns.values()):
@@ -166,7 +167,7 @@ class _Export:
             warnings.warn(f"to_coco {'; it '.join(texts)}.", ExportWarning, stacklevel=5)
 
     def _count_mismatches(self) -> int:
-        """Return the number of rows whose original values no longer match their annotations."""
+        """Return the number of rows with values from the COCO file that fit no annotation now."""
         if "coco" not in self.view.columns:
             return 0
         main = self.columns[next(key for key in MAIN if key in self.columns)]
@@ -177,8 +178,8 @@ class _Export:
             values = {f.name: f.htype.decode_cells(block[f.name]) for f in fields}
             for i, cell in enumerate(values[main.name]):
                 n = 0 if cell is None else len(cell)
-                known = len(values[ids.name][i] or ()) if ids is not None else n
-                fits = known == n and _raw(values, i).get(coco.COUNT, n) == n
+                n_ids = len(values[ids.name][i] or ()) if ids is not None else n
+                fits = n_ids == n and _coco_cell(values, i).get(coco.COUNT, n) == n
                 count += bool(not fits and _extra_values(values, i, "annotations"))
         return count
 
@@ -186,7 +187,7 @@ class _Export:
 
     @cached_property
     def _files(self) -> list[dict[str, Any]]:
-        """Metadata of the COCO file that the rows come from; empty if it is not known which."""
+        """Metadata of the COCO files that the rows come from, or an empty list if unknown."""
         files = self._known_files
         if split_names(self.view) is None:
             return [*files.values()] if len(files) == 1 else []
@@ -194,14 +195,14 @@ class _Export:
 
     @cached_property
     def _known_files(self) -> dict[str, dict[str, Any]]:
-        """Metadata of the dataset's COCO files, by split."""
+        """Maps each split to the metadata of the COCO file from which it was ingested."""
         metadata = self.view.rows.table.metadata.get("coco")
         files = metadata.items() if isinstance(metadata, dict) else ()
         return {name: file for name, file in files if isinstance(file, dict)}
 
     @cached_property
     def _keys(self) -> frozenset[str]:
-        """Keys of the annotations."""
+        """Keys that the exported annotations may have."""
         keys = {key for file in self._files for key in file.get("keys", ())}
         return frozenset(keys or {*self.columns, "id", "area", "iscrowd", "num_keypoints"})
 
@@ -211,26 +212,26 @@ class _Export:
 
     @cached_property
     def _categories(self) -> dict[str, dict[str, Any]]:
-        """The category of each class, taken from the COCO files if they define it."""
-        known: dict[str, dict[str, Any]] = {}
+        """Maps each class to its category, which is taken from the COCO files if they define it."""
+        defined: dict[str, dict[str, Any]] = {}
         for file in self._files:
             categories = file.get("categories", [])
             names = coco.class_names(categories)
-            known |= {n: c for n, c in zip(names, categories, strict=True) if n not in known}
-        taken = [c["id"] for c in known.values() if isinstance(c["id"], int)]
+            defined |= {n: c for n, c in zip(names, categories, strict=True) if n not in defined}
+        taken = [c["id"] for c in defined.values() if isinstance(c["id"], int)]
         free = count(max(taken, default=0) + 1)
-        new = [name for name in self._classes if name not in known]
-        if known and new:  # classes of other files are left out, unless rows use them
-            new = [name for name in new if name in self._used]
-        return known | {name: {"id": next(free), "name": name} for name in new}
+        new = [name for name in self._classes if name not in defined]
+        if defined and new:  # classes of other files are left out, unless rows use them
+            new = [name for name in new if name in self._used_classes]
+        return defined | {name: {"id": next(free), "name": name} for name in new}
 
     @property
     def _classes(self) -> tuple[str, ...]:
         return class_names(self.columns.get("category_id"))
 
     @cached_property
-    def _used(self) -> set[str]:
-        """The classes that rows use."""
+    def _used_classes(self) -> set[str]:
+        """The names of the classes that occur in the rows."""
         f, numbers = self.columns["category_id"], set[int]()
         for block in read_blocks(self.view, [f], "to_coco"):
             for labels in f.htype.decode_cells(block[f.name]):
@@ -238,12 +239,12 @@ class _Export:
         return {self._classes[number] for number in numbers}
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield the file in pieces; images are last, because they are read with the annotations."""
-        rest = dict(self._files[0]) if self._files else {}
-        rest.pop("keys", None)
+        """Yield the file in pieces. Images come last, as they are read along with annotations."""
+        header = dict(self._files[0]) if self._files else {}
+        header.pop("keys", None)
         encode = msgspec.json.encode
         yield b"{"
-        for key, value in {**rest, "categories": [*self._categories.values()]}.items():
+        for key, value in {**header, "categories": [*self._categories.values()]}.items():
             yield encode(key) + b":" + encode(value) + b",\n"
         yield b'"annotations":['
         images, separator, seen = list[bytes](), b"\n", set[object]()
@@ -271,7 +272,7 @@ class _Export:
             images = [self._image(values, i, row + i, size) for i, size in enumerate(sizes)]
             if files is not None:
                 assert self.folder is not None
-                self._write(images, values_of(files.htype, block[files.name]), self.folder)
+                self._write_images(images, values_of(files.htype, block[files.name]), self.folder)
             annotations = self._annotations(values, row, images)
             if self._is_panoptic:
                 annotations = [
@@ -280,13 +281,13 @@ class _Export:
                 ]
             if pngs is not None:
                 names = [segments[0] if segments else None for segments in annotations]
-                self._write(names, values_of(pngs.htype, block[pngs.name]), self.segments)
+                self._write_images(names, values_of(pngs.htype, block[pngs.name]), self.segments)
             yield from zip(images, annotations, strict=True)
             row += len(images)
 
     @property
     def _pngs(self) -> Field | None:
-        """The column of panoptic PNG files, if there is one."""
+        """The column of panoptic PNG files, or None if there is none."""
         fields = [f for f in self.view.schema if f.name == PANOPTIC and is_file(f.htype)]
         return fields[0] if fields and self._is_panoptic else None
 
@@ -305,7 +306,7 @@ class _Export:
     def _image(
         self, values: Mapping[str, Values], i: int, row: int, size: tuple[int | None, int | None]
     ) -> dict[str, Any]:
-        """Return the image entry of row `i` of a block; `row` is its position in the view."""
+        """Return the image entry of row `i` of a block; `row` is the row's position in the view."""
         image_id = values["image_id"][i] if "image_id" in values else row + 1
         if (
             image_id is None
@@ -329,11 +330,11 @@ class _Export:
 
     @property
     def _suffix(self) -> str:
-        """Suffix for image files without a name."""
+        """Suffix of image files whose names are made up, because there is no column ``path``."""
         codec = getattr(self.image.htype, "codec", "") if self.image else ""
         return ".png" if codec == "png" else ".jpg"
 
-    def _write(
+    def _write_images(
         self, images: Sequence[Mapping[str, Any] | None], files: Sequence[Any], folder: Path
     ) -> None:
         """Write the image files of a block. Raises InvalidValueError, StorageError."""
@@ -358,19 +359,20 @@ class _Export:
             cells["bbox"] = self._boxes(cells["bbox"], images)
         main = next(key for key in MAIN if key in cells)
         counts = [len(cell) for cell in cells[main]]
-        edited = self._fit(cells, counts, main, row)
+        edited = self._fill_in(cells, counts, main, row)
         ids = [self._categories.get(name, {}).get("id") for name in self._classes]
         rebuilt = coco.rebuild(cells, counts, ids)
         for i, (entries, image) in enumerate(zip(rebuilt, images, strict=True)):
-            is_counted = _raw(values, i).get(coco.COUNT, len(entries)) == len(entries)
-            rest = _extra_values(values, i, "annotations") if i not in edited and is_counted else {}
+            is_counted = _coco_cell(values, i).get(coco.COUNT, len(entries)) == len(entries)
+            is_matched = i not in edited and is_counted
+            originals = _extra_values(values, i, "annotations") if is_matched else {}
             has_ids = "id" in self.columns
             keys = coco.original_keys([int(n) if has_ids else coco.NO_ID for n in cells["id"][i]])
             for n, annotation in enumerate(entries):
-                kept = {k: v for k, v in annotation.items() if k in self._keys}
-                self._cut_keypoints(kept)
+                rebuilt_entry = {k: v for k, v in annotation.items() if k in self._keys}
+                self._cut_keypoints(rebuilt_entry)
                 entries[n] = {
-                    **coco.restore(kept, rest.get(keys[n], {})),
+                    **coco.restore(rebuilt_entry, originals.get(keys[n], {})),
                     "image_id": image["id"],
                 }
             self._correct_areas(values, i, entries)
@@ -378,7 +380,7 @@ class _Export:
 
     @cached_property
     def _points(self) -> dict[object, int]:
-        """Length of a category's ``keypoints`` list, by category id."""
+        """Maps category ids to the length of the list ``keypoints`` in their annotations."""
         lists = {c["id"]: c.get("keypoints") for c in self._categories.values()}
         return {
             category: 3 * len(names)
@@ -387,7 +389,7 @@ class _Export:
         }
 
     def _cut_keypoints(self, annotation: dict[str, Any]) -> None:
-        """Remove the padding of keypoints whose category has fewer keypoints than others."""
+        """Remove the zeros that pad the keypoints of categories with fewer keypoints."""
         count = self._points.get(annotation.get("category_id"))
         points = annotation.get("keypoints")
         if count is not None and points is not None and not any(points[count:]):
@@ -397,35 +399,35 @@ class _Export:
         self, values: Mapping[str, Values], i: int, annotations: Sequence[dict[str, Any]]
     ) -> None:
         """Recompute the areas of a row if only its boxes or outlines have been edited."""
-        known = _raw(values, i).get(coco.DIGESTS)
-        if not isinstance(known, list) or "area" not in self.columns:
+        recorded = _coco_cell(values, i).get(coco.DIGESTS)
+        if not isinstance(recorded, list) or "area" not in self.columns:
             return
         cells = [
             values[self.columns[key].name][i] if key in self.columns else None
             for key in ("bbox", "segmentation", "area")
         ]
         shapes, areas = coco.digests(cells[0], cells[1], cells[2] or ())
-        if known[1:] == [areas] and known[:1] != [shapes]:
+        if recorded[1:] == [areas] and recorded[:1] != [shapes]:
             for annotation in annotations:
                 coco.correct_area(annotation)
 
     def _boxes(self, cells: Sequence[Any], images: Sequence[Mapping[str, Any]]) -> list[Any]:
         """Convert boxes to x, y, width, height, in pixels. Raises InvalidValueError."""
-        given = self.columns["bbox"].htype.coordinates
-        assert given is not None
+        coordinates = self.columns["bbox"].htype.coordinates
+        assert coordinates is not None
         in_pixels = [
-            to_pixels(boxes, image) if given.units == "fraction" else boxes
+            to_pixels(boxes, image) if coordinates.units == "fraction" else boxes
             for boxes, image in zip(cells, images, strict=True)
         ]
-        if given.format == "xywh":
+        if coordinates.format == "xywh":
             return in_pixels
         exact = [coco.exact(np.asarray(boxes)).reshape(-1, 4) for boxes in in_pixels]
-        return [convert_boxes(boxes, given.format, "xywh") for boxes in exact]
+        return [convert_boxes(boxes, coordinates.format, "xywh") for boxes in exact]
 
-    def _fit(
+    def _fill_in(
         self, cells: dict[str, list[Any]], counts: Sequence[int], main: str, row: int
     ) -> set[int]:
-        """Fill in keys that evaluation needs; return rows where annotations were added or removed.
+        """Fill in missing values; return the rows whose annotations were added or removed.
 
         Raises
         ------
@@ -440,8 +442,8 @@ class _Export:
                     continue
                 if key not in ("id", "area", "iscrowd"):
                     raise InvalidValueError(
-                        f"Row {row + i:,} must have one value per annotation in "
-                        f"{coco.COLUMNS[key]!r} and in {self.columns[main].name!r}, but it has "
+                        f"Row {row + i:,} must have as many values in {coco.COLUMNS[key]!r} as in "
+                        f"{self.columns[main].name!r}, one per annotation, but it has "
                         f"{len(column[i])} and {n}. Correct the row, or leave one of the two "
                         "columns out of the view.",
                         row=row + i,
@@ -464,19 +466,19 @@ class _Export:
 
     @cached_property
     def _ids(self) -> Iterator[int]:
-        """Ids for annotations without one."""
+        """New ids for annotations that have no id."""
         if "id" not in self.columns:
             return count(1)
         f = self.columns["id"]
-        most = 0
+        largest = 0
         for block in read_blocks(self.view, [f], "to_coco"):
             rows = f.htype.decode_cells(block[f.name])
-            most = max([most, *(int(max(ids)) for ids in rows if ids)])
-        return count(most + 1)
+            largest = max([largest, *(int(max(ids)) for ids in rows if ids)])
+        return count(largest + 1)
 
 
 def _check_one_split(view: View) -> None:
-    """Reject a view of several splits, which may share ids. Raises SchemaError."""
+    """Reject a view of several splits, whose images may share ids. Raises SchemaError."""
     present = splits_of(view)
     if len(present) > 1:
         raise SchemaError(
@@ -488,7 +490,7 @@ def _check_one_split(view: View) -> None:
 
 
 def _column(view: View, key: str) -> Field | None:
-    """Return the column with the usual name for a key, or else the only column that fits it."""
+    """Return the column with the usual name for a key, or the only column that fits, or None."""
     if (name := coco.COLUMNS[key]) in view.columns:
         return view.schema[name] if _fits(view.schema[name], key) else None
     if key in ("id", "area", "iscrowd", "caption"):
@@ -504,16 +506,16 @@ def _fits(f: Field, key: str) -> bool:
     return f.htype.item is not None and f.htype.item.scalar is not None
 
 
-def _raw(values: Mapping[str, Values], i: int) -> dict[str, Any]:
-    """Return the cell of the column ``coco`` in row `i` of a block."""
+def _coco_cell(values: Mapping[str, Values], i: int) -> dict[str, Any]:
+    """Return the cell of the column ``coco`` in row `i` of a block, or an empty dict."""
     cell = values["coco"][i] if "coco" in values else None
     return cell if isinstance(cell, dict) else {}
 
 
 def _extra_values(values: Mapping[str, Values], i: int, part: str) -> dict[str, Any]:
-    """Return the values from the COCO file for row `i` of a block that no other column holds."""
-    rest = _raw(values, i).get(part)
-    return rest if isinstance(rest, dict) else {}
+    """Return a part of the cell of ``coco`` in row `i`: values that have no column of their own."""
+    originals = _coco_cell(values, i).get(part)
+    return originals if isinstance(originals, dict) else {}
 
 
 def _integer(value: Any) -> int | None:

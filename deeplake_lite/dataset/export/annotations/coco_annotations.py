@@ -30,7 +30,7 @@ COLUMNS = {
     "keypoints": "keypoints",
     "caption": "captions",
 }
-"""Column of each key of an annotation."""
+"""Maps each key of an annotation to the column that holds its values."""
 
 SEGMENTS = "segments_info"
 """Key of an image's segments in a panoptic file. Each segment becomes an annotation."""
@@ -39,10 +39,10 @@ LEAST = 6
 """Minimum number of coordinates of an outline."""
 
 DIGESTS = "digests"
-"""Key in the column ``coco``: digests of an image's shapes and areas, as they were in the file."""
+"""Key in cells of the column ``coco`` for digests of an image's shapes and areas in the file."""
 
 COUNT = "count"
-"""Key in the column ``coco``: number of annotations, if originals are kept by position."""
+"""Key in cells of ``coco`` for the number of annotations, if originals are found by position."""
 
 NO_ID = -1
 """Cell for an annotation whose id is not an integer."""
@@ -57,15 +57,15 @@ def shortest(values: NDArray[np.float32]) -> NDArray[np.float64]:
     [473.07, 12.0, 0.33333334]
     """
     result = values.astype(np.float64)
-    left = np.arange(values.size)
+    remaining = np.arange(values.size)
     wide, narrow, out = result.ravel().copy(), values.ravel(), result.ravel()
     with np.errstate(all="ignore"):  # huge numbers have no decimals
         for decimals in range(_DECIMALS):
-            rounded = np.round(wide[left], decimals)
-            fits = rounded.astype(np.float32) == narrow[left]
-            out[left[fits]] = rounded[fits]
-            left = left[~fits]
-            if not left.size:
+            rounded = np.round(wide[remaining], decimals)
+            fits = rounded.astype(np.float32) == narrow[remaining]
+            out[remaining[fits]] = rounded[fits]
+            remaining = remaining[~fits]
+            if not remaining.size:
                 break
     return out.reshape(values.shape)
 
@@ -107,8 +107,8 @@ def outlines(value: object) -> list[NDArray[np.float32]]:
     if not isinstance(value, list):
         return []
     parts = [numbers(part) for part in value]
-    kept = [part for part in parts if part.size >= LEAST and part.size % 2 == 0]
-    return [part.astype(np.float32).reshape(-1, 2) for part in kept]
+    valid = [part for part in parts if part.size >= LEAST and part.size % 2 == 0]
+    return [part.astype(np.float32).reshape(-1, 2) for part in valid]
 
 
 def class_number(value: object, classes: Mapping[Any, int]) -> int:
@@ -159,7 +159,7 @@ CELL: Mapping[str, Callable[[object], Any]] = {
     "iscrowd": crowd,
     "keypoints": points,
 }
-"""Function that converts the value of a key to its cell."""
+"""Maps each key of an annotation to the function that converts its values to cells."""
 
 
 def same_cell(key: str, a: object, b: object) -> bool:
@@ -175,15 +175,15 @@ def same_cell(key: str, a: object, b: object) -> bool:
     except ValueError:
         return False
     if key == "keypoints":  # cells are padded with zeros to the largest category
-        most = max(len(first), len(second))
-        first, second = (np.pad(cell, ((0, most - len(cell)), (0, 0))) for cell in (first, second))
+        size = max(len(first), len(second))
+        first, second = (np.pad(cell, ((0, size - len(cell)), (0, 0))) for cell in (first, second))
     if isinstance(first, list):
         return len(first) == len(second) and all(map(np.array_equal, first, second))
     return bool(np.array_equal(first, second, equal_nan=True))
 
 
 def digest(arrays: Iterable[Any]) -> str:
-    """Return a digest of numbers as float32, to detect edits.
+    """Return a digest of numbers, rounded to float32, by which edits are detected.
 
     >>> digest([[1, 2], [3]]) == digest([np.float32([1, 2]), [3.0]])
     True
@@ -210,11 +210,11 @@ def rebuild(
     Parameters
     ----------
     values : mapping
-        Cells per image, by annotation key: ``values["bbox"]`` has boxes (n, 4) per image.
+        Maps each annotation key to one cell per image. The cells of ``"bbox"`` are boxes, (n, 4).
     counts : sequence of int
         Number of annotations per image.
     names : sequence
-        Category id of each class.
+        Category id of each class, by class number.
 
     Examples
     --------
@@ -277,11 +277,11 @@ def image_of(
 
 
 MISSING = ""
-"""Key in the originals for the list of keys that the file lacks."""
+"""Key in the originals for a list of keys that are rebuilt from cells but missing in the file."""
 
 
 def original_keys(ids: Sequence[int]) -> list[str]:
-    """Return the key of each annotation's originals: its id if unique, or else its position.
+    """Return the keys of the annotations' originals: each is the id if unique, else the position.
 
     >>> original_keys([7, -1, 9, 9])
     ['7', '#1', '#2', '#3']

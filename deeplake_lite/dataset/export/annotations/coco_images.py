@@ -43,17 +43,18 @@ def to_pixels(boxes: Any, image: Mapping[str, Any]) -> Any:
     if width is None or height is None:
         raise InvalidValueError(
             "to_coco needs the size of an image to convert its boxes from fractions to pixels, but "
-            f"for {image['file_name']!r} it is unknown. Add the columns 'width' and 'height'."
+            f"the size of {image['file_name']!r} is unknown. Add the columns 'width' and 'height'."
         )
     return np.asarray(boxes, np.float64).reshape(-1, 4) * (width, height, width, height)
 
 
 def panoptic_annotation(
-    segments: Sequence[Mapping[str, Any]], image: Mapping[str, Any], rest: Mapping[str, Any]
+    segments: Sequence[Mapping[str, Any]], image: Mapping[str, Any], originals: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """Return a list with the panoptic annotation of an image, or an empty list."""
-    if not segments and not rest:
+    """Return a list with the panoptic annotation of an image, empty if there are no segments."""
+    if not segments and not originals:
         return []
     plain_segments = [{k: v for k, v in segment.items() if k != "image_id"} for segment in segments]
     name = str(PurePosixPath(str(image["file_name"])).with_suffix(".png"))
-    return [{"file_name": name, **rest, "image_id": image["id"], coco.SEGMENTS: plain_segments}]
+    entry = {"file_name": name, **originals, "image_id": image["id"]}
+    return [{**entry, coco.SEGMENTS: plain_segments}]

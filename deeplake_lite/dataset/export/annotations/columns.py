@@ -44,7 +44,7 @@ def is_captions(f: Field) -> bool:
 
 
 def class_names(f: Field | None) -> tuple[str, ...]:
-    """Return the class names of a column of labels."""
+    """Return the class names of a column of labels, or an empty tuple for other columns."""
     item = None if f is None else f.htype.item
     classes = None if item is None else item.classes
     return () if classes is None else tuple(classes.names)
@@ -53,7 +53,7 @@ def class_names(f: Field | None) -> tuple[str, ...]:
 def split_names(view: View) -> Callable[[Any], str | None] | None:
     """Return a function that converts a cell of the column ``split`` to its name, or to None.
 
-    Returns None if there is no such column, or if it holds neither classes nor strings.
+    Returns None if the view has no such column, or if the column has neither classes nor strings.
     """
     if SPLIT not in view.columns:
         return None
@@ -78,7 +78,7 @@ def splits_of(view: View) -> list[str]:
 
 
 def columns_with_nulls(view: View, fields: Iterable[Field]) -> str:
-    """Return the names of the columns whose nulls become empty lists, separated by commas.
+    """Return the names, separated by commas, of the columns whose nulls become empty lists.
 
     Annotation formats do not distinguish an image without objects from an image that nobody has
     annotated.
@@ -146,12 +146,12 @@ ROLES: Mapping[str, tuple[str, Callable[[Field], bool], bool]] = {
     "occluded": ("occluded", is_flags, False),
     "tags": ("tags", is_tags, True),
 }
-"""The columns of annotated images by role: the name that importers use, a test of the type, and
-whether a column with another name is accepted if it is the only one that fits."""
+"""Maps each role that a column may have in annotated images to the name that importers give the
+column, a test of its type, and whether a column with another name is accepted if no other fits."""
 
 
 def named_columns(view: View, method: str) -> dict[str, Field]:
-    """Return the columns of a view by their role. Raises SchemaError if several fit a role."""
+    """Return a dict from roles to columns of a view. Raises SchemaError if several fit a role."""
     columns: dict[str, Field] = {}
     for role, (name, fits, by_type) in ROLES.items():
         fitting = [f for f in view.schema if fits(f) and f not in columns.values()]
@@ -175,6 +175,6 @@ def named_columns(view: View, method: str) -> dict[str, Field]:
 
 
 SHAPES = ("boxes", "segmentation", "polylines", "keypoints", "masks")
-"""Roles of shape columns."""
+"""Roles of the columns that hold shapes of objects."""
 
 _NAMES = frozenset(name for name, _, _ in ROLES.values())

@@ -69,31 +69,31 @@ def write_cvat(view: View, path: str | Path) -> Path:
 
 @dataclass
 class _Export:
-    """An export of a view."""
+    """An export of a view to CVAT."""
 
     pictures: Pictures
     ids: set[int] = field(default_factory=set)
-    """Image ids from the imported file."""
+    """Ids that the images had in the file from which they were imported."""
 
     @cached_property
     def meta(self) -> dict[str, Any]:
-        """The header, with all labels."""
-        known = self.pictures.metadata.get("meta")
+        """The header of the annotation file, which declares all labels."""
+        imported = self.pictures.metadata.get("meta")
         names, tags = self.pictures.classes, self.pictures.tags
         return cvat_meta.declare_labels(
-            known if isinstance(known, dict) else {}, names, tags, self.points
+            imported if isinstance(imported, dict) else {}, names, tags, self.points
         )
 
     @cached_property
     def points(self) -> list[str]:
-        """Names of the keypoints; empty if they have no names."""
+        """Names of the keypoints, or an empty list if they have no names."""
         f = self.pictures.columns.get("keypoints")
         coordinates = None if f is None else f.htype.coordinates
         return [] if coordinates is None else [*coordinates.names]
 
     @cached_property
     def skeletons(self) -> dict[str, list[str]]:
-        """Names of the points of each skeleton label."""
+        """Maps each label of skeletons to the names of their points."""
         return {name: points for name, points in cvat_meta.skeletons(self.meta).items() if points}
 
     def warn(self) -> None:
@@ -104,12 +104,12 @@ class _Export:
             if isinstance(image_id := picture.rest.get("id"), int):
                 self.ids.add(image_id)
             for obj in picture.objects:
-                self._count(obj, picture.path)
+                self._count_losses(obj, picture.path)
             for _ in self._lines(picture, picture.path, 0):
                 pass
         self.pictures.warn(self.pictures.left_out(_ROLES), self.pictures.losses)
 
-    def _count(self, obj: Object, path: str) -> None:
+    def _count_losses(self, obj: Object, path: str) -> None:
         """Count the parts of an object that CVAT's format cannot hold. Raises InvalidValueError."""
         if obj.label is None:
             raise InvalidValueError(
@@ -162,15 +162,16 @@ class _Export:
         """Yield the annotation file in pieces; call `write` for each image file."""
         yield b'<?xml version="1.0" encoding="utf-8"?>\n<annotations>\n  <version>1.1</version>\n'
         yield "".join(f"{line}\n" for line in lines_of("meta", self.meta, 1)).encode()
-        free = count(max(self.ids, default=-1) + 1)
+        new_ids = count(max(self.ids, default=-1) + 1)
         seen = set[int]()
         for picture in self.pictures.read(files=write is not None):
             image = picture.image if isinstance(picture.image, bytes) else None
             name = with_suffix(picture.path, image)
             if image is not None:
                 write(name, image)
-            known_id = picture.rest.get("id")
-            number = known_id if isinstance(known_id, int) and known_id not in seen else next(free)
+            number = picture.rest.get("id")
+            if not isinstance(number, int) or number in seen:
+                number = next(new_ids)
             seen.add(number)
             yield "".join(f"{line}\n" for line in self._lines(picture, name, number)).encode()
         yield b"</annotations>\n"
@@ -179,14 +180,14 @@ class _Export:
 
     def _lines(self, picture: Picture, name: str, number: int) -> Iterator[str]:
         """Yield the XML lines of an image."""
-        head: dict[str, Any] = {"id": number, "name": _without_split(name, picture.split)}
+        values: dict[str, Any] = {"id": number, "name": _without_split(name, picture.split)}
         if picture.split is not None:
-            head["subset"] = picture.split
+            values["subset"] = picture.split
         if picture.width is not None and picture.height is not None:
-            head |= {"width": picture.width, "height": picture.height}
-        more = picture.rest.get("attributes")
-        head = {**(more if isinstance(more, dict) else {}), **head}
-        yield f"  <image{attributes(head)}>"
+            values |= {"width": picture.width, "height": picture.height}
+        imported = picture.rest.get("attributes")
+        values = {**(imported if isinstance(imported, dict) else {}), **values}
+        yield f"  <image{attributes(values)}>"
         for obj in picture.objects:
             for shape in self._shapes(obj, picture):
                 yield from _element(shape)
@@ -195,7 +196,7 @@ class _Export:
         yield "  </image>"
 
     def _shapes(self, obj: Object, picture: Picture) -> list[dict[str, Any]]:
-        """Return the shapes of an object: one per outline or line."""
+        """Return the CVAT shapes for an object: one per outline or line, or else a single shape."""
         names = self.skeletons.get(obj.label or "", self.points)
         size = (picture.width, picture.height)
         parse = partial(cvat_shapes.parse, size=size, names=names)
@@ -219,13 +220,12 @@ def _without_split(name: str, split: str | None) -> str:
 
 
 def _tags(picture: Picture) -> Iterator[dict[str, Any]]:
-    """Yield the tags of an image, with their attributes from the file."""
-    kept = picture.rest.get("tags")
-    known = {str(tag.get("label")): tag for tag in kept if isinstance(tag, dict)} if isinstance(
-        kept, list
-    ) else {}  # fmt: skip
+    """Yield the tags of an image, with the attributes that they had in the imported file."""
+    imported = picture.rest.get("tags")
+    items = imported if isinstance(imported, list) else []
+    by_label = {str(tag.get("label")): tag for tag in items if isinstance(tag, dict)}
     for name in picture.tags:
-        yield known.get(name, {"label": name, "source": "manual"})
+        yield by_label.get(name, {"label": name, "source": "manual"})
 
 
 def _element(shape: Mapping[str, Any], depth: int = 2) -> Iterator[str]:

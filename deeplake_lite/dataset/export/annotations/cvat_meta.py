@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def labels(meta: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the labels in a header, which belong to its task, project or job.
+    """Return the labels, as dicts, that a header declares for its task, project or job.
 
     >>> labels({"task": {"labels": {"label": {"name": "cat"}}}})
     [{'name': 'cat'}]
@@ -42,7 +42,7 @@ def tags(meta: Mapping[str, Any]) -> list[str]:
 
 
 def skeletons(meta: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the names of the points of each skeleton."""
+    """Return a dict that maps the label of each skeleton to the names of its points."""
     result: dict[str, list[str]] = {}
     for label in labels(meta):
         if label.get("type") == "skeleton":
@@ -53,7 +53,7 @@ def skeletons(meta: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def only_skeleton(meta: Mapping[str, Any]) -> list[str]:
-    """Return the keypoint names if all skeletons have the same ones, or else an empty list."""
+    """Return the keypoint names that all skeletons share, or an empty list if skeletons differ."""
     roots = [x for x in labels(meta) if not x.get("parent")]
     if any(x.get("type", "any") in ("any", "points") for x in roots):
         return []
@@ -69,39 +69,39 @@ def _numbered(count: int) -> list[str]:
 def declare_labels(
     meta: Mapping[str, Any], names: Sequence[str], images: Sequence[str], points: Sequence[str]
 ) -> dict[str, Any]:
-    """Return a header with labels for all classes, adding the missing ones.
+    """Return a header that declares a label for each class, adding the labels that are missing.
 
     Parameters
     ----------
     meta : mapping
         Header of the file that the rows were imported from; empty if there was none.
     names, images : sequence of str
-        Classes of objects, and of images.
+        Classes of objects, and classes of whole images.
     points : sequence of str
         Names of the objects' keypoints; empty if they have no names.
     """
-    known = labels(meta)
-    have = {_name(label) for label in known if not label.get("parent")}
+    existing = labels(meta)
+    declared = {_name(label) for label in existing if not label.get("parent")}
     new: list[dict[str, Any]] = []
     for name in names:
-        if name in have:
+        if name in declared:
             continue
         kind = "skeleton" if points else "any"
         new.append({"name": name, "color": colour(name), "type": kind, "attributes": ""})
         new += [{"name": point, "color": colour(point), "type": "points", "attributes": "",
                  "parent": name} for point in points]  # fmt: skip
     new += [{"name": name, "color": colour(name), "type": "tag", "attributes": ""}
-            for name in images if name not in have and name not in names]  # fmt: skip
-    if not new and known:
+            for name in images if name not in declared and name not in names]  # fmt: skip
+    if not new and existing:
         return dict(meta)
     for key, part in meta.items():
         if isinstance(part, dict) and isinstance(part.get("labels"), dict):
-            return {**meta, key: {**part, "labels": {"label": [*known, *new]}}}
+            return {**meta, key: {**part, "labels": {"label": [*existing, *new]}}}
     return {**meta, "task": {"labels": {"label": new} if new else ""}}
 
 
 def colour(name: str) -> str:
-    """Return a bright colour that depends only on a name.
+    """Return a bright colour, as ``#rrggbb``, which is always the same for the same name.
 
     >>> colour("cat") == colour("cat"), len(colour("dog"))
     (True, 7)

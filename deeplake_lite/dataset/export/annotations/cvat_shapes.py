@@ -39,7 +39,7 @@ DERIVED = frozenset({
     "shape", "label", "occluded", *CORNERS, *CUBOID, "points", "rle", "left", "top", "width",
     "height", "cx", "cy", "rx", "ry", "rotation", "skeleton",
 })  # fmt: skip
-"""Keys that are derived from cells."""
+"""Keys of a shape whose values are derived from cells."""
 
 
 def parse(shape: Mapping[str, Any], size: Size, names: Sequence[str] = ()) -> Object:
@@ -52,7 +52,7 @@ def parse(shape: Mapping[str, Any], size: Size, names: Sequence[str] = ()) -> Ob
     size : (int, int)
         Width and height of the image.
     names : sequence of str
-        Names of the points of skeletons, in order.
+        Names of the points of skeletons, in the order in which the points are stored.
 
     Raises
     ------
@@ -86,8 +86,8 @@ def parse(shape: Mapping[str, Any], size: Size, names: Sequence[str] = ()) -> Ob
             lines = [_points(shape.get("points"))]
             box = bounds(lines)
         case "points":
-            found = _points(shape.get("points"))
-            points = np.concatenate([found, np.full((len(found), 1), 2, np.float32)], axis=1)
+            xy = _points(shape.get("points"))
+            points = np.concatenate([xy, np.full((len(xy), 1), 2, np.float32)], axis=1)
             box = bounds([points])
         case "skeleton":
             points = _skeleton(shape, names)
@@ -114,8 +114,8 @@ def rebuild(obj: Object, names: Sequence[str] = ()) -> dict[str, Any]:
             assert obj.mask is not None
             left, top, right, bottom = (int(v) for v in box_of_mask(obj.mask))
             runs = rle.encode(obj.mask[top:bottom, left:right])
-            place = {"left": left, "top": top, "width": right - left, "height": bottom - top}
-            text = {key: str(value) for key, value in place.items()}
+            window = {"left": left, "top": top, "width": right - left, "height": bottom - top}
+            text = {key: str(value) for key, value in window.items()}
             return {"shape": "mask", **base, "rle": ", ".join(map(str, runs)), **text, **last}
         case "polygon":
             return {"shape": "polygon", **base, "points": _text(obj.outlines[0]), **last}
@@ -124,11 +124,11 @@ def rebuild(obj: Object, names: Sequence[str] = ()) -> dict[str, Any]:
         case "points" if not names and (obj.points[:, 2] == 2).all():
             return {"shape": "points", **base, "points": _text(obj.points), **last}
         case "points":
-            known = [*names, *(str(n + 1) for n in range(len(names), len(obj.points)))]
+            labels = [*names, *(str(n + 1) for n in range(len(names), len(obj.points)))]
             children = [
                 {"label": name, "source": "manual", "outside": str(int(point[2] == 0)),
                  "occluded": str(int(point[2] == 1)), "points": _text(point[None])}
-                for name, point in zip(known, obj.points, strict=False)
+                for name, point in zip(labels, obj.points, strict=False)
             ]  # fmt: skip
             return {"shape": "skeleton", "label": obj.label or "", "source": "manual",
                     "z_order": "0", "skeleton": children}  # fmt: skip
@@ -151,7 +151,7 @@ def _text(points: NDArray[np.float32]) -> str:
 
 
 def _numbers(shape: Mapping[str, Any], keys: Sequence[str]) -> NDArray[np.float64]:
-    """Return some of a shape's attributes as numbers. Raises ValueError."""
+    """Return the given attributes of a shape as numbers. Raises ValueError."""
     try:
         return np.array([number_of(shape.get(key)) for key in keys], np.float64)
     except ValueError as error:
@@ -179,8 +179,8 @@ def rotate_box(box: NDArray[np.float64], angle: float) -> NDArray[np.float32]:
     """
     centre, (w, h) = (box[:2] + box[2:]) / 2, (box[2:] - box[:2]) / 2
     corners = np.array([[-w, -h], [w, -h], [w, h], [-w, h]])
-    turn = math.radians(angle)
-    cos, sin = round(math.cos(turn), 15), round(math.sin(turn), 15)
+    radians = math.radians(angle)
+    cos, sin = round(math.cos(radians), 15), round(math.sin(radians), 15)
     result: NDArray[np.float32] = (corners @ np.array([[cos, sin], [-sin, cos]]) + centre).astype(
         np.float32
     )
@@ -190,9 +190,9 @@ def rotate_box(box: NDArray[np.float64], angle: float) -> NDArray[np.float32]:
 def _ellipse(shape: Mapping[str, Any]) -> NDArray[np.float32]:
     """Return the bounding box of an ellipse, which may be rotated. Raises ValueError."""
     cx, cy, rx, ry = _numbers(shape, ("cx", "cy", "rx", "ry"))
-    turn = math.radians(_angle(shape))
-    w = math.hypot(rx * math.cos(turn), ry * math.sin(turn))
-    h = math.hypot(rx * math.sin(turn), ry * math.cos(turn))
+    angle = math.radians(_angle(shape))
+    w = math.hypot(rx * math.cos(angle), ry * math.sin(angle))
+    h = math.hypot(rx * math.sin(angle), ry * math.cos(angle))
     return np.array([cx - w, cy - h, cx + w, cy + h], np.float32)
 
 

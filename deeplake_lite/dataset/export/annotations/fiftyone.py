@@ -47,7 +47,7 @@ _ROLES = (
 )  # fmt: skip
 
 _FIELDS = {"Detections": "ground_truth", "Polylines": "polylines", "Keypoints": "keypoints"}
-"""Default field for the objects of each label class."""
+"""Maps each class of fields that hold objects to the default name of the field."""
 
 _RESERVED = frozenset({
     "id", "filepath", "tags", "metadata", "created_at", "last_modified_at", *_FIELDS.values(),
@@ -56,7 +56,7 @@ _RESERVED = frozenset({
 _NAME = re.compile(r"[A-Za-z]\w*")
 
 ORDER = "deeplake_lite_order"
-"""Key in the dataset's info. If set, ``index`` gives the order of objects across fields."""
+"""Key in the dataset's info. If its value is true, ``index`` orders objects across fields."""
 
 
 def write_fiftyone(view: View, path: str | Path) -> Path:
@@ -75,38 +75,38 @@ def write_fiftyone(view: View, path: str | Path) -> Path:
 
 
 def _has_tags(view: View) -> bool:
-    """Return whether there is a column of sample tags."""
+    """Return whether the view has a column of sample tags."""
     return "tags" in view.columns and view.schema["tags"].htype.classes is not None
 
 
 def _columns(view: View) -> dict[str, str]:
-    """Return the kind of field for each column that does not describe objects."""
+    """Return a dict from columns that do not describe objects to their kinds of FiftyOne fields."""
     recorded = view.rows.table.metadata.get("fiftyone")
     recorded = _dict(_dict(recorded).get("columns"))
     used = {f.name for role, f in Pictures(view, "to_fiftyone", "fiftyone").columns.items()
             if role in _ROLES} | {"tags", "fiftyone"}  # fmt: skip
     kinds = {f.name: _kind(f) for f in view.schema if f.name not in used}
-    known = _known_columns(view)
+    imported = _imported_fields(view)
     kinds |= {
         name: "Regression"
         for name, kind in kinds.items()
         if kind == "Float" and _dict(recorded.get(name)).get("kind") == "Regression"
     }
-    fits = {n for n in kinds if n in known or (_NAME.fullmatch(n) and n not in _RESERVED)}
+    fits = {n for n in kinds if n in imported or (_NAME.fullmatch(n) and n not in _RESERVED)}
     return {name: kind for name, kind in kinds.items() if kind and name in fits}
 
 
-def _known_columns(view: View) -> dict[str, str]:
-    """Return the field of each column of a lake that was imported from FiftyOne."""
-    known = view.rows.table.metadata.get("fiftyone")
-    columns = known.get("columns") if isinstance(known, dict) else None
+def _imported_fields(view: View) -> dict[str, str]:
+    """Return a dict that maps columns to the FiftyOne fields from which they were imported."""
+    metadata = view.rows.table.metadata.get("fiftyone")
+    columns = metadata.get("columns") if isinstance(metadata, dict) else None
     columns = columns if isinstance(columns, dict) else {}
     return {name: str(column["field"]) for name, column in columns.items()
             if isinstance(column, dict) and isinstance(column.get("field"), str)}  # fmt: skip
 
 
 def _kind(f: Field) -> str | None:
-    """Return the kind of field for a column; None if FiftyOne cannot represent it."""
+    """Return the kind of field for a column, or None if FiftyOne cannot represent the column."""
     htype = f.htype
     if htype.classes is not None:
         return "Classification" if htype.sql == "class" else "Classifications"
@@ -121,42 +121,41 @@ def _kind(f: Field) -> str | None:
 
 @dataclass
 class _Export:
-    """An export of a view."""
+    """An export of a view to FiftyOne."""
 
     pictures: Pictures
     columns: dict[str, str]
-    """Kind of field for each column that does not describe objects."""
+    """Maps each column that does not describe objects to its kind of field."""
     is_mixed: bool = False
     """Whether the objects of an image alternate between fields, so that their order is needed."""
     classes: set[str] = field(default_factory=set)
-    """Classes of object fields that occur."""
+    """Classes of the fields that hold the objects of at least one row."""
 
     @cached_property
     def objects(self) -> dict[str, str]:
-        """Field for the objects of each label class."""
-        known = self.pictures.metadata.get("objects")
-        pairs = [pair for pair in known if isinstance(pair, list) and len(pair) == 2
-                 and pair[0] in _FIELDS] if isinstance(known, list) else []  # fmt: skip
+        """Maps each class of fields that hold objects to the name of the field."""
+        imported = self.pictures.metadata.get("objects")
+        pairs = [pair for pair in imported if isinstance(pair, list) and len(pair) == 2
+                 and pair[0] in _FIELDS] if isinstance(imported, list) else []  # fmt: skip
         names = {str(kind): str(name) for kind, name in pairs}
         names |= {kind: name for kind, name in _FIELDS.items() if kind not in names}
         return names if len({*names.values()}) == len(names) else dict(_FIELDS)
 
     @cached_property
     def fields(self) -> dict[str, str]:
-        """Field of each column that does not describe objects."""
-        known = _known_columns(self.pictures.view)
-        return {name: known.get(name, name) for name in self.columns}
+        """Maps each column that does not describe objects to the name of its field."""
+        imported = _imported_fields(self.pictures.view)
+        return {name: imported.get(name, name) for name in self.columns}
 
     @cached_property
     def order(self) -> list[str]:
-        """Classes of object fields, in the order of their declaration."""
+        """Classes of the fields that hold objects, in the order in which they are declared."""
         return [*self.objects]
 
     @property
-    def known(self) -> dict[str, Any]:
-        """The document of the dataset that the rows were imported from."""
-        found = self.pictures.metadata.get("document")
-        return dict(found) if isinstance(found, dict) else {}
+    def imported_document(self) -> dict[str, Any]:
+        """The document of the dataset that the rows were imported from, or an empty dict."""
+        return _dict(self.pictures.metadata.get("document"))
 
     def warn(self) -> None:
         """Check all rows, and warn about everything that is left out. Raises InvalidValueError."""
@@ -167,18 +166,18 @@ class _Export:
             if has_masks:
                 stems.add(stem_of(picture.path))
             for obj in picture.objects:
-                self._count(obj)
+                self._count_losses(obj)
             kinds = [labels.CLASSES[labels.class_of(obj)] for obj in picture.objects]
-            places = [self.order.index(kind) for kind in kinds]
+            indices = [self.order.index(kind) for kind in kinds]
             self.classes.update(kinds)
-            self.is_mixed |= places != sorted(places)
+            self.is_mixed |= indices != sorted(indices)
             self._labels(picture, row)
             if self.pictures.image is not None and picture.image is None:
                 self.pictures.losses.add(IMAGES_MISSING)
         self.pictures.warn(self.pictures.left_out(_ROLES), self.pictures.losses)
 
-    def _count(self, obj: Object) -> None:
-        """Count the losses of an object in FiftyOne's format."""
+    def _count_losses(self, obj: Object) -> None:
+        """Count the parts of an object that FiftyOne's format cannot hold."""
         losses, kind = self.pictures.losses, labels.class_of(obj)
         if kind != "Keypoint" and len(obj.points):
             losses.add(KEYPOINTS_LOST)
@@ -232,11 +231,10 @@ class _Export:
             edges = [[*pair] for pair in coordinates.connections]
             skeleton = {"labels": [*coordinates.names], "edges": edges}
             skeletons[self.objects["Keypoints"]] = skeleton
-        known = self.known
-        info = known.get("info")
-        info = {k: v for k, v in info.items() if k != ORDER} if isinstance(info, dict) else {}
-        known["info"] = {**info, **({ORDER: True} if self.is_mixed else {})}
-        return document(fields, classes, targets, skeletons, known)
+        imported = self.imported_document
+        info = {k: v for k, v in _dict(imported.get("info")).items() if k != ORDER}
+        imported["info"] = {**info, **({ORDER: True} if self.is_mixed else {})}
+        return document(fields, classes, targets, skeletons, imported)
 
     # ---- a row
 
@@ -245,12 +243,10 @@ class _Export:
         rest = picture.rest
         tags = [str(tag) for tag in picture.columns.get("tags") or ()]
         tags = [*([picture.split] if picture.split else []), *tags]
-        kept = rest.get("tags")
-        if isinstance(kept, list) and {*kept} == {*tags}:
-            tags = kept
-        metadata: dict[str, Any] = {"_cls": "ImageMetadata"}
-        more = rest.get("metadata")
-        metadata |= more if isinstance(more, dict) else {}
+        imported_tags = rest.get("tags")
+        if isinstance(imported_tags, list) and {*imported_tags} == {*tags}:
+            tags = imported_tags
+        metadata: dict[str, Any] = {"_cls": "ImageMetadata", **_dict(rest.get("metadata"))}
         metadata |= {"width": picture.width, "height": picture.height}
         identity = labels.identifier(picture.path)
         return {
@@ -266,14 +262,14 @@ class _Export:
         }
 
     def _labels(self, picture: Picture, row: int) -> dict[str, Any]:
-        """Return the object fields of a row. Raises InvalidValueError."""
+        """Return the fields of a row that hold objects. Raises InvalidValueError."""
         labels_by_kind: dict[str, list[dict[str, Any]]] = {}
         for number, obj in enumerate(picture.objects):
             if not picture.width or not picture.height:
                 raise InvalidValueError(
                     "to_fiftyone needs the size of each image, because coordinates are fractions "
-                    f"of it, but in row {row:,} it is unknown. Add the columns 'width' and "
-                    "'height'.",
+                    f"of the size, but the size is unknown in row {row:,}. Add the columns "
+                    "'width' and 'height'.",
                     row=row,
                 )
             size = (picture.width, picture.height)
@@ -289,15 +285,15 @@ class _Export:
         }  # fmt: skip
 
     def _values(self, picture: Picture, name: str, root: Path) -> dict[str, Any]:
-        """Return the other fields of a row; write its mask files."""
-        kept = _dict(picture.rest.get("labels"))
+        """Return the fields of a row that do not hold objects; write its mask files."""
+        originals = _dict(picture.rest.get("labels"))
         result: dict[str, Any] = {}
         for column, kind in self.columns.items():
             value = picture.columns.get(column)
             if value is None or value is np.ma.masked:
                 continue
             field_value = self._value(column, kind, value, name, root)
-            original = kept.get(self.fields[column])
+            original = originals.get(self.fields[column])
             if (
                 isinstance(field_value, dict)
                 and isinstance(original, dict)
@@ -308,7 +304,7 @@ class _Export:
         return result
 
     def _value(self, column: str, kind: str, value: Any, name: str, root: Path) -> Any:
-        """Return the value of a field."""
+        """Convert a cell to the value of a FiftyOne field; write its mask file, if it is a mask."""
         identity = {"$oid": labels.identifier(f"{name}/{column}")}
         match kind:
             case "Classification":
@@ -326,21 +322,20 @@ class _Export:
                 base = {"_id": identity, "_cls": kind, "tags": []}
                 if not is_file(self.pictures.view.schema[column].htype):
                     return {**base, "mask": labels.binary_of(np.asarray(value))}
-                place = f"fields/{self.fields[column]}.mask_path/{stem_of(name)}.png"
-                write_file(root / place, value)
-                return {**base, "mask_path": place}
+                mask_path = f"fields/{self.fields[column]}.mask_path/{stem_of(name)}.png"
+                write_file(root / mask_path, value)
+                return {**base, "mask_path": mask_path}
         return _plain(value)
 
 
 def _agree(rebuilt: Mapping[str, Any], original: Mapping[str, Any]) -> bool:
-    """Return whether a label of the file still matches its cell."""
+    """Return whether a label of the imported file still equals the label rebuilt from its cell."""
     if rebuilt.get("_cls") != original.get("_cls"):
         return False
     if "classifications" in rebuilt:
-        known = original.get("classifications")
-        names = [c.get("label") for c in known if isinstance(c, dict)] if isinstance(
-            known, list
-        ) else []  # fmt: skip
+        items = original.get("classifications")
+        items = items if isinstance(items, list) else []
+        names = [c.get("label") for c in items if isinstance(c, dict)]
         return names == [c["label"] for c in rebuilt["classifications"]]
     return bool(
         rebuilt.get("label") == original.get("label")

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 VERSION = "1.0.0"
-"""FiftyOne version of the document. Later versions migrate it."""
+"""Version of FiftyOne whose format the document has. Later versions of FiftyOne migrate it."""
 
 _LABELS = {
     "Detection": (("label", "String"), ("bounding_box", "List:Float"), ("mask", "Array"),
@@ -21,7 +21,7 @@ _LABELS = {
     "Segmentation": (("mask", "Array"), ("mask_path", "String")),
     "Regression": (("value", "Float"), ("confidence", "Float")),
 }  # fmt: skip
-"""Fields of each label class, besides its id and tags."""
+"""Maps each class of labels to the names and kinds of its fields, besides its id and tags."""
 
 _PLURALS = {"Detections": "Detection", "Polylines": "Polyline", "Keypoints": "Keypoint",
             "Classifications": "Classification"}  # fmt: skip
@@ -31,7 +31,7 @@ _METADATA = (("size_bytes", "Int"), ("mime_type", "String"), ("width", "Int"), (
 
 
 def _field(name: str, kind: str, *, db_field: str | None = None, **more: Any) -> dict[str, Any]:
-    """Return the declaration of a field; ``List:Float`` is a list of floats."""
+    """Return the declaration of a field. The kind ``List:Float`` declares a list of floats."""
     outer, _, inner = kind.partition(":")
     return {
         "name": name,
@@ -78,28 +78,28 @@ def document(
     classes: Mapping[str, Sequence[str]],
     targets: Mapping[str, Mapping[str, str]],
     skeletons: Mapping[str, Mapping[str, Any]],
-    known: Mapping[str, Any],
+    imported: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return the document that describes a dataset.
 
     Parameters
     ----------
     fields : mapping
-        Kind of each sample field.
+        Maps each sample field to its kind.
     classes, targets, skeletons : mapping
-        For each field, its classes, the names of its mask values, and its keypoints.
-    known : mapping
+        Map fields to their classes, to the names of their mask values, and to their keypoints.
+    imported : mapping
         Document of the dataset that the rows were imported from; empty if there was none.
     """
     metadata = _field("metadata", "EmbeddedDocument",
                       embedded_doc_type="fiftyone.core.metadata.ImageMetadata",
                       fields=[_field(name, kind) for name, kind in _METADATA])  # fmt: skip
-    usual = [
+    standard = [
         _field("id", "ObjectId", db_field="_id"), _field("filepath", "String"),
         _field("tags", "List:String"), metadata, _field("created_at", "DateTime", read_only=True),
         _field("last_modified_at", "DateTime", read_only=True),
     ]  # fmt: skip
-    declared = _named(known.get("sample_fields"))
+    declared = _by_name(imported.get("sample_fields"))
     used = [declared.get(name, field_of(name, kind)) for name, kind in fields.items()]
     base: dict[str, Any] = {
         "name": "deeplake_lite", "slug": "deeplake-lite", "version": VERSION, "media_type": "image",
@@ -107,22 +107,24 @@ def document(
         "default_classes": [], "mask_targets": {}, "default_mask_targets": {}, "skeletons": {},
         "group_media_types": {}, "frame_fields": [],
     }  # fmt: skip
-    unused = [f for f in declared.values() if f["name"] not in fields and f not in usual]
-    usual_names = {f["name"] for f in usual}
-    merged = {**base, **known}
+    unused = [f for f in declared.values() if f["name"] not in fields and f not in standard]
+    standard_names = {f["name"] for f in standard}
+    merged = {**base, **imported}
     return {
         **merged,
         "classes": {**_dict(merged["classes"]), **classes},
         "mask_targets": {**_dict(merged["mask_targets"]), **targets},
         "skeletons": {**_dict(merged["skeletons"]), **skeletons},
-        "sample_fields": [*usual, *used, *(f for f in unused if f["name"] not in usual_names)],
+        "sample_fields": [
+            *standard, *used, *(f for f in unused if f["name"] not in standard_names)
+        ],
         "saved_views": [], "workspaces": [], "annotation_runs": {}, "brain_methods": {},
         "evaluations": {}, "runs": {},
     }  # fmt: skip
 
 
-def _named(fields: Any) -> dict[str, dict[str, Any]]:
-    """Return field declarations by name."""
+def _by_name(fields: Any) -> dict[str, dict[str, Any]]:
+    """Return a dict that maps the names of fields to their declarations."""
     items: Iterable[Any] = fields if isinstance(fields, list) else ()
     return {f["name"]: f for f in items if isinstance(f, dict) and isinstance(f.get("name"), str)}
 

@@ -34,22 +34,22 @@ if TYPE_CHECKING:
     type Size = tuple[int | None, int | None]
 
 LISTS = {"Detections": "detections", "Polylines": "polylines", "Keypoints": "keypoints"}
-"""Key of the list of labels in each field class."""
+"""Maps each class of fields to the key of its list of labels."""
 
 CLASSES = {"Detection": "Detections", "Polyline": "Polylines", "Keypoint": "Keypoints"}
-"""Field class of each label class."""
+"""Maps each class of labels to the class of fields that hold such labels."""
 
 DERIVED = frozenset({
     "_cls", "label", "bounding_box", "mask", "points", "closed", "filled", "confidence", *FLAGS,
 })  # fmt: skip
-"""Keys that are derived from cells."""
+"""Keys of a label whose values are derived from cells."""
 
 _UNREADABLE = (ValueError, EOFError, SyntaxError, TypeError, KeyError, OSError, MemoryError,
                OverflowError)  # fmt: skip
 """Errors that NumPy raises for damaged files."""
 
 MAX_BYTES = 2**30
-"""Maximum size of an array, in bytes."""
+"""Maximum size of a decompressed mask, in bytes."""
 
 
 def parse(label: Mapping[str, Any], size: Size) -> Object:
@@ -83,10 +83,10 @@ def parse(label: Mapping[str, Any], size: Size) -> Object:
             lines = [] if is_area else parts
             box = bounds(parts)
         case "Keypoint":
-            found = _points(label.get("points"))
-            is_known = np.isfinite(found).all(axis=1)
-            points = np.zeros((len(found), 3), np.float32)
-            points[is_known, :2] = found[is_known] * scale
+            fractions = _points(label.get("points"))
+            is_known = np.isfinite(fractions).all(axis=1)
+            points = np.zeros((len(fractions), 3), np.float32)
+            points[is_known, :2] = fractions[is_known] * scale
             points[is_known, 2] = 2
             box = bounds([points[is_known]])
             confidence = None if isinstance(confidence, list) else confidence
@@ -102,7 +102,7 @@ def parse(label: Mapping[str, Any], size: Size) -> Object:
 
 
 def rebuild(obj: Object, size: tuple[int, int], key: str) -> dict[str, Any]:
-    """Convert an object to a label; `key` identifies it."""
+    """Convert an object to a label, whose id is derived from `key`."""
     scale = np.array(size, np.float64)
     result: dict[str, Any] = {"_id": {"$oid": identifier(key)}, "attributes": {}, "tags": []}
     if obj.label is not None:
@@ -122,16 +122,16 @@ def rebuild(obj: Object, size: tuple[int, int], key: str) -> dict[str, Any]:
             points = (exact(obj.points[:, :2]) / scale).tolist()
             is_known = obj.points[:, 2] > 0
             nan = {"$numberDouble": "NaN"}
-            found = [point if known else [nan, nan]
+            pairs = [point if known else [nan, nan]
                      for point, known in zip(points, is_known, strict=True)]  # fmt: skip
-            result |= {"_cls": "Keypoint", "points": found}
+            result |= {"_cls": "Keypoint", "points": pairs}
     if obj.score is not None:
         result["confidence"] = float(exact(np.array([obj.score], np.float32))[0])
     return result | {flag: True for flag, value in obj.flags.items() if value}
 
 
 def class_of(obj: Object) -> str:
-    """Return the label class that an object is written as."""
+    """Return the class of the label as which an object is written."""
     kinds = {"polygon": "Polyline", "polyline": "Polyline", "points": "Keypoint"}
     return kinds.get(obj.kind, "Detection")
 
@@ -165,7 +165,7 @@ def _numbers(value: Any, count: int) -> list[float]:
 
 
 def _points(value: Any) -> NDArray[np.float64]:
-    """Parse points (k, 2), with NaN for unknown ones. Raises ValueError."""
+    """Parse points (k, 2), with NaN for unknown coordinates. Raises ValueError."""
     if not isinstance(value, list) or any(not isinstance(p, list) or len(p) != 2 for p in value):
         raise ValueError("points of a label must be pairs of numbers")
     return np.array([[number(x) for x in p] for p in value], np.float64).reshape(-1, 2)
@@ -193,7 +193,10 @@ def array_of(value: Any) -> NDArray[Any]:
     except _UNREADABLE as error:
         raise ValueError(f"a mask is not a NumPy array of numbers: {error}") from None
     if array.ndim != 2 or array.dtype.kind not in "bui":
-        raise ValueError(f"a mask must have two axes of integers, but it is {array.dtype}")
+        raise ValueError(
+            "a mask must have two axes of integers or booleans, but it has "
+            f"{array.ndim} axes of {array.dtype}"
+        )
     return array
 
 
@@ -226,7 +229,7 @@ def binary_of(array: NDArray[Any]) -> dict[str, Any]:
 
 
 def _pixels(box: NDArray[np.float32], width: int, height: int) -> tuple[int, int, int, int]:
-    """Return the pixels that a box covers, within its image: left, top, right, bottom."""
+    """Return left, top, right and bottom of the pixels that a box covers within its image."""
     left, top = (round(max(0.0, float(v))) for v in box[:2])
     right, bottom = min(width, round(float(box[2]))), min(height, round(float(box[3])))
     return left, top, max(left, right), max(top, bottom)
@@ -263,8 +266,11 @@ def is_within(obj: Object) -> bool:
     """Return whether the box of an object contains all of its mask."""
     if obj.mask is None:
         return True
-    around = box_of_mask(obj.mask)
+    mask_box = box_of_mask(obj.mask)
     left, top, right, bottom = _pixels(obj.box, obj.mask.shape[1], obj.mask.shape[0])
     return bool(
-        left <= around[0] and top <= around[1] and right >= around[2] and bottom >= around[3]
+        left <= mask_box[0]
+        and top <= mask_box[1]
+        and right >= mask_box[2]
+        and bottom >= mask_box[3]
     )

@@ -1,4 +1,4 @@
-"""Files of an export of annotated images: safe and unique names, and writing."""
+"""Writing of files when annotated images are exported, and checks of the files' names."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 NAME = "tasks.json"
 
 MODEL = "deeplake_lite"
-"""Model version of predictions."""
+"""Name of the model version with which predictions are written."""
 
 LOCAL = "/data/local-files/?d="
 """Prefix of the URL of a file in Label Studio's local storage."""
@@ -53,8 +53,8 @@ def write_labelstudio(view: View, path: str | Path, predictions: bool) -> Path:
     """Write the rows of a view; see `View.to_labelstudio`."""
     target = Path(checks.location("path", path)).expanduser()
     as_predictions = checks.flag("predictions", predictions)
-    known = view.rows.table.metadata.get("labelstudio")
-    columns = known.get("columns") if isinstance(known, dict) else None
+    metadata = view.rows.table.metadata.get("labelstudio")
+    columns = metadata.get("columns") if isinstance(metadata, dict) else None
     controls = {
         name: dict(control) for name, control in (columns or {}).items()
         if name in view.columns and isinstance(control, dict)
@@ -81,16 +81,16 @@ def write_labelstudio(view: View, path: str | Path, predictions: bool) -> Path:
 
 @dataclass
 class _Export:
-    """An export of a view."""
+    """An export of a view to Label Studio."""
 
     pictures: Pictures
     controls: dict[str, dict[str, Any]]
-    """Type and name of the control of each column that describes whole images."""
+    """Maps each column that describes whole images to the type and name of its control."""
     as_predictions: bool
 
     @cached_property
     def tag_name(self) -> str | None:
-        """Name of the column of image classes, if it has no control already."""
+        """Name of the column of image classes, or None if there is none or it has a control."""
         f = self.pictures.columns.get("tags")
         return None if f is None or f.name in self.controls else f.name
 
@@ -100,11 +100,11 @@ class _Export:
         for row, picture in enumerate(self.pictures):
             unique.add(picture.path)
             for obj in picture.objects:
-                self._count(obj)
+                self._count_losses(obj)
             self._task(picture, picture.path, row)
         self.pictures.warn(self.pictures.left_out(_ROLES), self.pictures.losses)
 
-    def _count(self, obj: Object) -> None:
+    def _count_losses(self, obj: Object) -> None:
         """Count the parts of an object that Label Studio's format cannot hold."""
         losses, shape = self.pictures.losses, regions.shape_for(obj)
         if len(obj.points) > (shape == "keypoint"):
@@ -146,21 +146,21 @@ class _Export:
         task = {**_dict(rest.get("task")), "data": data}
         results = self._results(picture, row)
         scores = [obj.score for obj in picture.objects if obj.score is not None]
-        kept = {key: _list(rest.get(key)) for key in ("annotations", "predictions")}
-        head = _dict(rest.get("annotation"))
+        others = {key: _list(rest.get(key)) for key in ("annotations", "predictions")}
+        annotation = _dict(rest.get("annotation"))
         if self.as_predictions:
             prediction: dict[str, Any] = {"model_version": MODEL}
-            prediction |= {
-                k: head[k] for k in ("model_version", "id") if k in head and "score" in head
-            }
+            if "score" in annotation:
+                keys = [k for k in ("model_version", "id") if k in annotation]
+                prediction |= {k: annotation[k] for k in keys}
             if scores:
                 prediction["score"] = float(np.mean(scores))
             return {**task, "predictions": [{**prediction, "result": results}]}
         number = rest.get("number", 0)
         if not (rest.get("unlabelled") and not results):
-            at = number if isinstance(number, int) and number >= 0 else 0
-            kept["annotations"].insert(at, {**head, "result": results})
-        return {**task, **{k: v for k, v in kept.items() if v or k == "annotations"}}
+            index = number if isinstance(number, int) and number >= 0 else 0
+            others["annotations"].insert(index, {**annotation, "result": results})
+        return {**task, **{k: v for k, v in others.items() if v or k == "annotations"}}
 
     def _results(self, picture: Picture, row: int) -> list[dict[str, Any]]:
         """Return the results (regions, choices etc.) of a row. Raises InvalidValueError."""
@@ -168,34 +168,35 @@ class _Export:
         number = 0
         for obj in picture.objects:
             size = self._size(picture, row)
-            for part in _parts(obj):
+            for part in _split_object(obj):
                 rebuilt = regions.rebuild(part, size, number)
                 lose = self.pictures.losses.add
                 region = restore_object(part, rebuilt, regions.parse, regions.DERIVED, lose)
                 _add_region(joined, region, rebuilt["id"])
                 number += 1
         results = [result for region in joined for result in _split_region(region)]
-        kept = [r for r in _list(picture.rest.get("results")) if isinstance(r, dict)]
+        imported = [r for r in _list(picture.rest.get("results")) if isinstance(r, dict)]
         for column, control in self.controls.items():
             if (cell := picture.columns.get(column)) is not None:
-                results.append(_control(control, cell, kept))
+                results.append(_control_result(control, cell, imported))
         if self.tag_name is not None and picture.tags:
             results.append(values.rebuild("choices", self.tag_name, [*picture.tags]))
-        return [*results, *(r for r in kept if "-" not in r)]
+        return [*results, *(r for r in imported if "-" not in r)]
 
     def _size(self, picture: Picture, row: int) -> tuple[int, int]:
         """Return the size of an image. Raises InvalidValueError."""
         if not picture.width or not picture.height:
             raise InvalidValueError(
                 "to_labelstudio needs the size of each image, because coordinates are percentages "
-                f"of it, but in row {row:,} it is unknown. Add the columns 'width' and 'height'.",
+                f"of the size, but the size is unknown in row {row:,}. Add the columns 'width' "
+                "and 'height'.",
                 row=row,
             )
         return picture.width, picture.height
 
 
-def _parts(obj: Object) -> list[Object]:
-    """Split an object with several outlines or keypoints into one object for each."""
+def _split_object(obj: Object) -> list[Object]:
+    """Split an object with several outlines or keypoints into objects with a single one each."""
     shape = regions.shape_for(obj)
     if shape == "polygon" and len(obj.outlines) > 1:
         return [replace(obj, outlines=[o], box=bounds([o]), rest={}) for o in obj.outlines]
@@ -220,20 +221,22 @@ def _add_region(added: list[dict[str, Any]], region: dict[str, Any], new_id: str
 
 
 def _split_region(region: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the result of a region, and the other results that describe it."""
-    more = _list(region.get("with"))
+    """Return a list of the result for a region and the other results that describe the region."""
+    others = _list(region.get("with"))
     if isinstance(region.get(regions.LABELS), dict):
-        more = [region[regions.LABELS], *more]
+        others = [region[regions.LABELS], *others]
     shape = {k: v for k, v in region.items() if k not in ("with", regions.LABELS)}
-    return [regions.unflatten(shape), *more]
+    return [regions.unflatten(shape), *others]
 
 
-def _control(control: dict[str, Any], cell: Any, kept: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the result of a control, with the values from the imported file."""
+def _control_result(
+    control: dict[str, Any], cell: Any, imported: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """Return the result of a control for a cell, with other values from the imported file."""
     kind, name = str(control["type"]), str(control.get("from_name"))
     cell = [cell] if kind == "choices" and isinstance(cell, str) else _plain(cell)
     rebuilt = values.rebuild(kind, name, cell)
-    for result in kept:
+    for result in imported:
         if result.get("-") == name and isinstance(result.get("value"), dict):
             original = {k: v for k, v in result.items() if k != "-"}
             return {**rebuilt, **original, "value": {**original["value"], **rebuilt["value"]}}

@@ -23,29 +23,31 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 CHANNELS = 4
+"""Words per pixel."""
 WORD = 8
+"""Size of a word, in bits."""
 SIZES = (3, 4, 8, 16)
-"""Sizes of lengths that Label Studio uses, in bits."""
+"""Numbers of bits with which Label Studio encodes the lengths of runs."""
 
 
 class _Bits:
-    """Reader of numbers of any number of bits."""
+    """Reader of numbers that are stored in any number of bits."""
 
     def __init__(self, data: bytes) -> None:
         self._bits = np.unpackbits(np.frombuffer(data, np.uint8))
-        self._at = 0
+        self._position = 0
 
     def take(self, count: int) -> NDArray[np.uint8]:
-        """Return the next bits. Raises ValueError at the end."""
-        end = self._at + count
+        """Return the next `count` bits. Raises ValueError if there are fewer."""
+        end = self._position + count
         if end > len(self._bits):
             raise ValueError("the rle of a brush must be complete, but it ends early")
-        bits = self._bits[self._at : end]
-        self._at = end
+        bits = self._bits[self._position : end]
+        self._position = end
         return bits
 
     def number(self, size: int) -> int:
-        """Return the next number."""
+        """Return the next number, which has `size` bits."""
         result = 0
         for bit in self.take(size).tolist():
             result = result << 1 | bit
@@ -58,7 +60,7 @@ def decode(data: object, width: int, height: int) -> NDArray[np.bool_]:
     Raises
     ------
     ValueError
-        If the encoding is damaged, or has a different size.
+        If the encoding is damaged, or the mask has a different size.
 
     Examples
     --------
@@ -77,35 +79,35 @@ def decode(data: object, width: int, height: int) -> NDArray[np.bool_]:
             f"{height:,}, but it has {count:,} words of {word} bits"
         )
     sizes = [bits.number(4) + 1 for _ in range(4)]
-    words, at = np.zeros(count, np.uint8), 0
-    while at < count:
+    words, start = np.zeros(count, np.uint8), 0
+    while start < count:
         is_run = bits.number(1)
-        end = at + 1 + bits.number(sizes[bits.number(2)])
+        end = start + 1 + bits.number(sizes[bits.number(2)])
         if end > count:
             raise ValueError("the rle of a brush must end at the last pixel, but it continues")
         if is_run:
-            words[at:end] = bits.number(WORD)
+            words[start:end] = bits.number(WORD)
         else:
-            words[at:end] = np.packbits(bits.take((end - at) * WORD))
-        at = end
+            words[start:end] = np.packbits(bits.take((end - start) * WORD))
+        start = end
     return words.reshape(height, width, CHANNELS)[:, :, 3] > 0
 
 
 def encode(mask: NDArray[np.bool_]) -> list[int]:
-    """Encode a mask in the same way as Label Studio's own converter."""
+    """Encode a mask, (height, width), in the same way as Label Studio's own converter."""
     flat = mask.ravel()
     ends = np.concatenate([np.flatnonzero(np.diff(flat)) + 1, [flat.size]])
     parts = [_to_bits(flat.size * CHANNELS, 32), _to_bits(WORD - 1, 5)]
     parts += [_to_bits(size - 1, 4) for size in SIZES]
-    start, most = 0, 1 << SIZES[-1]
+    start, max_length = 0, 1 << SIZES[-1]
     for end in ends.tolist():
-        left, value = (end - start) * CHANNELS, 255 * int(flat[start])
-        while left:
-            length = min(left, most)
+        remaining, value = (end - start) * CHANNELS, 255 * int(flat[start])
+        while remaining:
+            length = min(remaining, max_length)
             choice = next(i for i, size in enumerate(SIZES) if length <= 1 << size)
             parts += ["1", _to_bits(choice, 2), _to_bits(length - 1, SIZES[choice])]
             parts.append(_to_bits(value, WORD))
-            left -= length
+            remaining -= length
         start = end
     text = "".join(parts)
     text += "0" * (-len(text) % 8)

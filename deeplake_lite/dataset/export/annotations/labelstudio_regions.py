@@ -32,10 +32,10 @@ SHAPES = ("rectangle", "polygon", "keypoint", "brush", "ellipse")
 """Types of regions that become objects, each with or without the suffix ``labels``."""
 
 NAMES = {"rectangle": "label", "polygon": "polygon", "keypoint": "keypoint", "brush": "brush"}
-"""Name of the control tag for new regions."""
+"""Maps the shapes of new regions to the names of their control tags."""
 
 LABELS = "labelled"
-"""Key for the result that only names the class of a region."""
+"""Key of a region for a second result, which only names the region's class."""
 
 ALSO = "also"
 """Key that marks a region with the shape of the region before it, but with another label."""
@@ -46,11 +46,11 @@ DERIVED = frozenset({
                                  "radiusY", "rle", "format", "closed", "labels")),
     *(f"value.{shape}labels" for shape in SHAPES), "original_width", "original_height",
 })  # fmt: skip
-"""Keys that are derived from cells."""
+"""Keys of a region whose values are derived from cells."""
 
 
 def flatten(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Flatten a result: merge the keys of its value with the other keys.
+    """Flatten a result: move the keys of its value to the top level, with the prefix ``value.``.
 
     >>> flatten({"type": "choices", "value": {"choices": ["a"]}})
     {'type': 'choices', 'value.choices': ['a']}
@@ -69,7 +69,7 @@ def unflatten(region: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def shape_of(region: Mapping[str, Any]) -> str | None:
-    """Return the shape of a region; None for results of other types."""
+    """Return the shape of a region, or None if the result is not a region."""
     kind = str(region.get("type")).removesuffix("labels")
     return kind if kind in SHAPES else None
 
@@ -140,8 +140,8 @@ def parts_by_label(region: Mapping[str, Any]) -> list[dict[str, Any]]:
     is_list = isinstance(labels, list) and all(isinstance(label, str) for label in labels)
     if not is_list or len(labels) < 2:
         return [dict(region)]
-    more = {k: v for k, v in region.items() if k != "with"} | {ALSO: True}
-    return [_with_labels(more if n else region, [label]) for n, label in enumerate(labels)]
+    copy = {k: v for k, v in region.items() if k != "with"} | {ALSO: True}
+    return [_with_labels(copy if n else region, [label]) for n, label in enumerate(labels)]
 
 
 def join(region: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -151,14 +151,14 @@ def join(region: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any] 
     if not is_alike or not isinstance(ours, list) or not isinstance(theirs, list):
         return None
     try:
-        one, two = (replace(parse(each), label=None) for each in (region, other))
+        first, second = (replace(parse(each), label=None) for each in (region, other))
     except (ValueError, TypeError, KeyError):  # people may have edited the JSON
         return None
-    return _with_labels(region, [*ours, *theirs]) if is_same(one, two) else None
+    return _with_labels(region, [*ours, *theirs]) if is_same(first, second) else None
 
 
 def with_id(region: Mapping[str, Any], name: object) -> dict[str, Any]:
-    """Return a region with another id, which the result that names its class gets as well."""
+    """Return a region with another id, also in the result that names the region's class."""
     result = {**region, "id": name}
     if isinstance(region.get(LABELS), dict):
         result[LABELS] = {**region[LABELS], "id": name}
@@ -175,7 +175,7 @@ def _labels(region: Mapping[str, Any]) -> Any:
 
 
 def _with_labels(region: Mapping[str, Any], labels: list[Any]) -> dict[str, Any]:
-    """Return a region with other labels, stored under the same key as the old ones."""
+    """Return a region with other labels, stored under the same key as the old labels."""
     key = f"value.{region.get('type')}"
     if region.get(key) is not None:
         return {**region, key: labels}
@@ -228,24 +228,24 @@ def rebuild(obj: Object, size: tuple[int, int], number: int) -> dict[str, Any]:
     kind = shape if obj.label is None else f"{shape}labels"
     if obj.label is not None:
         value[kind] = [obj.label]
-    head = {
+    result: dict[str, Any] = {
         "id": f"region{number}", "type": kind, "from_name": NAMES[shape], "to_name": "image",
         "original_width": size[0], "original_height": size[1], "image_rotation": 0,
     }  # fmt: skip
     if obj.score is not None:
-        head["score"] = float(exact(np.array([obj.score], np.float32))[0])
-    return {**head, **{f"value.{key}": item for key, item in value.items()}}
+        result["score"] = float(exact(np.array([obj.score], np.float32))[0])
+    return {**result, **{f"value.{key}": item for key, item in value.items()}}
 
 
 def shape_for(obj: Object) -> str:
-    """Return the type of region that an object is written as."""
+    """Return the type of the region as which an object is written."""
     if obj.kind == "points" and not obj.has_own_box and obj.points[0, 2] > 0:
         return "keypoint"
     return {"mask": "brush", "polygon": "polygon"}.get(obj.kind, "rectangle")
 
 
 def _numbers(region: Mapping[str, Any], *keys: str) -> list[float]:
-    """Return numbers from the value of a region. Raises ValueError."""
+    """Return the numbers under the given keys of a region's value. Raises ValueError."""
     result = []
     for key in keys:
         try:
@@ -279,7 +279,7 @@ def _points(value: object) -> NDArray[np.float64]:
 def _ellipse(region: Mapping[str, Any], scale: NDArray[np.float64]) -> NDArray[np.float32]:
     """Return the bounding box of an ellipse, which may be rotated. Raises ValueError."""
     x, y, rx, ry = np.array(_numbers(region, "x", "y", "radiusX", "radiusY")) * np.tile(scale, 2)
-    turn = math.radians(_angle(region))
-    w = math.hypot(rx * math.cos(turn), ry * math.sin(turn))
-    h = math.hypot(rx * math.sin(turn), ry * math.cos(turn))
+    angle = math.radians(_angle(region))
+    w = math.hypot(rx * math.cos(angle), ry * math.sin(angle))
+    h = math.hypot(rx * math.sin(angle), ry * math.cos(angle))
     return np.array([x - w, y - h, x + w, y + h], np.float32)

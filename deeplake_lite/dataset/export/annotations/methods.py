@@ -82,7 +82,7 @@ class AnnotationExports:
         task : {"detect", "segment", "pose", "obb"}, optional
             The content of the label files: boxes, outlines (without boxes), boxes with keypoints,
             or oriented boxes (as outlines). By default, "pose" if there is a column of keypoints,
-            or else "segment" if there is one of outlines, or else "detect".
+            or else "segment" if there is a column of outlines, or else "detect".
 
         Returns
         -------
@@ -95,7 +95,8 @@ class AnnotationExports:
         ExistsError
             When the folder is not empty.
         SchemaError
-            When a column of images, of labels, or for the task is missing, or there are several.
+            When the column of images, of labels, or of the task's shapes is missing, or there are
+            several such columns.
         InvalidValueError
             When a row has more or fewer labels than objects, or two images have the same name.
         StorageError

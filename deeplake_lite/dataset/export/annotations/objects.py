@@ -2,7 +2,7 @@
 
 An importer parses a file into `Picture` and `Object`, which are then converted to cells; an
 exporter builds the same objects from cells. Values in the file that have no field in these classes
-are kept, by key, in `rest`, and are exported as long as the object's cells have not been edited.
+are kept in the dict `rest`, and are exported as long as the object's cells have not been edited.
 """
 
 from __future__ import annotations
@@ -54,35 +54,35 @@ class Object:
     """An object in an image. All coordinates are pixels from the upper left corner."""
 
     label: str | None = None
-    """Name of its class."""
+    """Name of the object's class, or None if it has none."""
 
     box: NDArray[np.float32] = field(default_factory=lambda: np.zeros(4, np.float32))
-    """Its box, xyxy; the bounding box of its shape if the file has none."""
+    """Box of the object, xyxy, or the bounding box of its shape if the file has no box."""
 
     outlines: Sequence[NDArray[np.float32]] = ()
-    """Its outlines, (k, 2) each."""
+    """Outlines of the object, (k, 2) each."""
 
     lines: Sequence[NDArray[np.float32]] = ()
-    """Open lines, (k, 2) each."""
+    """Open lines that describe the object, (k, 2) each."""
 
     points: NDArray[np.float32] = field(default_factory=lambda: NO_POINTS)
-    """Its keypoints, (k, 3): x, y, visibility."""
+    """Keypoints of the object, (k, 3): x, y, visibility."""
 
     mask: NDArray[np.bool_] | None = None
-    """Its mask, (height, width) of the image."""
+    """Mask of the object, (height, width) of the image, or None if it has none."""
 
     score: float | None = None
-    """Confidence of a prediction."""
+    """Confidence of a prediction, or None for other objects."""
 
     flags: Mapping[str, bool] = field(default_factory=dict)
-    """Values of its `FLAGS`."""
+    """Maps names from `FLAGS` to their values for the object."""
 
     rest: Mapping[str, Any] = field(default_factory=dict)
     """Values of the file that the other fields cannot hold."""
 
     @property
     def kind(self) -> str:
-        """The shape that describes the object best."""
+        """The shape that describes the object best: mask, polygon, polyline, points or box."""
         if self.mask is not None:
             return "mask"
         if len(self.outlines):
@@ -107,7 +107,7 @@ class Picture:
     objects: Sequence[Object] = ()
 
     image: Any = None
-    """Its file: a path, bytes, or None."""
+    """The image file, as a path or as bytes, or None if there is no file."""
 
     split: str | None = None
 
@@ -118,13 +118,13 @@ class Picture:
     """Names of the classes of the image as a whole."""
 
     columns: Mapping[str, Any] = field(default_factory=dict)
-    """Values of other columns, by name."""
+    """Maps the names of other columns to their values for this image."""
 
     rest: Mapping[str, Any] = field(default_factory=dict)
     """Values of the file that the other fields cannot hold."""
 
     error: str | None = None
-    """Reason why the row is invalid, if it is. The other fields are placeholders then."""
+    """Reason why the row is invalid, or None. In an invalid row, other fields are placeholders."""
 
 
 def bounds(parts: Sequence[NDArray[Any]]) -> NDArray[np.float32]:
@@ -168,13 +168,13 @@ def box_of(obj: Object) -> NDArray[np.float32]:
 
 
 def trim_keypoints(points: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return keypoints without the unlabelled ones at the end, which only pad a cell."""
+    """Return keypoints without the unlabelled keypoints at the end, which only pad a cell."""
     labelled = np.flatnonzero(points.any(axis=1))
     return points[: labelled[-1] + 1] if labelled.size else points[:0]
 
 
 def is_same(a: Object, b: Object) -> bool:
-    """Return whether two objects have the same cells."""
+    """Return whether two objects are stored as the same cells."""
     return (
         a.label == b.label
         and np.array_equal(a.box, b.box)
@@ -205,23 +205,23 @@ def _is_same_mask(a: NDArray[np.bool_] | None, b: NDArray[np.bool_] | None) -> b
 
 
 def rest_of(original: Mapping[str, Any], rebuilt: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of a file's object that differ from the object rebuilt from its cells.
+    """Return the values of an object in a file that differ from those rebuilt from its cells.
 
     >>> rest_of({"x": 1, "pose": "left"}, {"x": 1, "y": 2})
     {'pose': 'left', '-': ['y']}
     """
     rest = {k: v for k, v in original.items() if k not in rebuilt or rebuilt[k] != v}
-    if gone := [key for key in rebuilt if key not in original]:
-        rest[MISSING] = gone
+    if missing := [key for key in rebuilt if key not in original]:
+        rest[MISSING] = missing
     return rest
 
 
 def with_rest(rebuilt: Mapping[str, Any], rest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the file's object: the inverse of `rest_of`."""
-    gone = rest.get(MISSING)
-    gone = gone if isinstance(gone, list) else []
+    """Return the object as it was in the file: the inverse of `rest_of`."""
+    missing = rest.get(MISSING)
+    missing = missing if isinstance(missing, list) else []
     merged = {**rebuilt, **{k: v for k, v in rest.items() if k != MISSING}}
-    return {k: v for k, v in merged.items() if k not in gone}
+    return {k: v for k, v in merged.items() if k not in missing}
 
 
 def restore_object(
@@ -240,7 +240,7 @@ def restore_object(
     rebuilt : mapping
         The object in the format of the file, built from its cells alone.
     parse : callable
-        Parses an object in the format of the file. Raises ValueError.
+        Function that parses an object in the format of the file, and may raise ValueError.
     derived : collection of str
         Keys whose values are derived from cells.
     lose : callable, optional
@@ -248,16 +248,16 @@ def restore_object(
     """
     if not obj.rest:
         return dict(rebuilt)
-    whole = with_rest(rebuilt, obj.rest)
+    original = with_rest(rebuilt, obj.rest)
     try:
-        if is_same(parse(whole), obj):
-            return whole
+        if is_same(parse(original), obj):
+            return original
     except (ValueError, TypeError, KeyError):  # the JSON may have been edited
         pass
     if lose is not None and obj.kind not in ("box", "points") and obj.has_own_box:
         lose(BOXES_LOST)
-    kept = {k: v for k, v in obj.rest.items() if k not in derived and k != MISSING}
-    return {**rebuilt, **kept}
+    unedited = {k: v for k, v in obj.rest.items() if k not in derived and k != MISSING}
+    return {**rebuilt, **unedited}
 
 
 # ---- numbers
@@ -293,7 +293,7 @@ def number_of(value: object) -> float:
 MAX_PIXELS = 2**28
 """Maximum number of pixels of a mask. All masks of an image together may have 8 times as many.
 
-A file may claim any size, so it is checked before memory is allocated.
+A file may declare any size, so the size is checked before memory is allocated.
 """
 
 

@@ -1,4 +1,4 @@
-"""Outlines of objects, for formats that have room for one outline or for a rotated rectangle."""
+"""Outlines of objects, for formats that hold one outline or one rotated rectangle per object."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["join_outlines", "rotated_rectangle"]
 
 
 def join_outlines(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Join outlines to one, by connecting lines that enclose no area.
+    """Join several outlines into one, with connecting lines that enclose no area.
 
     >>> triangle = np.array([[0, 0], [1, 0], [0, 1]])
     >>> join_outlines([triangle, triangle + 5]).tolist()
@@ -49,7 +49,7 @@ def rotated_rectangle(outline: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _hull(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the corners of the convex hull of points in order (Andrew's monotone chain)."""
+    """Return the corners around the convex hull of points (Andrew's monotone chain algorithm)."""
     ordered = np.unique(points, axis=0).tolist()
     if len(ordered) < 3:
         return np.array(ordered)

@@ -1,4 +1,4 @@
-"""Rows of a view as pictures with objects, for the exports of annotated images."""
+"""Conversion of a view's rows to `Picture` and `Object`, for the exports of annotated images."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ BLOCK_ROWS = 256
 
 @dataclass
 class Losses:
-    """Losses of an export, each with the number of affected objects or rows."""
+    """Counts of the objects or rows that an export cannot write unchanged, by kind of loss."""
 
     counts: Counter[str] = field(default_factory=Counter)
 
     def add(self, sentence: str, number: int = 1) -> None:
-        """Count a loss, described by a sentence in the form that `agree` expects."""
+        """Add to the count of a kind of loss, given as a sentence template for `agree`."""
         self.counts[sentence] += number
 
     def sentences(self) -> Iterator[str]:
@@ -67,7 +67,7 @@ class Losses:
 
 @dataclass(frozen=True)
 class Pictures:
-    """The rows of a view as pictures."""
+    """The rows of a view, converted to pictures when they are read."""
 
     view: View
 
@@ -75,7 +75,7 @@ class Pictures:
     """Name of the export, for messages."""
 
     rest: str
-    """Name of the column for values of the file that have no other column."""
+    """Name of the column for values of the imported file that have no column of their own."""
 
     extra_columns: Sequence[str] = ()
     """Names of other columns that the export reads."""
@@ -85,12 +85,12 @@ class Pictures:
 
     @cached_property
     def columns(self) -> Mapping[str, Field]:
-        """The columns of the view by their role. Raises SchemaError."""
+        """Maps roles to columns of the view. Raises SchemaError if several columns fit a role."""
         return named_columns(self.view, self.method)
 
     @cached_property
     def image(self) -> Field | None:
-        """The column of image files, if there is one."""
+        """The column of image files, or None if there is none."""
         f = self.columns.get("image")
         return f if f is not None and is_file(f.htype) else None
 
@@ -102,13 +102,14 @@ class Pictures:
         if (shapes or "tags" not in roles) and "labels" not in roles:
             raise SchemaError(
                 f"{self.method} needs a column of labels (a sequence of classes), but this view "
-                f"has only {listing}. Add one, or select only the images and their classes."
+                f"has only {listing}. Add a column of labels, or select only the images and their "
+                "classes."
             )
         if "labels" in roles and not shapes:
             raise SchemaError(
                 f"{self.method} needs a column of boxes, outlines, keypoints or masks besides "
-                f"{roles['labels'].name!r}, but this view has only {listing}. Add one, or leave "
-                f"{roles['labels'].name!r} out."
+                f"{roles['labels'].name!r}, but this view has only {listing}. Add a column of "
+                f"shapes, or leave {roles['labels'].name!r} out."
             )
         if needs_image and self.image is None:
             raise SchemaError(
@@ -129,9 +130,9 @@ class Pictures:
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """Metadata of the dataset that the rows were imported from."""
-        found = self.view.rows.table.metadata.get(self.rest)
-        return found if isinstance(found, dict) else {}
+        """The dataset's metadata from the imported files, or an empty mapping."""
+        metadata = self.view.rows.table.metadata.get(self.rest)
+        return metadata if isinstance(metadata, dict) else {}
 
     def left_out(self, roles: Sequence[str]) -> list[str]:
         """Return the names of the columns that an export does not use.
@@ -139,7 +140,7 @@ class Pictures:
         Parameters
         ----------
         roles : sequence of str
-            The roles of the columns that it uses.
+            The roles of the columns that the export uses.
         """
         used = {f.name for role, f in self.columns.items() if role in roles}
         used |= {self.rest, *self.extra_columns}
@@ -188,7 +189,7 @@ class Pictures:
             row += count
 
     def _sizes(self, row: int, count: int) -> list[tuple[int, int] | None]:
-        """Return the width and height of each image in a range of rows; None if it is unknown."""
+        """Return width and height of each image in a range of rows, or None if it is unknown."""
         f = self.columns.get("image")
         if f is None:
             return [None] * count
@@ -209,7 +210,7 @@ class Pictures:
         rest = values.get(self.rest)
         rest = rest if isinstance(rest, dict) else {}
         image = by_role.get("image") if self.image is not None and files else None
-        own = rest.get("image")
+        image_rest = rest.get("image")
         return Picture(
             path=self._path(by_role, row),
             objects=self._objects(by_role, row, (width, height), rest),
@@ -219,7 +220,7 @@ class Pictures:
             height=height,
             tags=[str(tag) for tag in tags],
             columns={name: values.get(name) for name in self.extra_columns if name in values},
-            rest=own if isinstance(own, dict) else {},
+            rest=image_rest if isinstance(image_rest, dict) else {},
         )
 
     def _path(self, by_role: Mapping[str, Any], row: int) -> str:
@@ -246,7 +247,7 @@ class Pictures:
         size: tuple[int | None, int | None],
         rest: Mapping[str, Any],
     ) -> list[Object]:
-        """Return the objects of a row. Raises InvalidValueError if its columns disagree."""
+        """Return the objects of a row. Raises InvalidValueError if its cells differ in length."""
         cells = {role: _or_empty(by_role[role]) for role in _PER_OBJECT if role in by_role}
         if "labels" not in cells:
             return []
@@ -254,54 +255,55 @@ class Pictures:
         for role, cell in cells.items():
             if len(cell) != count:
                 raise InvalidValueError(
-                    f"Row {row:,} must have one value per object in {self.columns[role].name!r} "
-                    f"and in {self.columns['labels'].name!r}, but it has {len(cell)} and {count}. "
-                    "Correct the row, or leave one of the two columns out of the view.",
+                    f"Row {row:,} must have as many values in {self.columns[role].name!r} as in "
+                    f"{self.columns['labels'].name!r}, one per object, but it has {len(cell)} and "
+                    f"{count}. Correct the row, or leave one of the two columns out of the view.",
                     row=row,
                 )
         if "boxes" in cells:
             cells["boxes"] = self._boxes(cells["boxes"], row, size)
         if "keypoints" in cells:
             cells["keypoints"] = _with_visibility(cells["keypoints"])
-        kept = rest.get("objects")
-        matches = isinstance(kept, list) and len(kept) == count
-        if isinstance(kept, list) and not matches:
+        originals = rest.get("objects")
+        matches = isinstance(originals, list) and len(originals) == count
+        if isinstance(originals, list) and not matches:
             self.losses.add(_ADDED, 1)
+        rests = originals if isinstance(originals, list) and matches else [{}] * count
         return [
             _object({role: cell[n] for role, cell in cells.items()},
-                    kept[n] if matches and isinstance(kept[n], dict) else {})  # type: ignore[index]
+                    rests[n] if isinstance(rests[n], dict) else {})
             for n in range(count)
         ]  # fmt: skip
 
     def _boxes(self, boxes: Any, row: int, size: tuple[int | None, int | None]) -> Any:
         """Convert boxes to xyxy, in pixels. Raises InvalidValueError."""
-        given = self.columns["boxes"].htype.coordinates
-        assert given is not None
+        coordinates = self.columns["boxes"].htype.coordinates
+        assert coordinates is not None
         array = np.asarray(boxes).reshape(-1, 4)
-        if given.format == "xyxy" and given.units == "pixels":
+        if coordinates.format == "xyxy" and coordinates.units == "pixels":
             return array.astype(np.float32)
-        wide = convert_boxes(exact(array), given.format, "xyxy")
-        if given.units == "fraction" and len(wide):
+        result = convert_boxes(exact(array), coordinates.format, "xyxy")
+        if coordinates.units == "fraction" and len(result):
             if size[0] is None or size[1] is None:
                 raise InvalidValueError(
                     f"{self.method} needs the size of an image to convert its boxes from fractions "
-                    f"to pixels, but in row {row:,} it is unknown. Add the columns 'width' and "
-                    "'height'.",
+                    f"to pixels, but the size is unknown in row {row:,}. Add the columns 'width' "
+                    "and 'height'.",
                     row=row,
                 )
-            wide = wide * np.tile(np.array(size, np.float64), 2)
-        return wide.astype(np.float32)
+            result = result * np.tile(np.array(size, np.float64), 2)
+        return result.astype(np.float32)
 
 
 _ADDED = (
-    "{} [row loses|rows lose] the values in the imported file that no column holds, because "
-    "objects were added or removed"
+    "{} [row loses|rows lose] values of the imported file that no column holds, because objects "
+    "were added or removed"
 )
 
 _SUFFIXES = ("jpg", "png", "webp", "tif", "bmp")
 
 _PER_OBJECT = ("labels", *SHAPES, "scores", *FLAGS)
-"""Roles of the columns with a value for each object."""
+"""Roles of the columns whose cells have one value per object."""
 
 
 def _or_empty(value: Any) -> Any:
@@ -323,7 +325,7 @@ def _with_visibility(points: Any) -> NDArray[np.float32]:
 
 
 def _object(cells: Mapping[str, Any], rest: Mapping[str, Any]) -> Object:
-    """Build an object from its cells, by role."""
+    """Build an object from a dict that maps roles to the values of the object."""
     label, score, mask = cells["labels"], cells.get("scores"), cells.get("masks")
     obj = Object(
         label=None if label is None else str(label),

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.view import View
 
 MASKS = {"segmentation_class": "SegmentationClass", "segmentation_object": "SegmentationObject"}
-"""Folder of each mask column."""
+"""Maps each column of masks to the folder for its files."""
 
 _ROLES = ("image", "path", "split", "width", "height", "boxes", "labels", *FLAGS)
 
@@ -56,36 +56,36 @@ def write_voc(view: View, path: str | Path) -> Path:
 
 @dataclass
 class _Export:
-    """An export of a view."""
+    """An export of a view to PASCAL VOC."""
 
     pictures: Pictures
     lines: dict[str, list[str]] = field(default_factory=dict)
-    """Lines that still have to be written, by image list."""
+    """Maps the names of image lists to the lines that still have to be written."""
 
     @cached_property
     def origin(self) -> int:
-        """Coordinate of the first pixel."""
+        """Coordinate of the first pixel: 1, or 0 if the imported files count from 0."""
         return 0 if self.pictures.metadata.get("origin") == 0 else 1
 
     @cached_property
     def main(self) -> str:
-        """Folder of the split lists."""
+        """Name of the folder, within ``ImageSets``, that has a list of images for each split."""
         main = self.pictures.metadata.get("main", "Main")
         return main if main in ("Main", "Segmentation", "Layout", "Action") else "Main"
 
     @cached_property
     def sets(self) -> list[str]:
-        """Image lists other than the splits."""
-        known = self.pictures.metadata.get("sets")
-        if isinstance(known, list):
-            return [name for name in known if isinstance(name, str)]
+        """Names of the image lists other than those of the splits, such as "Main/trainval"."""
+        imported = self.pictures.metadata.get("sets")
+        if isinstance(imported, list):
+            return [name for name in imported if isinstance(name, str)]
         return ["Main/trainval", *(f"Segmentation/{s}" for s in ("train", "val", "trainval"))]
 
     @cached_property
     def class_lists(self) -> list[tuple[str, str]]:
-        """Class and split of each list that marks the images with a class."""
-        known = self.pictures.metadata.get("class_lists")
-        names = [n for n in known if isinstance(n, str)] if isinstance(known, list) else []
+        """Class and split of each image list that says which images of the split show the class."""
+        imported = self.pictures.metadata.get("class_lists")
+        names = [n for n in imported if isinstance(n, str)] if isinstance(imported, list) else []
         return [(name.rpartition("_")[0], name.rpartition("_")[2]) for name in names]
 
     def warn(self) -> None:
@@ -94,7 +94,7 @@ class _Export:
         for picture in self.pictures:
             unique.add(stem_of(picture.path))
             for obj in picture.objects:
-                self._check(obj)
+                self._check_label(obj)
             self._page(picture, picture.path)
             self._memberships(picture)
             if self.pictures.image is not None and picture.image is None:
@@ -103,7 +103,7 @@ class _Export:
             check_text(name)
         self.pictures.warn(self.pictures.left_out(_ROLES), losses)
 
-    def _check(self, obj: Object) -> None:
+    def _check_label(self, obj: Object) -> None:
         """Check the label of an object. Raises InvalidValueError."""
         if not obj.label or obj.label != obj.label.strip():
             raise InvalidValueError(
@@ -124,9 +124,10 @@ class _Export:
                 data = picture.columns.get(column)
                 if isinstance(data, bytes):
                     write_file(root / folder / f"{stem_of(name)}.png", data)
-            for place, rests in self._memberships(picture).items():
+            for list_name, texts in self._memberships(picture).items():
                 stem = _quote(stem_of(name))
-                self.lines.setdefault(place, []).extend(f"{stem} {r}".rstrip() for r in rests)
+                lines = (f"{stem} {text}".rstrip() for text in texts)
+                self.lines.setdefault(list_name, []).extend(lines)
             if sum(map(len, self.lines.values())) > 100_000:
                 self._flush(root)
         self._flush(root)
@@ -134,15 +135,15 @@ class _Export:
 
     def _flush(self, root: Path) -> None:
         """Append the collected lines to their image lists."""
-        for place, lines in self.lines.items():
-            path = root / "ImageSets" / f"{place}.txt"
+        for list_name, lines in self.lines.items():
+            path = root / "ImageSets" / f"{list_name}.txt"
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("a", encoding="utf-8", newline="\n") as file:
                 file.writelines(f"{line}\n" for line in lines)
         self.lines.clear()
 
     def _write_classes(self, root: Path) -> None:
-        """Write the classes to labelmap.txt, as CVAT does, unless they are VOC's own."""
+        """Write the classes to labelmap.txt, as CVAT does, unless these are VOC's own classes."""
         names = [name for name in self.pictures.classes if ":" not in name and "\n" not in name]
         column = self.pictures.view.schema["segmentation_class"] if (
             "segmentation_class" in self.pictures.view.columns
@@ -161,7 +162,7 @@ class _Export:
     # ---- a row
 
     def _page(self, picture: Picture, name: str) -> dict[str, Any]:
-        """Return the content of an image's XML file."""
+        """Return the content of an image's XML file, as a dict."""
         size = (picture.width, picture.height)
         has_mask = any(picture.columns.get(column) is not None for column in MASKS)
         page = voc.page(PurePosixPath(name).name, size, segmented=has_mask)
@@ -174,28 +175,28 @@ class _Export:
         return {**page, **({"object": objects} if objects else {})}
 
     def _memberships(self, picture: Picture) -> dict[str, list[str]]:
-        """Return the image lists that contain an image, with the text after its name."""
+        """Return a dict from the image lists with an image to the texts after the image's name."""
         split = None if picture.split is None else split_name(picture.split, "to_voc")
         has_mask = any(picture.columns.get(column) is not None for column in MASKS)
-        usual = voc.default_sets(split, self.sets, self.main, has_mask=has_mask)
+        defaults = voc.default_sets(split, self.sets, self.main, has_mask=has_mask)
         rest = picture.rest.get("lists")
-        own = with_rest(usual, rest if isinstance(rest, dict) else {})
-        own = {k: [str(line) for line in v] for k, v in own.items()
-               if isinstance(v, list) and _is_place(k)}  # fmt: skip
-        for label, of in self.class_lists:
-            name = f"Main/{label}_{of}"
-            if f"Main/{of}" in own and name not in own and _is_place(name):
-                own[name] = [voc.presence(picture.objects, label)]
-        return own
+        lists = with_rest(defaults, rest if isinstance(rest, dict) else {})
+        lists = {k: [str(line) for line in v] for k, v in lists.items()
+                 if isinstance(v, list) and _is_safe_list_name(k)}  # fmt: skip
+        for label, list_split in self.class_lists:
+            name = f"Main/{label}_{list_split}"
+            if f"Main/{list_split}" in lists and name not in lists and _is_safe_list_name(name):
+                lists[name] = [voc.presence(picture.objects, label)]
+        return lists
 
 
 def _merge_page(page: Mapping[str, Any], rest: object) -> dict[str, Any]:
-    """Merge rebuilt elements with the elements of the imported file that are still valid."""
+    """Merge elements rebuilt from cells with elements of the imported file that are still valid."""
     if not isinstance(rest, dict):
         return dict(page)
     rest = dict(rest)
-    size, own = rest.get("size"), page.get("size")
-    if own is not None and not _agrees(size, own):
+    size = page.get("size")
+    if size is not None and not _agrees(rest.get("size"), size):
         rest.pop("size", None)
     if "filename" in rest and stem_of(str(rest["filename"])) != stem_of(page["filename"]):
         stem = PurePosixPath(str(rest["filename"])).stem
@@ -204,18 +205,18 @@ def _merge_page(page: Mapping[str, Any], rest: object) -> dict[str, Any]:
     return with_rest(page, rest)
 
 
-def _agrees(size: object, own: Mapping[str, str]) -> bool:
-    """Return whether the size in an annotation matches its image."""
-    sides = size if isinstance(size, dict) else {}
-    return all(str(sides.get(key, "")).strip() == own[key] for key in ("width", "height"))
+def _agrees(imported: object, size: Mapping[str, str]) -> bool:
+    """Return whether the size in an imported file, which may be invalid, matches the image."""
+    sides = imported if isinstance(imported, dict) else {}
+    return all(str(sides.get(key, "")).strip() == size[key] for key in ("width", "height"))
 
 
 def _quote(stem: str) -> str:
-    """Return a name for an image list; like CVAT, quote a name with spaces."""
+    """Return an image's name as image lists have it, in quotes if it has spaces, as in CVAT."""
     return f'"{stem}"' if any(c.isspace() for c in stem) else stem
 
 
-def _is_place(name: str) -> bool:
+def _is_safe_list_name(name: str) -> bool:
     """Return whether the name of an image list is safe, that is, one folder and one file name."""
     parts = name.split("/")
     return len(parts) == 2 and all(p and not p.startswith(".") and "\\" not in p and "\0" not in p

@@ -34,7 +34,7 @@ CLASSES = (
 BACKGROUND = "background"
 
 DERIVED = frozenset({"name", "bndbox", *FLAGS})
-"""Keys of an object that are derived from its cells."""
+"""Keys of an element whose values are derived from cells."""
 
 SIDES = ("xmin", "ymin", "xmax", "ymax")
 
@@ -47,14 +47,14 @@ def parse(element: Mapping[str, Any], origin: int) -> Object:
     Parameters
     ----------
     element : mapping
-        The element's children, by name.
+        Maps the names of the element's children to their content.
     origin : {1, 0}
         Coordinate of the first pixel.
 
     Raises
     ------
     ValueError
-        If it has no name or no valid box.
+        If the element has no name or no valid box.
     """
     name, box = element.get("name"), element.get("bndbox")
     if not isinstance(name, str) or not name.strip():
@@ -104,7 +104,7 @@ def _add_offset(value: np.floating[Any], offset: int) -> str:
 
 
 def rebuild(obj: Object, origin: int) -> dict[str, Any]:
-    """Rebuild the element of an object, as a dict."""
+    """Convert an object to an element ``<object>``, as a dict: the inverse of `parse`."""
     sides = [*(_add_offset(value, origin) for value in obj.box[:2]), *map(decimal, obj.box[2:])]
     flag = {name: str(int(value)) for name, value in obj.flags.items()}
     result: dict[str, Any] = {"name": obj.label or "", "pose": "Unspecified"}
@@ -116,13 +116,13 @@ def rebuild(obj: Object, origin: int) -> dict[str, Any]:
 
 
 def with_rest_of(obj: Object, original: Mapping[str, Any], origin: int) -> Object:
-    """Return an object with those values of the file that its cells cannot hold."""
+    """Return an object whose `rest` has those values of the file that its cells cannot hold."""
     full = replace(obj, flags={**dict.fromkeys(FLAGS, False), **obj.flags})
     return replace(obj, rest=rest_of(original, rebuild(full, origin)))
 
 
 def page(name: str, size: tuple[int | None, int | None], *, segmented: bool) -> dict[str, Any]:
-    """Return the elements of an annotation other than its objects."""
+    """Return the elements of an image's XML file other than its objects, as a dict."""
     result: dict[str, Any] = {"folder": "VOC", "filename": name}
     if size[0] is not None and size[1] is not None:
         result["size"] = {"width": str(size[0]), "height": str(size[1]), "depth": "3"}
@@ -135,7 +135,7 @@ def page(name: str, size: tuple[int | None, int | None], *, segmented: bool) -> 
 def default_sets(
     split: str | None, known: Sequence[str], main: str, *, has_mask: bool
 ) -> dict[str, list[str]]:
-    """Return the image lists of an image by its split, with the text after its name in each.
+    """Return a dict from the image lists of a split to their texts for an image, which are empty.
 
     >>> default_sets("val", ["Main/val", "Main/trainval"], "Main", has_mask=True)
     {'Main/val': [''], 'Main/trainval': ['']}
@@ -146,9 +146,9 @@ def default_sets(
     if split in ("train", "val") and f"{main}/trainval" in known:
         names.append(f"{main}/trainval")
     if has_mask and main != "Segmentation":
-        own = [f"Segmentation/{split}"]
-        own += ["Segmentation/trainval"] if split in ("train", "val") else []
-        names += [name for name in own if name in known]
+        mask_lists = [f"Segmentation/{split}"]
+        mask_lists += ["Segmentation/trainval"] if split in ("train", "val") else []
+        names += [name for name in mask_lists if name in known]
     return {name: [""] for name in names}
 
 
@@ -158,10 +158,10 @@ def presence(objects: Sequence[Object], label: str) -> str:
     >>> presence([Object("cat", flags={"difficult": True})], "cat"), presence([], "cat")
     ('0', '-1')
     """
-    own = [o for o in objects if o.label == label]
-    if not own:
+    members = [o for o in objects if o.label == label]
+    if not members:
         return "-1"
-    return "0" if all(o.flags.get("difficult") for o in own) else "1"
+    return "0" if all(o.flags.get("difficult") for o in members) else "1"
 
 
 def colour(number: int) -> tuple[int, int, int]:

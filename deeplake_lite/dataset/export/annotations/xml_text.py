@@ -18,17 +18,17 @@ _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 def check_text(text: str) -> str:
-    """Return a string if XML allows all its characters. Raises InvalidValueError otherwise."""
-    if found := _FORBIDDEN.search(text):
+    """Return a string unchanged. Raises InvalidValueError if XML forbids one of its characters."""
+    if match := _FORBIDDEN.search(text):
         raise InvalidValueError(
-            f"XML does not allow the character {found[0]!a}, but a name or path contains it: "
-            f"{text[:60]!a}. Rename it."
+            f"XML does not allow the character {match[0]!a}, but a name or path contains it: "
+            f"{text[:60]!a}. Remove the character."
         )
     return text
 
 
 def attributes(values: Mapping[str, Any]) -> str:
-    r"""Return attributes as XML, with a space before each.
+    r"""Return the attributes of an element as XML, with a space before each attribute.
 
     >>> attributes({"label": 'a "cat"', "z_order": 0})
     ' label=\'a "cat"\' z_order="0"'
@@ -56,8 +56,8 @@ def lines_of(tag: str, value: Any, depth: int = 0) -> Iterator[str]:
     tag : str
         Name of the element.
     value : str, dict or list
-        Its text, or a dict with its children by name, its attributes by ``@name``, and its text as
-        ``#text``, or a list of several elements with this name.
+        The element's text; or a dict that maps names to children, ``@name`` to attributes, and
+        ``#text`` to the text; or a list of such values, for several elements with this name.
     depth : int
         Nesting depth of the element.
 
@@ -77,13 +77,13 @@ def lines_of(tag: str, value: Any, depth: int = 0) -> Iterator[str]:
             for item in value:
                 yield from lines_of(tag, item, depth)
         case dict():
-            own = {k[1:]: v for k, v in value.items() if k.startswith("@")}
+            attrs = {k[1:]: v for k, v in value.items() if k.startswith("@")}
             children = {k: v for k, v in value.items() if k[:1] not in ("@", "#")}
             text = content(str(value.get("#text", "")))
             if not children:
-                yield f"{indent}<{tag}{attributes(own)}>{text}</{tag}>"
+                yield f"{indent}<{tag}{attributes(attrs)}>{text}</{tag}>"
                 return
-            yield f"{indent}<{tag}{attributes(own)}>{text}"
+            yield f"{indent}<{tag}{attributes(attrs)}>{text}"
             for key, child in children.items():
                 yield from lines_of(key, child, depth + 1)
             yield f"{indent}</{tag}>"

@@ -50,7 +50,7 @@ type Task = Literal["detect", "segment", "pose", "obb"]
 TASKS = ("detect", "segment", "pose", "obb")
 
 DEFAULT_SPLIT = "train"
-"""Split for rows without one."""
+"""Name of the split to which rows without a split are written."""
 
 BLOCK_ROWS = 256
 
@@ -90,7 +90,7 @@ class _Losses:
     """Objects that extend beyond their image."""
 
     outside: int = 0
-    """Objects outside their image."""
+    """Objects that lie entirely outside their image."""
 
     images: int = 0
     """Rows without an image."""
@@ -107,10 +107,10 @@ class _Losses:
 
 _SENTENCES = {
     "joined": "{} [object|objects] with several outlines [becomes|become] one outline",
-    "boxes": "{} [object|objects] without an outline [gets|get] a rectangular one",
+    "boxes": "{} [object|objects] without an outline [gets|get] a rectangular outline",
     "turned": (
-        "{} [object|objects] with other than four corners [becomes|become] the smallest rectangle "
-        "around [it|them]"
+        "{} [object|objects] with fewer or more than four corners [becomes|become] the smallest "
+        "enclosing [rectangle|rectangles]"
     ),
     "moved": (
         "the [box|boxes] of {} [object does not fit its outline and is|"
@@ -133,7 +133,7 @@ _SENTENCES = {
 
 @dataclass
 class _Export:
-    """An export of a view."""
+    """An export of a view to YOLO: its task and the columns that it uses."""
 
     view: View
     task: Task
@@ -146,7 +146,7 @@ class _Export:
 
     @classmethod
     def of(cls, view: View, task: Task | None) -> _Export:
-        """Choose the columns. Raises SchemaError."""
+        """Choose the columns. Raises SchemaError if the task needs a column that is missing."""
         image = _only(view, "image", "image files", lambda f: f.htype.is_image and is_file(f.htype))
         labels = _only(view, "labels", "classes, a sequence of class labels", is_labels)
         if image is None or labels is None:
@@ -165,7 +165,7 @@ class _Export:
         if fields[task] is None or (task == "pose" and boxes is None):
             needs = {"detect": "boxes", "pose": "boxes and keypoints"}.get(task, "outlines")
             others = ", ".join(repr(name) for name, f in fields.items() if f)
-            hint = f"Choose another task: {others}." if others else "Add one."
+            hint = f"Choose another task: {others}." if others else "Add the missing column."
             raise SchemaError(
                 f"task={task!r} needs a column of {needs}, but this view has none. {hint}"
             )
@@ -173,7 +173,7 @@ class _Export:
 
     @property
     def _fields(self) -> list[Field]:
-        """The object columns that the task needs."""
+        """The columns that describe objects and that the task needs."""
         wanted = {
             "detect": [self.boxes],
             "segment": [self.boxes, self.segmentation],
@@ -187,16 +187,16 @@ class _Export:
         used = {f.name for f in [*self._fields, self.image]} | {"path"}
         if self._split is not None:
             used.add("split")
-        if self.boxes is not None:  # outlines imply boxes
+        if self.boxes is not None:  # boxes follow from outlines
             used.add(self.boxes.name)
-        rest = [f.name for f in self.view.schema if f.name not in used]
+        unused = [f.name for f in self.view.schema if f.name not in used]
         self.losses = _Losses()
         for _ in self._rows():
             pass
         sentences = [*self.losses.sentences()]
         if nulls := columns_with_nulls(self.view, self._fields):
             sentences.append(f"the nulls of {nulls} become images without objects")
-        if lost := [*map(repr, rest), *describe_lost_metadata(self.view, "yolo")]:
+        if lost := [*map(repr, unused), *describe_lost_metadata(self.view, "yolo")]:
             verb = "is" if len(lost) == 1 else "are"
             sentences.insert(0, f"{', '.join(lost)} {verb} left out")
         if sentences:
@@ -213,7 +213,7 @@ class _Export:
                 if not isinstance(data, bytes):  # null
                     continue
                 splits[split] = None
-                place = root / "images" / split / f"{name}.{extension(data)}"
+                image = root / "images" / split / f"{name}.{extension(data)}"
                 label = root / "labels" / split / f"{name}.txt"
                 if label in seen:
                     raise InvalidValueError(
@@ -221,7 +221,7 @@ class _Export:
                         f"{split!r} are named {name!r}. Correct the column 'path'."
                     )
                 seen.add(label)
-                for file, content in ((place, data), (label, "\n".join(lines).encode())):
+                for file, content in ((image, data), (label, "\n".join(lines).encode())):
                     file.parent.mkdir(parents=True, exist_ok=True)
                     file.write_bytes(content)
         config = self._config([*splits])
@@ -297,7 +297,7 @@ class _Export:
     def _lines(
         self, values: Mapping[str, Any], i: int, row: int, size: NDArray[np.float64]
     ) -> list[str]:
-        """Return the label lines of a row. Raises InvalidValueError if its columns disagree."""
+        """Return the label lines of a row. Raises InvalidValueError if its cells do not match."""
         labels = values[self.labels.name][i] or []
         objects = self._objects(values, i, row, size)
         if len(objects) != len(labels):
@@ -318,7 +318,7 @@ class _Export:
         return lines
 
     def _clip(self, numbers: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Clip the numbers of an object to its image; return None if it lies outside."""
+        """Clip an object's numbers to its image; return None for an object outside the image."""
         limits = self._limits(len(numbers))
         result = np.where(limits, np.clip(numbers, 0, 1), numbers)
         if self.task in ("detect", "pose") and (result[:4] != numbers[:4]).any():
@@ -331,7 +331,7 @@ class _Export:
         return result
 
     def _limits(self, count: int) -> NDArray[np.bool_]:
-        """Return which numbers of an object are fractions, and so must be from 0 to 1."""
+        """Return a mask of those numbers of an object that must be fractions from 0 to 1."""
         limits = np.ones(count, bool)
         if self.task == "pose" and self._dims == 3:
             limits[4 + 2 :: 3] = False  # visibility
@@ -356,7 +356,7 @@ class _Export:
     def _objects(
         self, values: Mapping[str, Any], i: int, row: int, size: NDArray[np.float64]
     ) -> list[NDArray[np.float64]]:
-        """Return the numbers of each object of a row, as fractions of the image."""
+        """Return an array per object of a row: its coordinates as fractions of the image."""
         boxes = [] if self.boxes is None or self.boxes.name not in values else [
             *self._in_fractions(values[self.boxes.name][i], size)
         ]  # fmt: skip
@@ -382,12 +382,12 @@ class _Export:
     def _in_fractions(self, boxes: Any, size: NDArray[np.float64]) -> NDArray[np.float64]:
         """Convert boxes to centre and size, as fractions of the image."""
         assert self.boxes is not None
-        given = self.boxes.htype.coordinates
-        assert given is not None
+        coordinates = self.boxes.htype.coordinates
+        assert coordinates is not None
         array = np.zeros((0, 4), np.float32) if boxes is None else np.asarray(boxes)
-        converted = convert_boxes(exact(array).reshape(-1, 4), given.format, "cxcywh")
-        fractions = converted if given.units == "fraction" else converted / np.tile(size, 2)
-        return np.asarray(fractions, np.float64)
+        converted = convert_boxes(exact(array).reshape(-1, 4), coordinates.format, "cxcywh")
+        is_fraction = coordinates.units == "fraction"
+        return np.asarray(converted if is_fraction else converted / np.tile(size, 2), np.float64)
 
     def _outline(
         self,
@@ -397,7 +397,7 @@ class _Export:
         size: NDArray[np.float64],
         row: int,
     ) -> NDArray[np.float64]:
-        """Return the numbers of an object's outline. Raises InvalidValueError."""
+        """Return an object's outline, (2 k,), as fractions. Raises InvalidValueError."""
         if not len(parts):
             self.losses.boxes += 1
             if number >= len(boxes):
@@ -423,7 +423,10 @@ class _Export:
 
 
 def _only(view: View, name: str, kind: str, fits: Any) -> Field | None:
-    """Return the column with a name, or else the only one that fits. Raises SchemaError."""
+    """Return the fitting column with a name, or the only fitting one, or None.
+
+    Raises SchemaError if several columns fit.
+    """
     fitting = [f for f in view.schema if fits(f)]
     named = [f for f in fitting if f.name == name] or fitting
     if len(named) > 1:
@@ -436,10 +439,10 @@ def _only(view: View, name: str, kind: str, fits: Any) -> Field | None:
 
 
 def _safe(part: str) -> str:
-    """Replace characters in part of a path that could lead out of the folder.
+    """Replace characters of a file name that could lead out of the folder.
 
     >>> _safe("../a:b")
     '__a_b'
     """
-    kept = "".join("_" if c in '/\\:*?"<>|' or ord(c) < 32 else c for c in part)
-    return kept.replace("..", "_") or "_"
+    safe = "".join("_" if c in '/\\:*?"<>|' or ord(c) < 32 else c for c in part)
+    return safe.replace("..", "_") or "_"

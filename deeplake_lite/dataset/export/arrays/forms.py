@@ -50,11 +50,12 @@ IN_MEMORY = 16 * 2**20
 """Columns above this size, in bytes, are collected in a temporary file."""
 
 PIECE = 4 * 2**20
+"""Number of bytes that are read from a temporary file at a time."""
 
 
 @dataclass(frozen=True)
 class Stored:
-    """An array that is written in pieces."""
+    """An array that is to be written, given as consecutive pieces of its bytes."""
 
     name: str
     dtype: np.dtype[Any]
@@ -65,15 +66,15 @@ class Stored:
     def array(self) -> NDArray[Any]:
         """Return the whole array."""
         array = np.empty(self.shape, self.dtype)
-        target, at = array.reshape(-1).view(np.uint8), 0
+        target, position = array.reshape(-1).view(np.uint8), 0
         for piece in self.pieces:
-            target[at : at + len(piece)] = np.frombuffer(piece, np.uint8)
-            at += len(piece)
+            target[position : position + len(piece)] = np.frombuffer(piece, np.uint8)
+            position += len(piece)
         return array
 
 
 class Form(Protocol):
-    """A collector of the values of a column."""
+    """A collector of a column's cells, which converts them to the arrays of one form."""
 
     def add(self, cells: Cells) -> None:
         """Append cells to the column."""
@@ -83,10 +84,10 @@ class Form(Protocol):
         """The type with which an importer restores the column."""
 
     def note(self) -> dict[str, object]:
-        """Describe the form as JSON. Must be called after all cells have been added."""
+        """Return a JSON description of the form. Call this after all cells have been added."""
 
     def arrays(self) -> Iterator[Stored]:
-        """Yield the arrays. Must be called after all cells have been added."""
+        """Yield the column's arrays. Call this after all cells have been added."""
 
 
 def form_of(name: str, htype: Htype, files: ExitStack, *, pixels: bool) -> Form:
@@ -97,11 +98,11 @@ def form_of(name: str, htype: Htype, files: ExitStack, *, pixels: bool) -> Form:
     name : str
         Name of the column.
     htype : Htype
-        Its type.
+        Type of the column.
     files : ExitStack
         Stack that closes the temporary files.
     pixels : bool
-        Whether to decode image files.
+        Whether to decode image files, instead of keeping their bytes.
     """
     spool = _Spool(files)
     if isinstance(htype.layout, Nested):
@@ -131,8 +132,8 @@ class _Spool:
         while piece := self._file.read(size):
             yield piece
 
-    def sizes(self, sizes: NDArray[np.int64]) -> Iterator[bytes]:
-        """Yield consecutive parts with the given sizes."""
+    def parts(self, sizes: NDArray[np.int64]) -> Iterator[bytes]:
+        """Yield consecutive parts of the bytes, with the given sizes."""
         self._file.seek(0)
         for size in sizes.tolist():
             yield self._file.read(size)
@@ -161,17 +162,17 @@ class _Base:
         return np.concatenate([np.empty(0, bool), *self.valid])
 
     def nulls(self) -> Iterator[Stored]:
-        """Yield the array of nulls if the column is nullable."""
+        """Yield the array that says which values are not null, if the column is nullable."""
         if self.htype.nullable:
-            yield _whole(f"{self.name}_valid", self.all_valid)
+            yield _stored(f"{self.name}_valid", self.all_valid)
 
 
-def _whole(name: str, array: NDArray[Any]) -> Stored:
+def _stored(name: str, array: NDArray[Any]) -> Stored:
     return Stored(name, array.dtype, array.shape, iter([array.tobytes()]))
 
 
 def _offsets(name: str, counts: NDArray[np.int64]) -> Stored:
-    return _whole(f"{name}_offsets", np.concatenate([[0], np.cumsum(counts)]).astype(np.int64))
+    return _stored(f"{name}_offsets", np.concatenate([[0], np.cumsum(counts)]).astype(np.int64))
 
 
 @dataclass
@@ -235,7 +236,7 @@ class _Strings(_Base):
         counts = np.array(self.counts, np.int64)
         if self.is_text:
             dtype = np.dtype(f"<U{self.longest}")
-            texts = (data.decode() for data in self.spool.sizes(counts))
+            texts = (data.decode() for data in self.spool.parts(counts))
             pieces = (np.array(text, dtype).tobytes() for text in texts)
             yield Stored(self.name, dtype, (len(counts),), pieces)
         else:
@@ -283,7 +284,7 @@ class _Numbers(_Base):
 
     @property
     def exported_type(self) -> Htype:
-        """The column's type; if images are decoded, with a lossless codec for their pixels."""
+        """The column's type, with a lossless codec for the pixels if images are decoded."""
         pixels = self.htype.pixels
         if pixels is None or not pixels.is_image or not is_file(self.htype):
             return self.htype
@@ -304,10 +305,10 @@ class _Numbers(_Base):
     @property
     def _common_shape(self) -> tuple[int, ...] | None:
         """The shape of all values, or None if shapes differ."""
-        known = self.distinct_shapes
-        if not known and None not in (axes := self.htype.axes or (None,)):
+        shapes = self.distinct_shapes
+        if not shapes and None not in (axes := self.htype.axes or (None,)):
             return tuple(size for size in axes if size is not None)
-        return next(iter(known)) if len(known) == 1 else None
+        return next(iter(shapes)) if len(shapes) == 1 else None
 
     def arrays(self) -> Iterator[Stored]:
         dtype = self.dtype or np.dtype(self.htype.value_dtype or np.uint8)
@@ -323,23 +324,23 @@ class _Numbers(_Base):
         yield from self.nulls()
 
     def _rows(self, blank: bytes) -> Iterator[bytes]:
-        """Yield the stacked values, with blanks for nulls."""
+        """Yield the bytes of the stacked values, with `blank` for each null."""
         if None not in self.shapes:
             yield from self.spool.pieces()
             return
         present = np.array([shape is not None for shape in self.shapes])
-        parts = self.spool.sizes(np.full(int(present.sum()), len(blank)))
+        parts = self.spool.parts(np.full(int(present.sum()), len(blank)))
         for is_present in present.tolist():
             yield next(parts) if is_present else blank
 
     def _flat(self, dtype: np.dtype[Any]) -> Iterator[Stored]:
-        known = self.distinct_shapes
-        rest = {shape[1:] for shape in known}
+        distinct = self.distinct_shapes
+        inner_shapes = {shape[1:] for shape in distinct}
         axes = self.htype.axes
-        if not known and axes is not None and None not in axes[1:]:
-            rest = {tuple(size for size in axes[1:] if size is not None)}
-        if len(rest) == 1 and all(known):
-            inner = next(iter(rest))
+        if not distinct and axes is not None and None not in axes[1:]:
+            inner_shapes = {tuple(size for size in axes[1:] if size is not None)}
+        if len(inner_shapes) == 1 and all(distinct):
+            inner = next(iter(inner_shapes))
             counts = np.array([shape[0] if shape else 0 for shape in self.shapes], np.int64)
             total = (int(counts.sum()), *inner)
             yield Stored(self.name, dtype, total, self.spool.pieces())
@@ -348,13 +349,13 @@ class _Numbers(_Base):
         counts = np.array(
             [0 if shape is None else math.prod(shape) for shape in self.shapes], np.int64
         )
-        axes_most = max(map(len, known), default=len(axes or (0,)))
-        shapes = np.full((len(self.shapes), axes_most), -1, np.int64)
+        max_axes = max(map(len, distinct), default=len(axes or (0,)))
+        shapes = np.full((len(self.shapes), max_axes), -1, np.int64)
         for row, shape in enumerate(self.shapes):
             shapes[row, : len(shape or ())] = shape or ()
         yield Stored(self.name, dtype, (int(counts.sum()),), self.spool.pieces())
         yield _offsets(self.name, counts)
-        yield _whole(f"{self.name}_shapes", shapes)
+        yield _stored(f"{self.name}_shapes", shapes)
 
 
 def _null(dtype: np.dtype[Any], *, is_class: bool) -> Any:

@@ -49,7 +49,7 @@ class ArrayExports:
         dict of ndarray, or Path
             If all values of column ``x`` have the same shape, ``x`` is one array. Otherwise, ``x``
             is their concatenation, and row i is ``x[x_offsets[i]:x_offsets[i + 1]]``, which must be
-            reshaped to ``x_shapes[i]`` if not only the first axis varies. ``x_items`` has the items
+            reshaped to ``x_shapes[i]`` if more axes than the first vary. ``x_items`` has the items
             of sequences, ``x_valid`` is False for nulls, and ``x_names`` are the class names.
 
         Raises

@@ -75,14 +75,14 @@ def collect_arrays(view: View, images: str, method: str) -> Iterator[Arrays]:
 
 @dataclass(frozen=True)
 class Arrays:
-    """The arrays of a view."""
+    """The arrays of a view, and the note with which an importer restores the columns."""
 
     view: View
     forms: Mapping[str, Form]
 
     def stored(self) -> Iterator[Stored]:
         """Yield all arrays. Raises SchemaError if two have the same name."""
-        owners = {NOTE: "the record of types"}
+        owners = {NOTE: "the record of column types"}
         for f in self.view.schema:
             for stored in (*self.forms[f.name].arrays(), *_names(f.name, f.htype)):
                 if stored.name in owners:
@@ -107,7 +107,7 @@ class Arrays:
 
 
 def _names(name: str, htype: Htype) -> Iterator[Stored]:
-    """Yield the array of class names, if the values are classes."""
+    """Yield an array of the class names, if the column has classes with names."""
     classes = htype.classes if htype.item is None else htype.item.classes
     names = () if classes is None else tuple(classes.names)
     if names and not any(text.endswith("\0") for text in names):

@@ -1,4 +1,4 @@
-"""The rows of a view as Arrow batches with Hugging Face features.
+"""Conversion of a view's rows to Arrow batches with Hugging Face features.
 
 The metadata also records the lake's types, from which this package restores them.
 """
@@ -37,7 +37,7 @@ ROWS = 4_096
 """Rows per batch otherwise."""
 
 MAX_SECONDS = 2**63 // 1000
-"""Largest time in seconds that Parquet can store, because it stores milliseconds."""
+"""Largest time in seconds that Parquet can store, because Parquet stores milliseconds."""
 
 _EXTENSION = "datasets.features.features.{}ExtensionType"
 """Name of the Arrow extension type of a feature such as Array2D."""
@@ -50,7 +50,7 @@ class FeatureExport:
     view: View
 
     plain: frozenset[str] = frozenset()
-    """Columns whose rows do not fit the types that they were imported from; see `find_misfits`."""
+    """Columns whose rows do not fit the types from which they were imported; see `find_misfits`."""
 
     @cached_property
     def source_info(self) -> Mapping[str, Any]:
@@ -65,7 +65,7 @@ class FeatureExport:
 
     @cached_property
     def features(self) -> dict[str, Feature]:
-        """The feature of each column."""
+        """Maps the name of each exported column to its feature."""
         return {column.name: column.feature for column in self.columns}
 
     @cached_property
@@ -84,12 +84,12 @@ class FeatureExport:
             columns[f.name] = {"htype": f.htype.get_config(), "feature": part.feature}
             if paths is not None:
                 columns[paths.name] = {"htype": paths.htype.get_config(), "path_of": f.name}
-        own = {"columns": columns, "metadata": dict(self.view.rows.table.metadata)}
-        return {"info": {"features": self.features}, "deeplake_lite": own}
+        record = {"columns": columns, "metadata": dict(self.view.rows.table.metadata)}
+        return {"info": {"features": self.features}, "deeplake_lite": record}
 
     @property
     def read_fields(self) -> list[Field]:
-        """The lake's columns to read."""
+        """The lake's columns that the export reads."""
         return [f for column in self.columns for f in column.fields]
 
     @property
@@ -103,13 +103,13 @@ class FeatureExport:
             yield self.batch(block)
 
     def batch(self, cells: Mapping[str, Cells]) -> pa.RecordBatch:
-        """Convert cells, by column, to a batch."""
+        """Convert a dict that maps the lake's columns to cells to an Arrow batch."""
         arrays = [column.array(cells) for column in self.columns]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
 
 def find_misfits(view: View, method: str) -> frozenset[str]:
-    """Warn about and return columns whose rows do not fit the types they were imported from.
+    """Return columns whose rows do not fit the types from which they were imported, and warn.
 
     This reads only columns that may not fit, such as decimals, times of day and structs.
 
@@ -119,8 +119,8 @@ def find_misfits(view: View, method: str) -> frozenset[str]:
         If times in seconds are outside Parquet's range.
     """
     reasons = dict[str, str]()
-    while found := _misfits(FeatureExport(view, frozenset(reasons)), method):
-        reasons |= found
+    while new := _misfits(FeatureExport(view, frozenset(reasons)), method):
+        reasons |= new
     for name, reason in reasons.items():
         warnings.warn(
             f"{method} writes {name!r} with the lake's type instead of the type that it was "
@@ -132,7 +132,7 @@ def find_misfits(view: View, method: str) -> frozenset[str]:
 
 
 def _misfits(export: FeatureExport, method: str) -> dict[str, str]:
-    """Return the reasons why columns do not fit, by name."""
+    """Return a dict that maps columns that do not fit their types to the reasons."""
     columns = [c for c in export.columns if c.is_risky or _has_seconds(c, export)]
     fields = [f for column in columns for f in column.fields]
     reasons = dict[str, str]()
@@ -173,7 +173,7 @@ def _check_seconds(name: str, array: pa.Array) -> None:
 
 
 def _field(name: str, kind: pa.DataType, feature: Feature) -> pa.Field:
-    """Return the Arrow field of a feature; it names the extension type of Array2D etc."""
+    """Return the Arrow field of a feature, with the extension type of a feature like Array2D."""
     if type_of(feature) in ARRAYS:
         extension = {  # from which `datasets` recognizes its own type
             "ARROW:extension:name": _EXTENSION.format(feature["_type"]),
@@ -184,7 +184,7 @@ def _field(name: str, kind: pa.DataType, feature: Feature) -> pa.Field:
 
 
 def _kind(kind: pa.DataType, feature: Feature) -> pa.DataType:
-    """Return an Arrow type whose nested fields name the extension types of Array2D etc."""
+    """Return an Arrow type whose nested fields have the extension types of their features."""
     if kinds.is_struct(kind) and (fields := fields_of(feature)):
         return pa.struct([_field(f.name, f.type, fields.get(f.name)) for f in kind])
     if is_list(kind) and (item := item_of(feature)) is not None:
@@ -221,9 +221,9 @@ def _card(feature: Feature) -> dict[str, Any]:
             fields = fields_of(feature)
             return {"struct": [card_feature(name, part) for name, part in fields.items()]}
         case kind:
-            rest = {k: v for k, v in feature.items() if k not in ("_type", "decode")}
+            options = {k: v for k, v in feature.items() if k not in ("_type", "decode")}
             snake = re.sub("(?<=[a-z0-9])([A-Z])", r"_\1", kind).lower()  # array2_d
-            return {"dtype": {snake: rest} if rest else snake}
+            return {"dtype": {snake: options} if options else snake}
 
 
 def _has_files(f: Field) -> bool:

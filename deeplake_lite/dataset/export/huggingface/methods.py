@@ -37,7 +37,7 @@ class HuggingFaceExports:
 
         Notes
         -----
-        Features and Arrow types that columns were imported from are restored: structs, time zones,
+        Columns that were imported from features or Arrow types get these back: structs, time zones,
         decimals, times of day, and file paths.
 
         ``datasets.Dataset(ds.to_arrow())`` fails for tensors, which ``datasets`` cannot read.

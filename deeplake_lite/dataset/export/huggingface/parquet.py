@@ -56,16 +56,16 @@ def write_parquet(
 
     def finish(written: Sequence[Sequence[Written]]) -> None:
         sizes = {
-            split or "train": (len(own), sum(int(w.info["bytes"]) for w in files))
-            for (split, own), files in zip(splits.views.items(), written, strict=True)
+            split or "train": (len(part), sum(int(w.info["bytes"]) for w in files))
+            for (split, part), files in zip(splits.views.items(), written, strict=True)
         }
         (root / "README.md").write_text(_card(splits, plain, sizes), "utf-8")
 
     write_shards(
         root,
         [
-            _part(split or "train", own, splits, plain, rows_per_file)
-            for split, own in splits.views.items()
+            _part(split or "train", part, splits, plain, rows_per_file)
+            for split, part in splits.views.items()
         ],
         method="to_parquet",
         options={"rows_per_file": rows_per_file, "metadata": dict(view.rows.table.metadata)},
@@ -76,7 +76,7 @@ def write_parquet(
 
 
 def _metadata(splits: Splits, export: FeatureExport) -> dict[str, Any]:
-    """Return the metadata for the files of a split."""
+    """Return the metadata to write to each file of a split."""
     content = export.metadata
     if splits.field is not None:
         content["deeplake_lite"][SPLIT] = splits.field.htype.get_config()
@@ -86,16 +86,16 @@ def _metadata(splits: Splits, export: FeatureExport) -> dict[str, Any]:
 def _part(
     split: str, view: View, splits: Splits, plain: frozenset[str], rows_per_file: int
 ) -> Part:
-    """Return the files of a split."""
+    """Return the part of the export that holds the files of a split."""
     export = FeatureExport(view, plain)
     return Part(
         view,
         export.read_fields,
         lambda number, count: f"data/{split or 'train'}-{number:05d}-of-{count:05d}.parquet",
         partial(_open_file, export, {"huggingface": json.dumps(_metadata(splits, export))}),
-        most_rows=rows_per_file,
+        max_rows=rows_per_file,
         block_rows=export.batch_rows,
-        least=1,
+        min_files=1,
     )
 
 
@@ -143,7 +143,7 @@ class _Parquet:
 
 
 def _card(splits: Splits, plain: frozenset[str], sizes: dict[str, tuple[int, int]]) -> str:
-    """Return the dataset card: JSON, which is also YAML, and the description."""
+    """Return the dataset card: a header in JSON, which is also YAML, and a description in text."""
     export = FeatureExport(next(iter(splits.views.values())), plain)
     info = {
         "features": [card_feature(name, f) for name, f in export.features.items()],
@@ -160,7 +160,7 @@ def _card(splits: Splits, plain: frozenset[str], sizes: dict[str, tuple[int, int
 
 
 def _yaml(value: object) -> str:
-    r"""Convert a value to YAML: as JSON, but escaping characters that YAML does not allow.
+    r"""Convert a value to JSON that is valid YAML, by escaping characters that YAML forbids.
 
     >>> print(_yaml({"name": "a\x85ü"}))
     {"name": "a\u0085ü"}

@@ -1,7 +1,7 @@
 """Mapping of a lake's columns to the columns of an export for Hugging Face.
 
-If columns were imported from other features or Arrow types, and still have the resulting types, the
-original ones are restored: time zones, decimals, structs, and file paths.
+Columns that were imported from features or Arrow types, and whose types have not changed since, get
+the original features and Arrow types back: time zones, decimals, structs, and file paths.
 """
 
 from __future__ import annotations
@@ -51,22 +51,22 @@ class Part:
     """A column of the lake that becomes part of an exported column."""
 
     field: Field
-    """The column."""
+    """The lake's column."""
 
     path: tuple[str, ...]
-    """Names of the struct fields that lead to it; empty if it is the whole column."""
+    """Names of the struct fields that lead to the part; empty if the part is the whole column."""
 
     feature: Feature
-    """Its feature, including the lists around its structs."""
+    """Feature of the part, including the lists around its structs."""
 
     kind: pa.DataType | None = None
-    """Its Arrow type; None for the default type of its cells."""
+    """Arrow type of the part, or None for the default type of its cells."""
 
     paths: Field | None = None
-    """The column with the paths of its files."""
+    """The lake's column with the paths of the part's files, or None if there is none."""
 
     def array(self, cells: Mapping[str, Cells]) -> pa.Array:
-        """Convert cells to an Arrow array. Raises Misfit if they do not fit the type."""
+        """Convert cells, by column, to an Arrow array. Raises Misfit if they do not fit `kind`."""
         array = array_for(self.field.htype, cells[self.field.name])
         if _innermost_type(self.feature) in FILES or self.paths is not None:
             array = as_files(array)
@@ -76,7 +76,7 @@ class Part:
 
     @property
     def is_risky(self) -> bool:
-        """Whether some cells may not fit the type."""
+        """Whether some cells may not fit the Arrow type."""
         if self.kind is None:
             return False
         htype = self.field.htype
@@ -89,19 +89,19 @@ class ExportColumn:
     """A column of the export."""
 
     name: str
-    """Its name."""
+    """Name of the exported column."""
 
     feature: Feature
-    """Its feature."""
+    """Feature of the exported column."""
 
     parts: tuple[Part, ...]
-    """The lake's columns that it combines."""
+    """The lake's columns that the exported column combines."""
 
     kind: pa.DataType | None = None
     """Arrow type of a struct that combines several columns, possibly in lists."""
 
     def array(self, cells: Mapping[str, Cells]) -> pa.Array:
-        """Convert rows to an Arrow array. Raises Misfit if they do not fit the type."""
+        """Convert cells, by column, to an Arrow array. Raises Misfit if they do not fit a type."""
         arrays = [part.array(cells) for part in self.parts]
         if self.kind is None:
             return arrays[0]
@@ -109,13 +109,13 @@ class ExportColumn:
 
     @property
     def fields(self) -> list[Field]:
-        """The lake's columns that it reads."""
+        """The lake's columns that are read for the exported column."""
         paths = [part.paths for part in self.parts if part.paths is not None]
         return [*(part.field for part in self.parts), *paths]
 
     @property
     def is_risky(self) -> bool:
-        """Whether some rows may not fit the type."""
+        """Whether some rows may not fit the Arrow type."""
         in_lists = self.kind is not None and len(self.parts) > 1 and _has_lists(self.kind)
         return in_lists or any(part.is_risky for part in self.parts)
 
@@ -128,7 +128,7 @@ def plan(view: View, plain: frozenset[str] = frozenset()) -> tuple[ExportColumn,
     view : View
         The rows.
     plain : set of str
-        Exported columns that keep the lake's types, because rows do not fit the original ones.
+        Exported columns that keep the lake's types, because rows do not fit the original types.
     """
     fields = {f.name: f for f in view.schema}
     restored = dict[str, ExportColumn]()
@@ -143,12 +143,12 @@ def plan(view: View, plain: frozenset[str] = frozenset()) -> tuple[ExportColumn,
 
 
 def imported_features(metadata: Mapping[str, Any]) -> dict[str, Feature]:
-    """Return the features of the dataset or table that a lake was imported from."""
-    found = dict[str, Feature]()
+    """Return a dict from columns to the features from which a lake was imported."""
+    features = dict[str, Feature]()
     for key in ("arrow", "huggingface"):
         notes = metadata.get(key)
-        found |= features_in({"info": notes}) if isinstance(notes, Mapping) else {}
-    return found
+        features |= features_in({"info": notes}) if isinstance(notes, Mapping) else {}
+    return features
 
 
 def _plain(f: Field, *, is_plain: bool = False) -> ExportColumn:
@@ -182,21 +182,21 @@ def _restore_column(
     parts = [_with_default(part) for part in parts]
     if not parts or any(_depth(part.feature) < _depth_of(kind) for part in parts):
         return None
-    whole = join_features(feature, [(part.path, part.feature) for part in parts])
-    whole_kind = kind_of(whole)
-    again = [] if whole_kind is None else leaves(name, whole, whole_kind)
-    if [leaf.name for leaf in again] != [part.field.name for part in parts]:
-        return None  # without its other fields, it would be imported as JSON
-    parts = [replace(part, feature=leaf.feature) for part, leaf in zip(parts, again, strict=True)]
-    return ExportColumn(name, whole, tuple(parts), whole_kind)
+    joined = join_features(feature, [(part.path, part.feature) for part in parts])
+    joined_kind = kind_of(joined)
+    split = [] if joined_kind is None else leaves(name, joined, joined_kind)
+    if [leaf.name for leaf in split] != [part.field.name for part in parts]:
+        return None  # without its other fields, the struct would be imported as JSON
+    parts = [replace(part, feature=leaf.feature) for part, leaf in zip(parts, split, strict=True)]
+    return ExportColumn(name, joined, tuple(parts), joined_kind)
 
 
 def _part(leaf: Leaf, fields: Mapping[str, Field]) -> Part | None:
-    """Return a column with the feature that it was imported from, if its type is unchanged."""
+    """Return a column with the feature of its import, or None if its type has changed since."""
     f = fields[leaf.name]
     paths = fields.get(leaf.paths.name) if leaf.paths is not None else None
     paths = paths if paths is not None and _is_paths(paths.htype, f.htype) else None
-    feature = _current(leaf.feature, f.htype)
+    feature = _update_feature(leaf.feature, f.htype)
     if leaf.holds_files and feature is not None and _holds_bytes(f.htype):
         return Part(f, leaf.path[1:], feature, kind_of(feature), paths)
     inferred = None if feature is None else inferred_htype(feature, kind_of(feature))
@@ -206,23 +206,23 @@ def _part(leaf: Leaf, fields: Mapping[str, Field]) -> Part | None:
 
 
 def _with_default(part: Part) -> Part:
-    """Return a part with the feature of its type, unless it was imported from a feature."""
+    """Return a part unchanged if it has a feature, or else with the feature of its column type."""
     return part if part.feature is not None else replace(
         part, feature=recording_feature(part.field.htype)
     )  # fmt: skip
 
 
-def _current(feature: Feature, htype: Htype) -> Feature:
-    """Return a feature updated with the current classes or image mode of a column, or None.
+def _update_feature(feature: Feature, htype: Htype) -> Feature:
+    """Update a feature to a column's current classes or image mode. Return None if impossible.
 
     >>> from deeplake_lite.htypes import ClassLabel
-    >>> _current({"names": ["a"], "_type": "ClassLabel"}, ClassLabel(["a", "b"]))
+    >>> _update_feature({"names": ["a"], "_type": "ClassLabel"}, ClassLabel(["a", "b"]))
     {'names': ['a', 'b'], '_type': 'ClassLabel'}
     """
     if (item := item_of(feature)) is not None and not fields_of(feature):
         if htype.item is None:
             return feature if htype.labels is None else None
-        inner = _current(item, htype.item)
+        inner = _update_feature(item, htype.item)
         return None if inner is None else {**_as_dict(feature), "feature": inner}
     if type_of(feature) == "ClassLabel" and htype.classes is not None:
         names = list(htype.classes.names)

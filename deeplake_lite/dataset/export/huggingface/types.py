@@ -1,4 +1,4 @@
-"""Conversion of column types to Hugging Face features, and of cells to the values they expect.
+"""Conversion of column types to Hugging Face features, and of cells to values of the features.
 
 Classes become ClassLabel, encoded images and masks become Image, arrays of fixed shape become
 Array2D to Array5D, days become date32, and JSON becomes Json. Other cells become numbers, strings
@@ -57,7 +57,7 @@ def feature_of(htype: Htype) -> Feature:
 
 
 def recording_feature(htype: Htype) -> Feature:
-    """Return the feature of a type; it also records the type if an import could not infer it.
+    """Return the feature of a column type, which records the type if imports cannot infer it.
 
     >>> from deeplake_lite.htypes import Boxes
     >>> recording_feature(Boxes("xyxy"))["feature"]["feature"]["id"]
@@ -70,7 +70,7 @@ def recording_feature(htype: Htype) -> Feature:
 
 
 def inferred_htype(feature: Feature, kind: pa.DataType | None) -> Htype | None:
-    """Return the column type that a feature is imported as, or None if it is unknown."""
+    """Return the column type as which a feature is imported, or None if it cannot be imported."""
     if kind is None:
         return None
     try:
@@ -79,8 +79,8 @@ def inferred_htype(feature: Feature, kind: pa.DataType | None) -> Htype | None:
         return None
 
 
-def could_become(array: Htype, b: Htype) -> bool:
-    """Return whether two types are alike, where a sequence may take the place of an array.
+def could_become(array: Htype, target: Htype) -> bool:
+    """Return whether `array` is like `target`, or would be if arrays in it became sequences.
 
     Lists of numbers are imported as arrays, or as sequences if they contain nulls.
 
@@ -88,16 +88,15 @@ def could_become(array: Htype, b: Htype) -> bool:
     >>> could_become(Array("int8", (None,)), Sequence(Scalar("int8", nullable=True)))
     True
     """
-    if b.item is None:
-        return is_alike(array, b)
+    if target.item is None:
+        return is_alike(array, target)
     if array.item is not None:
-        return could_become(array.item, b.item)
+        return could_become(array.item, target.item)
     if not array.is_array or not array.axes:
         return False
-    rest = array.axes[1:]
-    return could_become(
-        Array(array.value_dtype, rest) if rest else Scalar(array.value_dtype), b.item
-    )
+    axes = array.axes[1:]
+    item = Array(array.value_dtype, axes) if axes else Scalar(array.value_dtype)
+    return could_become(item, target.item)
 
 
 def is_alike(a: Htype, b: Htype) -> bool:
@@ -122,7 +121,7 @@ def is_alike(a: Htype, b: Htype) -> bool:
 
 
 def array_for(htype: Htype, cells: Cells) -> pa.Array:
-    """Convert cells to the form that features expect, with files as structs without paths."""
+    """Convert cells to the array that a feature expects, with files as structs without paths."""
     return _with_files(narrow(array_of(htype, cells)), htype)
 
 
@@ -172,7 +171,7 @@ def narrow(array: pa.Array) -> pa.Array:
 
 
 def _tensor_lists(array: pa.ExtensionArray, kind: pa.FixedShapeTensorType) -> pa.Array:
-    """Convert tensors to nested lists, the storage of Array2D etc."""
+    """Convert tensors to nested lists, in which features such as Array2D are stored."""
     storage = array.storage
     mask = storage.is_null() if storage.null_count else None
     lists = storage.values

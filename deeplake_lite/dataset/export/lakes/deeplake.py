@@ -65,7 +65,7 @@ def _clear(root: Path) -> None:
 
 
 def _columns(view: View) -> list[Column]:
-    """Return the columns that can be written; warn about losses. Raises SchemaError."""
+    """Return the columns that can be written; warn about losses. Raises SchemaError if none can."""
     columns, losses = list[Column](), list[str]()
     for f in view.schema:
         column, loss = column_of(view, f)

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 FORMATS = {"xyxy": "ltrb", "xywh": "ltwh", "cxcywh": "ccwh"}
-"""Deep Lake's names for box formats."""
+"""Maps box formats to Deep Lake's names."""
 
 UNITS = {"pixels": "pixel", "fraction": "fractional"}
-"""Deep Lake's names for box units."""
+"""Maps units of boxes to Deep Lake's names."""
 
 _CODECS = {"jpeg": "jpg", "png": "png"}
-"""Deep Lake's names for image formats."""
+"""Maps image formats to Deep Lake's names."""
 
 _SCAN_ROWS = 256
 
@@ -39,7 +39,7 @@ class Column:
 
     field: Field
     kind: Any
-    """Its Deep Lake type."""
+    """Deep Lake type of the column."""
 
     convert: Callable[[Any], Any]
     """Function that converts a value to the form that Deep Lake expects."""
@@ -47,11 +47,11 @@ class Column:
     def values(self, cells: Cells) -> list[Any]:
         """Convert cells to values in the form that Deep Lake expects."""
         htype = self.field.htype
-        stored = list(_stored(htype, cells))
-        return [None if value is None else self.convert(value) for value in stored]
+        values = _stored_values(htype, cells)
+        return [None if value is None else self.convert(value) for value in values]
 
 
-def _stored(htype: Htype, cells: Cells) -> list[Any]:
+def _stored_values(htype: Htype, cells: Cells) -> list[Any]:
     """Return values as the lake stores them: files as bytes, and classes as numbers."""
     if htype.classes is not None:
         return htype.decode_cells(cells)
@@ -59,7 +59,7 @@ def _stored(htype: Htype, cells: Cells) -> list[Any]:
 
 
 def column_of(view: View, f: Field) -> tuple[Column | None, str]:
-    """Return the Deep Lake column for a field, or None, and a description of the loss."""
+    """Return the Deep Lake column for a field, or None, and a phrase about what is lost, or ""."""
     import deeplake
 
     types = deeplake.types
@@ -73,7 +73,7 @@ def column_of(view: View, f: Field) -> tuple[Column | None, str]:
 
 
 def _plain(htype: Htype, types: Any) -> tuple[Any, Callable[[Any], Any], str]:
-    """Return the type, conversion and loss for values other than files."""
+    """Return the type, a conversion and a phrase about losses, for values other than files."""
     pixels, coordinates = htype.pixels, htype.coordinates
     if pixels is not None and pixels.is_mask:
         if pixels.role == "object_masks":
@@ -102,7 +102,7 @@ def _plain(htype: Htype, types: Any) -> tuple[Any, Callable[[Any], Any], str]:
 
 
 def _numbers(htype: Htype, types: Any) -> tuple[Any, Callable[[Any], Any], str]:
-    """Return the type, conversion and loss for numbers and arrays."""
+    """Return the type, a conversion and a phrase about losses, for numbers and arrays."""
     dtype = np.dtype(htype.value_dtype)
     axes = htype.axes if htype.scalar is None else ()
     if htype.is_embedding and dtype.kind == "f":
@@ -127,7 +127,7 @@ def _numbers(htype: Htype, types: Any) -> tuple[Any, Callable[[Any], Any], str]:
 
 
 def _files(view: View, f: Field, types: Any) -> tuple[Column, str]:
-    """Return the column for files: images if Deep Lake can read the format of all files."""
+    """Return the column for files, as images if possible, and a phrase about losses."""
     kind, loss = types.Bytes(), ""
     formats = _formats(view, f) if f.htype.pixels is not None else set()
     if f.htype.is_image and len(formats - {""}) == 1 and formats <= _CODECS.keys():
@@ -184,10 +184,10 @@ def _scan(view: View, f: Field) -> Iterator[Any]:
 
 
 def _sequence(view: View, f: Field, types: Any) -> tuple[Column | None, str]:
-    """Return the column for sequences, as images or JSON, and a description of the loss.
+    """Return the column for sequences, as images or JSON, and a phrase about losses.
 
-    Deep Lake crashes if it reads empty sequences together with others, so if there are any, the
-    column is left out.
+    Deep Lake crashes if it reads empty sequences together with other sequences, so a column with
+    empty sequences is left out.
     """
     item = f.htype.item
     while item is not None and item.item is not None:
@@ -209,7 +209,7 @@ def _sequence(view: View, f: Field, types: Any) -> tuple[Column | None, str]:
     )
 
 
-# ---- forms of values
+# ---- conversions of values
 
 
 def _array(value: Any) -> Any:

@@ -33,9 +33,9 @@ def write_lance(view: View, path: str | Path, rows_per_file: int) -> Path:
     except ImportError as error:
         raise MissingPackageError.needed("pylance", "lance", "to_lance") from error
     root = Path(checks.location("path", path)).expanduser()
-    most = checks.integer("rows_per_file", rows_per_file, 1)
+    max_rows = checks.integer("rows_per_file", rows_per_file, 1)
     if not view.columns:
-        raise SchemaError("to_lance needs a column, but this view has none. Select one.")
+        raise SchemaError("to_lance needs a column, but this view has none. Select a column.")
     schema = pa.schema([field_of(f) for f in view.schema], user_metadata(view.rows.table.metadata))
     source = _Batches(view, schema)
     with as_storage_errors(root), new_folder(root, "to_lance"):
@@ -43,7 +43,7 @@ def write_lance(view: View, path: str | Path, rows_per_file: int) -> Path:
             lance.write_dataset(
                 pa.RecordBatchReader.from_batches(schema, source.read()),
                 str(root),
-                max_rows_per_file=most,
+                max_rows_per_file=max_rows,
             )
         except Exception as error:
             if source.error is not None:

@@ -9,8 +9,8 @@ from typing import Any
 from deeplake_lite.errors import MissingPackageError
 
 CLASH = "tensorflow"
-"""A package with its own copy of LLVM. Importing Deep Lake 4.7 after it crashes the process, with
-the message "inconsistency in registered CommandLine options"."""
+"""A package with its own copy of LLVM. If this package is imported before Deep Lake 4.7, the import
+of Deep Lake crashes the process with "inconsistency in registered CommandLine options"."""
 
 
 def load_deeplake(purpose: str) -> Any:

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LEVELS = {"zstd": (1, 22, 3), "gz": (0, 9, 9)}
-"""Minimum, maximum and default level of each compression."""
+"""Maps each compression to its minimum, maximum and default level."""
 
 
-def split_codec(compression: str | None, known: Sequence[str]) -> tuple[str, int] | None:
+def split_codec(compression: str | None, names: Sequence[str]) -> tuple[str, int] | None:
     """Parse a compression, such as ``"zstd:7"``, into its name and level. Raises OptionError.
 
     >>> split_codec("zstd", ["zstd"]), split_codec("gz:1", ["zstd", "gz"])
@@ -28,11 +28,11 @@ def split_codec(compression: str | None, known: Sequence[str]) -> tuple[str, int
     if compression is None:
         return None
     name, _, level = checks.text("compression", compression).partition(":")
-    if name in known:
-        least, most, default = LEVELS[name]
-        if not level or (level.isascii() and level.isdigit() and least <= int(level) <= most):
+    if name in names:
+        low, high, default = LEVELS[name]
+        if not level or (level.isascii() and level.isdigit() and low <= int(level) <= high):
             return name, int(level or default)
-    ranges = {n: LEVELS[n] for n in known}
+    ranges = {n: LEVELS[n] for n in names}
     choices = ", ".join(
         f"'{n}' or '{n}:{low}' to '{n}:{top}'" for n, (low, top, _) in ranges.items()
     )
@@ -40,7 +40,7 @@ def split_codec(compression: str | None, known: Sequence[str]) -> tuple[str, int
 
 
 def compress(path: Path, name: str, level: int) -> None:
-    """Replace a file with a compressed one.
+    """Compress a file in place.
 
     The whole file is compressed in one call, so that the Zstandard frame declares its length, which
     readers need to decompress in one call.

@@ -1,4 +1,4 @@
-"""Writing one file of an export, under a temporary name until it is complete."""
+"""Writing of a single file of an export, which has a temporary name until it is complete."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def write_file(root: Path, shard: Shard, progress: Callable[[int], None]) -> Written:
-    """Write a file of an export.
+    """Write a file of an export, and return its size and contents as a `Written`.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def write_file(root: Path, shard: Shard, progress: Callable[[int], None]) -> Wri
     shard : Shard
         The file and its rows.
     progress : callable
-        Called with the number of rows after each block. If it raises, the file is abandoned.
+        Called with the number of rows after each block. If the call raises, the file is abandoned.
     """
     path = root / shard.path
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Rows of a view as serialized ``tf.train.Example``, and the file that records their types.
+"""Serialization of a view's rows as ``tf.train.Example``, and the file that records their types.
 
 An Example holds lists of bytes, int64 and float32. Image files are written as they are stored,
 strings and JSON as UTF-8, classes as their numbers, and times and booleans as integers. Nulls have
@@ -78,7 +78,7 @@ def serialize_rows(fields: Sequence[Field], cells: Mapping[str, Cells]) -> list[
 
 
 class _Column:
-    """The features of a column in a block."""
+    """The features of a column in a block of rows."""
 
     def __init__(self, present: Sequence[bool] | None, features: Sequence[_Feature]) -> None:
         self._present, self._features = present, features
@@ -93,7 +93,7 @@ class _Column:
         return cls(present, [_Feature(flat) for flat in flats])
 
     def add(self, row: int, features: dict[str, Any]) -> None:
-        """Add the features of a row, unless it is null."""
+        """Add the features of a row, unless the row is null."""
         if self._present is not None and not self._present[row]:
             return
         for feature in self._features:
@@ -101,7 +101,7 @@ class _Column:
 
 
 class _Feature:
-    """The lists of a feature in a block."""
+    """The values of a feature in a block of rows."""
 
     def __init__(self, flat: Flat) -> None:
         self._name, self._is_valid = flat.name, flat.is_valid
@@ -117,9 +117,9 @@ class _Feature:
     def add(self, row: int, features: dict[str, Any]) -> None:
         start, stop = self._ends[row], self._ends[row + 1]
         if self._data is not None:
-            at = self._offsets
+            offsets = self._offsets
             features[self._name] = [
-                bytes(self._data[at[i] : at[i + 1]]) for i in range(start, stop)
+                bytes(self._data[offsets[i] : offsets[i + 1]]) for i in range(start, stop)
             ]
             return
         values = self._values[start:stop]

@@ -36,28 +36,28 @@ if TYPE_CHECKING:
 FLAT, LENGTHS, VALID = "ragged_flat_values", "ragged_row_lengths_", "valid_"
 
 PARTS = {"data": "value", "shape": "shape"}
-"""Names for the parts of an array in which several axes vary."""
+"""Maps the fields of an array in which several axes vary to the names of their features."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """The position of an array within the value of a row."""
+    """The position of an array in a nested type, which determines the names of its features."""
 
     name: str
-    """Name of its feature."""
+    """Name of the array's feature."""
 
     level: int = -1
-    """Number of lists of varying length that contain it, minus 1."""
+    """Number of lists of varying length around the array, minus 1."""
 
     depth: int = -1
-    """Number of lists that contain it, minus 1."""
+    """Number of lists around the array, minus 1."""
 
     is_ragged: bool = False
-    """Whether it is in lists whose lengths are written."""
+    """Whether the array is within lists whose lengths are written."""
 
     @property
     def is_row(self) -> bool:
-        """Whether it is the value of a row, and not within a list."""
+        """Whether the array has one element per row, because it is not within a list."""
         return self.depth < 0
 
     @property
@@ -76,26 +76,26 @@ class Place:
         return f"{self.name}/{VALID}{self.depth}"
 
     def part(self, name: str) -> Place:
-        """Return the position of a part of a struct."""
+        """Return the place of a field of the array's structs."""
         return replace(self, name=f"{self.name}/{PARTS.get(name, name)}")
 
     def in_fixed(self) -> Place:
-        """Return the position of the items of a fixed-size list."""
+        """Return the place of the items of the array's fixed-size lists."""
         return replace(self, depth=self.depth + 1)
 
     def in_list(self, kind: pa.DataType) -> Place:
-        """Return the position of the items of a list of varying length, given its type."""
+        """Return the place of the items of the array's lists, of type `kind` and any length."""
         is_ragged = self.is_ragged or self.has_lengths(kind)
         return Place(self.name, self.level + 1, self.depth + 1, is_ragged)
 
     def has_lengths(self, kind: pa.DataType) -> bool:
-        """Return whether lengths must be written because the number of values does not fix them."""
+        """Return whether lengths must be written, because they do not follow from the values."""
         return not self.is_row or unit_of(kind.value_type) == 0
 
 
 @dataclass(frozen=True)
 class Flat:
-    """The lists of one feature."""
+    """The values of one feature in all rows."""
 
     name: str
     """Name of the feature."""
@@ -130,7 +130,7 @@ def flatten(array: pa.Array, name: str) -> list[Flat]:
 
 
 def unit_of(kind: pa.DataType) -> int:
-    """Return the number of values, or of list lengths, per element of a type.
+    """Return how many values or list lengths are written for one element of a type.
 
     >>> unit_of(pa.list_(pa.list_(pa.int8(), 3), 2)), unit_of(pa.list_(pa.int8()))
     (6, 1)
@@ -147,7 +147,8 @@ def _flatten(array: pa.Array, place: Place, counts: Counts) -> Iterator[Flat]:
     if isinstance(array, pa.ExtensionArray):
         array, kind = array.storage, kind.storage_type
     if not place.is_row and array.null_count:
-        yield Flat(place.valid, array.is_valid().cast(pa.int64()).to_numpy(), counts, is_valid=True)
+        valid = array.is_valid().cast(pa.int64()).to_numpy()
+        yield Flat(place.valid, valid, counts, is_valid=True)
     if kinds.is_dictionary(kind):
         yield Flat(place.leaf, numbers_in(array.indices).astype(np.int64), counts)
     elif kinds.is_fixed_size_list(kind):
@@ -169,7 +170,7 @@ def _flatten(array: pa.Array, place: Place, counts: Counts) -> Iterator[Flat]:
 
 
 def sum_runs(values: Counts, counts: Counts) -> Counts:
-    """Return the sum of each run of values.
+    """Return the sums of runs of consecutive values, where `counts` has the runs' lengths.
 
     >>> sum_runs(np.array([1, 2, 3]), np.array([2, 0, 1]))
     array([3, 0, 3])
@@ -199,6 +200,6 @@ def _as_float32(values: NDArray[Any]) -> NDArray[np.float32]:
     if lost.any():
         raise InvalidValueError(
             f"An Example stores numbers as float32, so their magnitude must be at most 3.4e38, but "
-            f"one number is {values[lost][0]}. Leave the column out, or scale it."
+            f"one number is {values[lost][0]}. Leave the column out, or scale its numbers."
         )
     return rounded

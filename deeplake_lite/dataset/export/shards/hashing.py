@@ -1,4 +1,4 @@
-"""Hashes of files, by the algorithm names that other formats use."""
+"""Hashes of files, with algorithms that are chosen by the names that other formats use."""
 
 from __future__ import annotations
 

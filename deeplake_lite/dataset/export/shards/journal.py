@@ -1,7 +1,7 @@
 """The journal of an export, which lists finished files so that the export can be resumed.
 
 The journal is a file in the folder of the export, with one line of JSON for the export and one for
-each finished file. It is removed at the end::
+each finished file. The journal is removed at the end::
 
     {"export": "to_webdataset", "identity": "5f0c…", "files": 12}
     {"path": "000000.tar", "rows": 1000, "bytes": 536870912, "info": {}}
@@ -36,13 +36,13 @@ class Written:
     """Path relative to the folder of the export."""
 
     rows: int
-    """Number of its rows."""
+    """Number of rows in the file."""
 
     bytes: int
-    """Its size in bytes."""
+    """Size of the file, in bytes."""
 
     info: Mapping[str, Any]
-    """JSON values for the index."""
+    """JSON values about the file, for the index of the export."""
 
 
 _KEYS = {f.name for f in fields(Written)}
@@ -53,7 +53,7 @@ class Journal:
 
     def __init__(self, root: Path, header: Mapping[str, Any], done: Mapping[str, Written]) -> None:
         self.done = dict(done)
-        """The finished files, by path."""
+        """Maps paths to the finished files."""
 
         self._path = root / NAME
         lines = [header, *map(asdict, done.values())]
@@ -122,7 +122,7 @@ def remove_drafts(root: Path) -> None:
 
 
 def _finished(root: Path, header: Mapping[str, Any]) -> dict[str, Written]:
-    """Return the finished files of the same export, by path. Raises ExistsError."""
+    """Return a dict from paths to files that the same export has finished. Raises ExistsError."""
     method = header["export"]
     if not root.is_dir():
         raise ExistsError(
@@ -147,7 +147,7 @@ def _finished(root: Path, header: Mapping[str, Any]) -> dict[str, Written]:
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
-    """Return the lines of a journal up to the first incomplete one."""
+    """Return the lines of a journal, as dicts, up to the first incomplete line."""
     lines = []
     for text in path.read_text("utf-8", errors="replace").splitlines():
         try:

@@ -1,9 +1,9 @@
 """Export of a view to LitData's optimized format.
 
-A chunk, ``chunk-0-0.bin``, starts with the number of samples, and the offset of each sample and of
-the end. A sample consists of the sizes of all values, followed by the values. The file
-``index.json`` lists the chunks, the serializer of each value, and the structure of a sample. All
-these numbers are little-endian uint32.
+A chunk, ``chunk-0-0.bin``, starts with the number of samples, followed by the offset of each sample
+and of the end. A sample consists of the sizes of all values, followed by the values. Counts,
+offsets and sizes are little-endian uint32. The file ``index.json`` lists the chunks, the serializer
+of each value, and the structure of a sample.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ ARRAYS = (
     "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32",
     "float64", "complex64", "complex128", "bool",
 )  # fmt: skip
-"""Array dtypes. The code of a dtype is its index."""
+"""Dtypes of arrays. A chunk stores the dtype of an array as an index into this tuple."""
 
 MAX_BYTES = 2**32 - 1
 """Largest offset in a chunk."""
@@ -57,11 +57,11 @@ def write_litdata(
 ) -> Path:
     """Write the rows of a view; see `View.to_litdata`."""
     root = Path(checks.location("path", path)).expanduser()
-    most, workers = checks.memory("chunk_bytes", chunk_bytes), workers_of(num_workers)
-    if not 0 < most <= MAX_BYTES:
+    max_bytes, workers = checks.memory("chunk_bytes", chunk_bytes), workers_of(num_workers)
+    if not 0 < max_bytes <= MAX_BYTES:
         raise OptionError(
             "chunk_bytes must be positive and less than 4 GiB, because offsets in a chunk have 32 "
-            f"bits, but it is {most:,}."
+            f"bits, but it is {max_bytes:,}."
         )
     codec = split_codec(compression, ("zstd",))
     columns = sample_columns(view, "to_litdata", ARRAYS)
@@ -70,7 +70,7 @@ def write_litdata(
     if splits.field is not None:
         note[SPLIT] = splits.field.htype.get_config()
         columns = [c for c in columns if c.field.name != SPLIT]
-    config = _config(columns, most, codec)
+    config = _config(columns, max_bytes, codec)
 
     def finish(written: Sequence[Sequence[Written]]) -> None:
         for split, files in zip(splits.views, written, strict=True):
@@ -80,9 +80,9 @@ def write_litdata(
 
     write_shards(
         root,
-        [_part(columns, codec, most, split, own) for split, own in splits.views.items()],
+        [_part(columns, codec, max_bytes, split, part) for split, part in splits.views.items()],
         method="to_litdata",
-        options={"chunk_bytes": most, "compression": codec, "note": note},
+        options={"chunk_bytes": max_bytes, "compression": codec, "note": note},
         num_workers=workers,
         finish=finish,
     )
@@ -90,13 +90,13 @@ def write_litdata(
 
 
 def _config(
-    columns: Sequence[SampleColumn], most: int, codec: tuple[str, int] | None
+    columns: Sequence[SampleColumn], max_bytes: int, codec: tuple[str, int] | None
 ) -> dict[str, Any]:
-    """Return the description of samples for the index."""
+    """Return the entry ``config`` of the index, which describes how samples are stored."""
     names = json.dumps([c.field.name for c in columns])
     spec = {"type": "builtins.dict", "context": names, "children_spec": [_LEAF] * len(columns)}
     return {
-        "chunk_bytes": most,
+        "chunk_bytes": max_bytes,
         "chunk_size": None,
         "compression": None if codec is None else codec[0],
         "data_format": [_serializer(c) for c in columns],
@@ -107,7 +107,7 @@ def _config(
 
 
 def _serializer(column: SampleColumn) -> str:
-    """Return the name of the serializer of a column."""
+    """Return LitData's name for the serializer of a column's values."""
     match column.kind:
         case "file" if column.field.htype.pixels is not None and not column.has_nulls:
             return "jpeg"  # decodes all formats that torchvision supports
@@ -123,7 +123,7 @@ def _serializer(column: SampleColumn) -> str:
 
 
 def _bytes_of(column: SampleColumn, cells: Cells) -> list[bytes]:
-    """Return the serialized values of cells."""
+    """Return the serialized value of each cell."""
     values = column.values(cells)
     match column.kind:
         case "file" | "npy":
@@ -138,25 +138,25 @@ def _bytes_of(column: SampleColumn, cells: Cells) -> list[bytes]:
             return [_numpy(np.array(value, np.uint64)) for value in values]
         case "int" | "float":
             data = np.array(values, "<i8" if column.kind == "int" else "<f8").tobytes()
-            return [data[at : at + 8] for at in range(0, len(data), 8)]
+            return [data[i : i + 8] for i in range(0, len(data), 8)]
     return [_numpy(value) for value in values]
 
 
 def _numpy(array: NDArray[Any]) -> bytes:
     """Serialize an array, with its dtype, number of axes and shape."""
-    head = [ARRAYS.index(array.dtype.name), array.ndim, *array.shape]
-    return np.array(head, "<u4").tobytes() + array.tobytes()
+    header = [ARRAYS.index(array.dtype.name), array.ndim, *array.shape]
+    return np.array(header, "<u4").tobytes() + array.tobytes()
 
 
 _FLOATS = 3
-"""Tag before a list of floats. JSON text has no tag."""
+"""Byte before a list of floats. JSON text has no such byte."""
 
 _FLOAT = 9
-"""Tag before a float."""
+"""Byte before a float."""
 
 
 def _finite(text: bytes) -> bytes:
-    r"""Encode floats in binary if they are NaN or infinite, which strict JSON parsers reject.
+    r"""Replace JSON with binary floats if it has NaN or infinities, which strict parsers reject.
 
     >>> _finite(b'[1.0,NaN]')[:5], _finite(b'[1.0]')
     (b'\x03\x02\x00\x00\x00', b'[1.0]')
@@ -167,15 +167,15 @@ def _finite(text: bytes) -> bytes:
     if isinstance(value, float):
         return bytes([_FLOAT]) + np.array(value, "<f8").tobytes()
     if isinstance(value, list) and all(isinstance(item, float) for item in value):
-        head = bytes([_FLOATS]) + np.array(len(value), "<u4").tobytes()
-        return head + np.array(value, "<f8").tobytes()
+        header = bytes([_FLOATS]) + np.array(len(value), "<u4").tobytes()
+        return header + np.array(value, "<f8").tobytes()
     return text
 
 
 def _part(
     columns: Sequence[SampleColumn],
     codec: tuple[str, int] | None,
-    most: int,
+    max_bytes: int,
     split: str,
     view: View,
 ) -> Part:
@@ -184,7 +184,7 @@ def _part(
         [column.field for column in columns],
         partial(_name, split, codec),
         partial(_open_file, columns, codec),
-        most_bytes=most,
+        max_bytes=max_bytes,
         row_bytes=_row_bytes,
     )
 
@@ -195,7 +195,7 @@ def _name(split: str, codec: tuple[str, int] | None, number: int, _: int) -> str
 
 
 def _row_bytes(sizes: Mapping[str, NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Return the planned size of samples, including their offsets and the sizes of values."""
+    """Return the planned size of each row, including the offset and the sizes of values."""
     total: NDArray[np.int64] = np.sum([size + 4 for size in sizes.values()], axis=0, dtype=np.int64)
     return total + 4
 
@@ -204,14 +204,14 @@ def _row_bytes(sizes: Mapping[str, NDArray[np.int64]]) -> NDArray[np.int64]:
 def _open_file(
     columns: Sequence[SampleColumn], codec: tuple[str, int] | None, path: Path, shard: Shard
 ) -> Iterator[_Chunk]:
-    """Open a chunk."""
+    """Open a chunk for writing."""
     with path.open("w+b") as file:
         yield _Chunk(file, path, columns, codec, shard)
 
 
 @dataclass
 class _Chunk:
-    """An open chunk."""
+    """A chunk that is open for writing."""
 
     file: BinaryIO
     path: Path
@@ -229,9 +229,9 @@ class _Chunk:
     def write(self, cells: Mapping[str, Cells], first: int) -> None:
         """Write samples. Raises InvalidValueError if they do not fit in a chunk."""
         values = [_bytes_of(column, cells[column.field.name]) for column in self.columns]
-        sizes = np.array([[len(value) for value in own] for own in values], np.int64).T
+        sizes = np.array([[len(value) for value in column] for column in values], np.int64).T
         totals = sizes.sum(axis=1) + 4 * len(values)
-        for i, (head, parts) in enumerate(zip(sizes, zip(*values, strict=True), strict=True)):
+        for i, (header, parts) in enumerate(zip(sizes, zip(*values, strict=True), strict=True)):
             self.end += int(totals[i])
             if self.end > MAX_BYTES:
                 raise InvalidValueError(
@@ -240,12 +240,12 @@ class _Chunk:
                     "the row.",
                     row=first + i,
                 )
-            self.file.write(head.astype("<u4").tobytes())
+            self.file.write(header.astype("<u4").tobytes())
             self.file.writelines(parts)
         self.sizes += totals.tolist()
 
     def finish(self) -> Mapping[str, Any]:
-        """Write the header and compress the file; return its entry in the index."""
+        """Write the header and compress the file. Return the chunk's entry in the index."""
         ends = self.start + np.cumsum([0, *self.sizes], dtype=np.int64)
         self.file.seek(0)
         self.file.write(np.array([len(self.sizes), *ends], "<u4").tobytes())

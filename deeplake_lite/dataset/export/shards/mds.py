@@ -1,8 +1,8 @@
 """Export of a view to MDS, the format of MosaicML's streaming datasets.
 
 A shard, ``shard.00000.mds``, starts with the number of samples, the offset of each sample and of
-the end, and JSON that describes the columns. A sample consists of the sizes of all values whose
-encoding has no fixed size, followed by the values. The file ``index.json`` lists the shards. All
+the end, and JSON that describes the columns. A sample consists of the sizes of those values whose
+encoding has no fixed size, followed by all values. The file ``index.json`` lists the shards. All
 numbers are little-endian, and all sizes and offsets are uint32.
 """
 
@@ -64,21 +64,21 @@ def write_mds(
 ) -> Path:
     """Write the rows of a view; see `View.to_mds`."""
     root = Path(checks.location("path", path)).expanduser()
-    most, workers = checks.memory("shard_bytes", shard_bytes), workers_of(num_workers)
-    if not 0 < most <= MAX_BYTES:
+    max_bytes, workers = checks.memory("shard_bytes", shard_bytes), workers_of(num_workers)
+    if not 0 < max_bytes <= MAX_BYTES:
         raise OptionError(
             f"shard_bytes must be positive and less than 4 GiB, because offsets in a shard have 32 "
-            f"bits, but it is {most:,}."
+            f"bits, but it is {max_bytes:,}."
         )
-    named = split_codec(compression, ("zstd", "gz"))
-    codec = None if named is None else f"{named[0]}:{named[1]}"
+    parsed = split_codec(compression, ("zstd", "gz"))
+    codec = None if parsed is None else f"{parsed[0]}:{parsed[1]}"
     columns = sample_columns(view, "to_mds", ARRAYS)
     splits = Splits.of(view, "to_mds")
     note = note_of(view, columns)
     if splits.field is not None:
         note[SPLIT] = splits.field.htype.get_config()
         columns = [c for c in columns if c.field.name != SPLIT]
-    layout = Layout.of(columns, most, codec)
+    layout = Layout.of(columns, max_bytes, codec)
 
     def finish(written: Sequence[Sequence[Written]]) -> None:
         for split, files in zip(splits.views, written, strict=True):
@@ -88,9 +88,9 @@ def write_mds(
 
     write_shards(
         root,
-        [_part(layout, split, own) for split, own in splits.views.items()],
+        [_part(layout, split, part) for split, part in splits.views.items()],
         method="to_mds",
-        options={"shard_bytes": most, "compression": codec, "note": note},
+        options={"shard_bytes": max_bytes, "compression": codec, "note": note},
         num_workers=workers,
         finish=finish,
     )
@@ -99,7 +99,7 @@ def write_mds(
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns of a shard and its compression."""
+    """The columns and the compression of the shards of an export."""
 
     columns: Sequence[SampleColumn]
     """The columns, sorted by name."""
@@ -108,8 +108,8 @@ class Layout:
     """The description of a shard in its header and in the index."""
 
     @classmethod
-    def of(cls, columns: Sequence[SampleColumn], most: int, codec: str | None) -> Layout:
-        """Return the layout of columns, which MDS sorts by name."""
+    def of(cls, columns: Sequence[SampleColumn], max_bytes: int, codec: str | None) -> Layout:
+        """Return the layout for the given columns, which MDS sorts by name."""
         columns = sorted(columns, key=lambda c: c.field.name)
         encodings = [_encoding(c) for c in columns]
         config = {
@@ -117,7 +117,7 @@ class Layout:
             "format": "mds",
             "compression": codec,
             "hashes": [HASH],
-            "size_limit": most,
+            "size_limit": max_bytes,
             "column_names": [c.field.name for c in columns],
             "column_encodings": encodings,
             "column_sizes": [_size(encoding) for encoding in encodings],
@@ -126,18 +126,18 @@ class Layout:
 
     @property
     def header(self) -> bytes:
-        """The description, as it is written to a shard."""
+        """The description of a shard, as bytes of JSON for the shard's header."""
         return json.dumps(self.config, sort_keys=True).encode()
 
     @property
     def codec(self) -> str | None:
-        """The compression, as in ``"zstd:3"``."""
+        """The compression and its level, such as ``"zstd:3"``, or None for no compression."""
         codec: str | None = self.config["compression"]
         return codec
 
 
 def _encoding(column: SampleColumn) -> str:
-    """Return the encoding of a column."""
+    """Return MDS's name for the encoding of a column's values."""
     htype = column.field.htype
     match column.kind:
         case "file" if htype.pixels is not None and not column.has_nulls:
@@ -160,10 +160,10 @@ def _encoding(column: SampleColumn) -> str:
 
 
 def _size(encoding: str) -> int | None:
-    """Return the size of an encoding's values in bytes; None if it varies."""
-    name, _, rest = encoding.partition(":")
+    """Return the size in bytes of a value in the given encoding, or None if sizes vary."""
+    name, _, spec = encoding.partition(":")
     if name == "ndarray":
-        dtype, _, shape = rest.partition(":")
+        dtype, _, shape = spec.partition(":")
         counts = [int(n) for n in shape.split(",")] if shape else None
         return int(np.prod(counts)) * np.dtype(dtype).itemsize if counts else None
     if name == "int":
@@ -172,7 +172,7 @@ def _size(encoding: str) -> int | None:
 
 
 def _bytes_of(column: SampleColumn, cells: Cells) -> list[bytes]:
-    """Return the encoded values of cells."""
+    """Return the encoded value of each cell."""
     values = column.values(cells)
     match column.kind:
         case "file" | "npy" | "json":
@@ -184,7 +184,7 @@ def _bytes_of(column: SampleColumn, cells: Cells) -> list[bytes]:
         case "int" | "float":
             data = np.array(values, column.dtype).tobytes()
             step = np.dtype(column.dtype).itemsize
-            return [data[at : at + step] for at in range(0, len(data), step)]
+            return [data[i : i + step] for i in range(0, len(data), step)]
     dtype = "uint8" if column.dtype == "bool" else column.dtype
     arrays = [np.asarray(value, dtype) for value in values]
     if column.shape is not None:
@@ -193,7 +193,7 @@ def _bytes_of(column: SampleColumn, cells: Cells) -> list[bytes]:
 
 
 def _encode_shape(array: NDArray[Any]) -> bytes:
-    """Return an array's header: number of axes and integer width in a byte, then the lengths.
+    """Return an array's header: a byte with number of axes and integer width, then the lengths.
 
     >>> _encode_shape(np.zeros((300, 2))).hex(" ")
     '09 2c 01 02 00'
@@ -209,7 +209,7 @@ def _part(layout: Layout, split: str, view: View) -> Part:
         [column.field for column in layout.columns],
         partial(_name, split, layout.codec),
         partial(_open_file, layout, split),
-        most_bytes=layout.config["size_limit"],
+        max_bytes=layout.config["size_limit"],
         row_bytes=partial(_row_bytes, layout),
     )
 
@@ -229,25 +229,25 @@ def raw_name(number: int) -> str:
 
 
 def _row_bytes(layout: Layout, sizes: Mapping[str, NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Return the planned size of samples, including their offsets and the sizes of values."""
+    """Return the planned size of each row, including the offset and the sizes of values."""
     fixed = layout.config["column_sizes"]
-    each = [
+    columns = [
         4 + sizes[c.field.name] if size is None else np.full_like(sizes[c.field.name], size)
         for c, size in zip(layout.columns, fixed, strict=True)
     ]
-    return np.sum(each, axis=0, dtype=np.int64) + 4
+    return np.sum(columns, axis=0, dtype=np.int64) + 4
 
 
 @contextlib.contextmanager
 def _open_file(layout: Layout, split: str, path: Path, shard: Shard) -> Iterator[_Mds]:  # noqa: ARG001
-    """Open a shard."""
+    """Open a shard for writing."""
     with path.open("w+b") as file:
         yield _Mds(file, path, layout, shard)
 
 
 @dataclass
 class _Mds:
-    """An open shard."""
+    """A shard that is open for writing."""
 
     file: BinaryIO
     path: Path
@@ -266,28 +266,28 @@ class _Mds:
         columns = self.layout.columns
         values = [_bytes_of(column, cells[column.field.name]) for column in columns]
         sizes = [
-            np.fromiter(map(len, own), np.int64, len(own))
-            for own, size in zip(values, self.layout.config["column_sizes"], strict=True)
+            np.fromiter(map(len, column), np.int64, len(column))
+            for column, size in zip(values, self.layout.config["column_sizes"], strict=True)
             if size is None
         ]
         count = len(values[0])
-        heads = np.stack(sizes, axis=1) if sizes else np.empty((count, 0), np.int64)
-        for i, (head, parts) in enumerate(zip(heads, zip(*values, strict=True), strict=True)):
-            size = 4 * len(head) + sum(map(len, parts))
+        headers = np.stack(sizes, axis=1) if sizes else np.empty((count, 0), np.int64)
+        for i, (header, parts) in enumerate(zip(headers, zip(*values, strict=True), strict=True)):
+            size = 4 * len(header) + sum(map(len, parts))
             self.end += size
             if self.end > MAX_BYTES:
                 raise InvalidValueError(
                     f"A shard must be smaller than 4 GiB, because its offsets have 32 bits, but "
-                    f"row {first + i:,} makes it larger. Set smaller shard_bytes, or leave out the "
-                    "row.",
+                    f"row {first + i:,} makes it larger. Set a smaller shard_bytes, or leave out "
+                    "the row.",
                     row=first + i,
                 )
             self.sizes.append(size)
-            self.file.write(head.astype("<u4").tobytes())
+            self.file.write(header.astype("<u4").tobytes())
             self.file.writelines(parts)
 
     def finish(self) -> Mapping[str, Any]:
-        """Write the header and compress the file; return its entry in the index."""
+        """Write the header and compress the file. Return the shard's entry in the index."""
         ends = self.start + np.cumsum([0, *self.sizes], dtype=np.int64)
         self.file.seek(0)
         self.file.write(np.array([len(self.sizes)], "<u4").tobytes())
@@ -300,12 +300,12 @@ class _Mds:
             name, _, level = codec.partition(":")
             compress(self.path, name, int(level))
             compressed = _describe_file(self.path, f"{basename}.{name}")
-        own = {"samples": len(self.sizes), "raw_data": raw, "zip_data": compressed}
-        return {**self.layout.config, **own}
+        entry = {"samples": len(self.sizes), "raw_data": raw, "zip_data": compressed}
+        return {**self.layout.config, **entry}
 
 
 def _describe_file(path: Path, basename: str) -> dict[str, Any]:
-    """Return the name, size and hash of a file."""
+    """Return the name, size and hash of a file, as the index of MDS has them."""
     return {
         "basename": basename,
         "bytes": path.stat().st_size,

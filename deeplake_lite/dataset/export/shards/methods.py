@@ -218,7 +218,7 @@ class ShardExports:
         Returns
         -------
         Path
-            The folder, with ``index.json`` and ``shard.00000.mds``. If there is a class column
+            The folder, with ``index.json`` and ``shard.00000.mds`` etc. If there is a class column
             named ``split``, each split has its own folder, without that column.
 
         Raises
@@ -287,8 +287,8 @@ class ShardExports:
         Returns
         -------
         Path
-            The folder, with ``index.json`` and ``chunk-0-0.bin``. If there is a class column named
-            ``split``, each split has its own folder, without that column.
+            The folder, with ``index.json`` and ``chunk-0-0.bin`` etc. If there is a class column
+            named ``split``, each split has its own folder, without that column.
 
         Raises
         ------
@@ -317,7 +317,7 @@ class ShardExports:
         missing chunks. After any other error, everything that was written is removed.
 
         When ``litdata.StreamingDataset`` reads compressed chunks of a local folder, it replaces
-        them with decompressed ones.
+        the compressed chunks with decompressed chunks.
 
         Examples
         --------

@@ -1,7 +1,7 @@
 """The plan of a sharded export, which assigns rows to files before anything is written.
 
-The boundaries depend on the sizes of cells, which storage knows without reading them. So the files
-depend only on the rows, and not on the number of workers or on interruptions.
+The first row of each file depends on the sizes of cells, which storage knows without reading the
+cells. So the files depend only on the rows, and not on the number of workers or on interruptions.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     type Sizes = NDArray[np.int64]
 
 PLANNED_ROWS = 2**18
-"""Number of rows whose sizes are held in memory at a time."""
+"""Number of rows whose cell sizes are held in memory at a time."""
 
 BLOCK_ROWS = 256
 BLOCK_BYTES = 32 * 2**20
@@ -38,17 +38,17 @@ BLOCK_BYTES = 32 * 2**20
 
 
 class Sink(Protocol):
-    """An open file of an export."""
+    """A file of an export that is open for writing."""
 
     def write(self, cells: Mapping[str, Cells], first: int) -> None:
-        """Write rows, given as cells by column; `first` is the number of the first row."""
+        """Write rows, given as a dict from columns to cells; `first` is the first row's number."""
 
     def finish(self) -> Mapping[str, Any]:
         """Write the rest of the file; return JSON values for the index of the export."""
 
 
 def refuse_to_name(number: int, count: int) -> str:
-    """Replace `Part.name` in worker processes, which receive finished names."""
+    """Stand in for `Part.name` in worker processes, which receive the names of their files."""
     raise NotImplementedError(number, count)
 
 
@@ -70,38 +70,39 @@ class Part:
     """Function that returns the path of a file, given its number and the number of files."""
 
     open: Callable[[Path, Shard], AbstractContextManager[Sink]]
-    """Function that opens the file at a path, for the rows of a shard. It may be sent to another
-    process, so it and `row_bytes` must be module-level functions, or a `partial` of such a
-    function.
+    """Function that opens the file at a path, for the rows of a shard. The function may be sent to
+    another process, so both it and `row_bytes` must be module-level functions, or a `partial` of
+    such a function.
     """
 
-    most_bytes: int | None = None
+    max_bytes: int | None = None
     """Maximum planned size of a file, unless a single row is larger."""
 
-    most_rows: int | None = None
+    max_rows: int | None = None
     """Maximum number of rows of a file."""
 
     row_bytes: Callable[[Mapping[str, Sizes]], Sizes] = _total
-    """Function that returns the planned size of each row, given the size of each cell by column."""
+    """Function that returns the planned size of each row, given a dict from columns to cell sizes.
+    """
 
     block_rows: int = BLOCK_ROWS
     """Maximum number of rows that a worker reads at a time."""
 
-    least: int = 0
+    min_files: int = 0
     """Minimum number of files, even if there are no rows: 0 or 1."""
 
     def sizes(self, first: int, stop: int) -> Sizes:
         """Return the planned size of the rows `first` to `stop`, without reading their cells."""
         table, slots = self.view.rows.locate(np.arange(first, stop))
-        return self.row_bytes({f.name: _cell_bytes(table, f, slots) for f in self.own_fields})
+        return self.row_bytes({f.name: _cell_bytes(table, f, slots) for f in self.local_fields})
 
     @property
-    def own_fields(self) -> list[Field]:
-        """The columns of this process's view; column ids of a query differ between processes."""
+    def local_fields(self) -> list[Field]:
+        """The columns in this process, because ids of computed columns differ between processes."""
         return [self.view.field(f.name) for f in self.fields]
 
     def shards(self) -> list[Shard]:
-        """Return the files, in order."""
+        """Return the files, in the order of their rows."""
         starts = self._starts()
         ends = [*starts[1:], len(self.view)] if starts else []
         return [
@@ -134,82 +135,82 @@ class Part:
     def _starts(self) -> list[int]:
         """Return the first row of each file."""
         count = len(self.view)
-        if self.most_bytes is None:
-            step = self.most_rows or max(count, 1)
-            return list(range(0, count, step)) or [0] * self.least
-        cut = _Cut(self.most_bytes, self.most_rows or max(count, 1))
+        if self.max_bytes is None:
+            step = self.max_rows or max(count, 1)
+            return list(range(0, count, step)) or [0] * self.min_files
+        splitter = _Splitter(self.max_bytes, self.max_rows or max(count, 1))
         for span in chunks.spans(count, PLANNED_ROWS):
-            cut.take(self.sizes(span.start, span.stop))
-        return cut.starts or [0] * self.least
+            splitter.append(self.sizes(span.start, span.stop))
+        return splitter.starts or [0] * self.min_files
 
 
 @dataclass(frozen=True)
 class Shard:
-    """A file of an export."""
+    """A file of an export, and the rows that it holds."""
 
     part: Part
-    """The part that it belongs to."""
+    """The part of the export to which the file belongs."""
 
     number: int
-    """Its number within the part."""
+    """Number of the file within the part."""
 
     rows: range
-    """Positions of its rows in the part's view."""
+    """Positions of the file's rows in the part's view."""
 
     path: str
     """Path relative to the folder of the export."""
 
     def blocks(self) -> Iterator[tuple[int, dict[str, Cells]]]:
-        """Yield the number of the first row and the cells by column name, block by block."""
-        part, fields = self.part, self.part.own_fields
+        """Yield each block as its first row's number and a dict from column names to cells."""
+        part, fields = self.part, self.part.local_fields
         table, slots = part.view.rows.locate(np.arange(self.rows.start, self.rows.stop))
         for rows in chunks.spans(len(slots), PLANNED_ROWS):
             first = self.rows.start + rows.start
-            cut = _Cut(BLOCK_BYTES, part.block_rows)
-            cut.take(part.sizes(first, self.rows.start + rows.stop))
-            ends = [*cut.starts[1:], rows.stop - rows.start]
-            for start, stop in zip(cut.starts, ends, strict=True):
+            splitter = _Splitter(BLOCK_BYTES, part.block_rows)
+            splitter.append(part.sizes(first, self.rows.start + rows.stop))
+            ends = [*splitter.starts[1:], rows.stop - rows.start]
+            for start, stop in zip(splitter.starts, ends, strict=True):
                 span = slice(rows.start + start, rows.start + stop)
                 cells = table.read([f.id for f in fields], slots[span])
                 yield first + start, {f.name: cells[f.id] for f in fields}
 
 
 @dataclass
-class _Cut:
-    """Splitter of consecutive rows into runs that are as long as possible.
+class _Splitter:
+    """Splitter of consecutive rows into runs that are as long as the maximum size allows.
 
-    >>> cut = _Cut(most_bytes=10, most_rows=3)
-    >>> cut.take(np.array([4, 4, 4, 25]))
-    >>> cut.take(np.array([1, 1, 1, 1]))
-    >>> cut.starts
+    >>> splitter = _Splitter(max_bytes=10, max_rows=3)
+    >>> splitter.append(np.array([4, 4, 4, 25]))
+    >>> splitter.append(np.array([1, 1, 1, 1]))
+    >>> splitter.starts
     [0, 2, 3, 4, 7]
     """
 
-    most_bytes: int
-    most_rows: int
+    max_bytes: int
+    max_rows: int
     starts: list[int] = field(default_factory=list)
     """First row of each run."""
 
     _count: int = 0
     _used: int = 0
 
-    def take(self, sizes: Sizes) -> None:
+    def append(self, sizes: Sizes) -> None:
         """Append rows of the given sizes."""
         totals = np.concatenate([[0], np.cumsum(sizes)])
-        at, first = 0, self._count
-        while at < len(sizes):
+        start, first = 0, self._count
+        while start < len(sizes):
             if not self.starts:
                 self._begin(first)
-            room = self.starts[-1] + self.most_rows - first
-            limit = int(totals[at]) + self.most_bytes - self._used
-            end = min(int(np.searchsorted(totals, limit, side="right")) - 1, room)
-            if end <= at:
-                if self.starts[-1] < first + at:
-                    self._begin(first + at)
+            max_end = self.starts[-1] + self.max_rows - first
+            limit = int(totals[start]) + self.max_bytes - self._used
+            end = min(int(np.searchsorted(totals, limit, side="right")) - 1, max_end)
+            if end <= start:
+                if self.starts[-1] < first + start:
+                    self._begin(first + start)
                     continue
-                end = at + 1  # a run has at least one row
-            self._used += int(totals[end] - totals[at])
-            at = end
+                end = start + 1  # a run has at least one row
+            self._used += int(totals[end] - totals[start])
+            start = end
         self._count += len(sizes)
 
     def _begin(self, row: int) -> None:
@@ -218,7 +219,7 @@ class _Cut:
 
 
 def _cell_bytes(table: Any, f: Field, slots: NDArray[np.int64]) -> Sizes:
-    """Return the size of each cell: the stored size of files, the raw size of arrays."""
+    """Return the size of each cell: the stored size of files, the uncompressed size of arrays."""
     layout = f.htype.layout
     if not isinstance(layout, Ragged) or layout.dtype in ("bytes", "utf8", "json"):
         return np.asarray(table.sizes(f.id, slots), np.int64)

@@ -39,7 +39,7 @@ PROGRAM = (
 
 
 def pickle_assignment(root: Path, parts: Sequence[Part]) -> bytes | None:
-    """Pickle the input of a worker; return None if it cannot be pickled."""
+    """Pickle the folder and parts of an export for workers; return None if that is impossible."""
     try:
         return pickle.dumps((root, [replace(part, name=refuse_to_name) for part in parts]))
     except Exception:  # pickling types and queries of other packages may raise anything
@@ -85,7 +85,7 @@ class Worker:
     def start(self) -> bool:
         """Wait until the process has started; return whether it can read the rows.
 
-        It cannot if, for example, a type is defined in a notebook.
+        The process cannot read them if, for example, a column type is defined in a notebook.
 
         Raises
         ------
@@ -98,7 +98,7 @@ class Worker:
             return pickle.load(self._replies) is READY
 
     def write(self, number: int, shard: Shard, progress: Callable[[int], None]) -> Written:
-        """Write a file; see `write_file`. `number` is the index of its part.
+        """Write a file; see `write_file`. `number` is the index of the file's part.
 
         Raises
         ------
@@ -119,7 +119,7 @@ class Worker:
 
     @contextmanager
     def _as_storage_error(self, task: str) -> Iterator[None]:
-        """Raise StorageError if the process exits."""
+        """Raise StorageError if the process exits during the block."""
         try:
             yield
         except (EOFError, BrokenPipeError, pickle.UnpicklingError):
@@ -130,7 +130,7 @@ class Worker:
 
 
 def main() -> None:
-    """Write files until standard input ends."""
+    """Run a worker, which writes files until its standard input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     requests, replies = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # output of libraries must not mix with replies

@@ -27,7 +27,7 @@ def masked_crc(data: bytes) -> int:
 
 
 def frame(data: bytes) -> bytes:
-    """Return a record framed by its length and checksums.
+    """Return a record of a TFRecord file: the data with its length and checksums.
 
     >>> frame(b"a").hex()
     '01000000000000000175de4161786ee428'

@@ -56,27 +56,27 @@ def _write(
     shard_bytes: int | str,
     num_workers: int | None,
     suffix: str,
-    opened: _Open,
+    open_file: _Open,
 ) -> list[Path]:
-    """Write the rows of a view to files with the given suffix, and the column types."""
+    """Write the rows of a view to files with the given suffix, and a file of column types."""
     method = f"to_{suffix.replace('_', '')}"
     root = Path(checks.location("path", path)).expanduser()
-    most, workers = checks.memory("shard_bytes", shard_bytes), workers_of(num_workers)
+    max_bytes, workers = checks.memory("shard_bytes", shard_bytes), workers_of(num_workers)
     warn_of_losses(view, method)
     types = sidecar(view)
     part = Part(
         view,
         view.schema.fields,
         lambda number, count: f"{DATASET}-{SPLIT}.{suffix}-{number:05d}-of-{count:05d}",
-        partial(_records, opened),
-        most_bytes=most,
-        least=1,
+        partial(_records, open_file),
+        max_bytes=max_bytes,
+        min_files=1,
     )
     return write_shards(
         root,
         [part],
         method=method,
-        options={"shard_bytes": most},
+        options={"shard_bytes": max_bytes},
         num_workers=workers,
         finish=lambda parts: _write_index(
             root, tfds_files(view, suffix, parts[0]) | {SIDECAR: types}
@@ -90,26 +90,26 @@ def _write_index(root: Path, files: Mapping[str, bytes]) -> None:
 
 
 class _Open(Protocol):
-    """A function that opens a file of records."""
+    """A function that opens a file for records, and yields a function that writes a record."""
 
     def __call__(self, path: Path, /) -> AbstractContextManager[Write]: ...
 
 
 @contextlib.contextmanager
-def _records(opened: _Open, path: Path, shard: Shard) -> Iterator[_Records]:
-    with opened(path) as write:
+def _records(open_file: _Open, path: Path, shard: Shard) -> Iterator[_Records]:
+    with open_file(path) as write:
         yield _Records(write, shard)
 
 
 @dataclass
 class _Records:
-    """An open file of records."""
+    """A file of records that is open for writing."""
 
     _write: Write
     _shard: Shard
 
     def write(self, cells: Mapping[str, Cells], first: int) -> None:  # noqa: ARG002 (of the protocol)
-        """Write rows."""
+        """Write a record for each row."""
         for data in serialize_rows(self._shard.part.fields, cells):
             self._write(data)
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 NOTE = "deeplake_lite"
-"""Key of this record in the format's index."""
+"""Key in the format's index under which the lake's types are recorded."""
 
 type Kind = Literal["file", "text", "json", "bool", "int", "float", "array", "npy"]
 
@@ -45,16 +45,16 @@ class SampleColumn:
     """A column, and the kind of its values in samples."""
 
     field: Field
-    """The column."""
+    """The lake's column."""
 
     kind: Kind
-    """``npy`` and ``file`` are bytes, which are empty for nulls; ``json`` is encoded JSON."""
+    """Kind of the values: ``npy`` and ``file`` are bytes, empty for nulls; ``json`` is text."""
 
     dtype: str = ""
     """Dtype of numbers and arrays."""
 
     shape: tuple[int, ...] | None = None
-    """Shape of arrays, if all have the same shape."""
+    """Shape of the arrays, or None if shapes may differ."""
 
     has_nulls: bool = False
     """Whether any row is null."""
@@ -101,40 +101,40 @@ def sample_columns(view: View, method: str, arrays: Sequence[str]) -> list[Sampl
         If samples can hold none of the columns.
     """
     columns = [_column(view, f, arrays) for f in view.schema]
-    found = [column for column in columns if column is not None]
-    rest = [f.name for f, column in zip(view.schema, columns, strict=True) if column is None]
-    if not found:
+    supported = [column for column in columns if column is not None]
+    unsupported = [f.name for f, column in zip(view.schema, columns, strict=True) if column is None]
+    if not supported:
         raise SchemaError(
             f"{method} needs a column that samples can hold, but this view has only "
             f"{', '.join(map(repr, view.columns)) or 'no columns'}. Add a column of another type."
         )
-    _warn(method, rest, "[is|are] left out, because each value is a sequence of files")
+    _warn(method, unsupported, "[is|are] left out, because each value is a sequence of files")
     _warn(
         method,
-        [c.field.name for c in found if c.kind == "npy"],
+        [c.field.name for c in supported if c.kind == "npy"],
         "[is|are] written as npy bytes, because the format does not support the dtype or nulls",
     )
     _warn(
         method,
-        [c.field.name for c in found if c.kind == "file" and c.has_nulls],
+        [c.field.name for c in supported if c.kind == "file" and c.has_nulls],
         "[has|have] nulls, which are written as empty bytes; images become plain bytes, and empty "
         "files are read back as nulls",
     )
     warn_of_metadata(view, method, "the format", stacklevel=6)
-    return found
+    return supported
 
 
-def _warn(method: str, names: Sequence[str], what: str) -> None:
+def _warn(method: str, names: Sequence[str], phrase: str) -> None:
     if names:
         warnings.warn(
-            f"{method}: {', '.join(map(repr, names))} {agree(what, len(names))}.",
+            f"{method}: {', '.join(map(repr, names))} {agree(phrase, len(names))}.",
             ExportWarning,
             stacklevel=6,
         )
 
 
 def note_of(view: View, columns: Sequence[SampleColumn]) -> dict[str, Any]:
-    """Return the record of the lake's types and metadata."""
+    """Return the record of the lake's types and metadata for the index, as JSON values."""
     return {
         "columns": {
             c.field.name: {
@@ -149,17 +149,17 @@ def note_of(view: View, columns: Sequence[SampleColumn]) -> dict[str, Any]:
 
 
 def _column(view: View, f: Field, arrays: Sequence[str]) -> SampleColumn | None:
-    """Return the sample column for a column; None if samples cannot hold it."""
-    column = _without_nulls(f)
+    """Return the kind of a column's values in samples, or None if samples cannot hold them."""
+    column = _column_without_nulls(f)
     if column is None or not f.htype.nullable or not has_nulls(view, f):
-        is_odd = column is not None and column.kind == "array" and column.dtype not in arrays
-        return replace(column, kind="npy") if column is not None and is_odd else column
+        is_npy = column is not None and column.kind == "array" and column.dtype not in arrays
+        return replace(column, kind="npy") if column is not None and is_npy else column
     if column.kind == "array":
         return replace(column, kind="npy", has_nulls=True)
     return replace(column, kind="file" if column.kind == "file" else "json", has_nulls=True)
 
 
-def _without_nulls(f: Field) -> SampleColumn | None:
+def _column_without_nulls(f: Field) -> SampleColumn | None:
     htype = f.htype
     if is_file(htype):
         return SampleColumn(f, "file")

@@ -29,13 +29,13 @@ class Splits:
     view: View
 
     field: Field | None
-    """The column of splits, if its classes are valid file names."""
+    """The column of splits, or None if the view has no suitable column."""
 
     @classmethod
     def of(cls, view: View, method: str) -> Splits:
-        """Find the column of splits: a class column without nulls, with valid file names.
+        """Find the column of splits: a class column without nulls whose classes are file names.
 
-        Warns if the order of rows is lost in the files.
+        Warns if rows of different splits alternate, because separate files do not keep the order.
         """
         f = view.schema[SPLIT] if SPLIT in view.columns else None
         names = f.htype.classes.names if f is not None and f.htype.classes is not None else ()
@@ -47,7 +47,7 @@ class Splits:
         if len(splits.views) > 1 and (np.diff(np.asarray(view[SPLIT][:])) < 0).any():
             warnings.warn(
                 f"{method} writes separate files for each split, so the order of rows changes. To "
-                f"keep it, rename the column {SPLIT!r}.",
+                f"keep the order, rename the column {SPLIT!r}.",
                 ExportWarning,
                 stacklevel=6,
             )
@@ -55,13 +55,13 @@ class Splits:
 
     @cached_property
     def views(self) -> dict[str, View]:
-        """The rows of each split, without the column; if there are no splits, all rows under ""."""
+        """Maps each split to its rows, without the column, or "" to all rows if there are none."""
         if self.field is None or self.field.htype.classes is None:
             return {"": self.view}
         numbers = np.asarray(self.view[SPLIT][:])
-        rest = [name for name in self.view.columns if name != SPLIT]
+        names = [name for name in self.view.columns if name != SPLIT]
         return {
-            name: self.view[np.flatnonzero(numbers == number)].select(tuple(rest))
+            name: self.view[np.flatnonzero(numbers == number)].select(tuple(names))
             for number, name in enumerate(self.field.htype.classes.names)
             if (numbers == number).any()
         }

@@ -1,8 +1,8 @@
 """The messages ``tf.train.Example`` and ``tf.train.SequenceExample``, without TensorFlow.
 
-The package ``protobuf`` parses them in C, merges repeated fields as the format demands, and limits
-their depth. A decoder in Python would be as fast for records of images (16 µs compared to 18 µs for
-seven features), but we would have to maintain it.
+The package ``protobuf`` parses messages in C, merges repeated fields as the format demands, and
+limits the depth. A decoder in Python would be as fast for records of images (16 µs compared to 18
+µs for seven features), but we would have to maintain it.
 
 Both messages begin with the same field, so one class serves for both.
 https://github.com/tensorflow/tensorflow/blob/master/tensorflow/core/example/example.proto
@@ -38,7 +38,7 @@ _FIELDS: dict[str, dict[str, tuple[int, str]]] = {
     "FeatureLists": {"feature_list": (1, "map FeatureList")},
     "Example": {"features": (1, "one Features"), "feature_lists": (2, "one FeatureLists")},
 }
-"""Number and type of each field, by message. Fields labelled ``kind`` are alternatives (oneof)."""
+"""Maps messages to the number and type of their fields. ``kind`` labels alternatives (oneof)."""
 
 _SCALARS = {"bytes": _Field.TYPE_BYTES, "float": _Field.TYPE_FLOAT, "int64": _Field.TYPE_INT64}
 
@@ -79,7 +79,7 @@ def _add(message: Any, name: str, number: int, kind: str, label: str) -> None:
 
 
 Example: Any = _build_example()
-"""The message class."""
+"""The class of both messages."""
 
 
 def parse_example(data: bytes) -> Any:
@@ -88,7 +88,7 @@ def parse_example(data: bytes) -> Any:
     Raises
     ------
     ValueError
-        If it is neither an Example nor a SequenceExample.
+        If the data is neither an Example nor a SequenceExample.
 
     Examples
     --------
@@ -115,12 +115,12 @@ def numbers_in(values: Any, dtype: str) -> NDArray[Any]:
 
 
 def serialize_example(features: dict[str, Sequence[bytes] | NDArray[Any]]) -> bytes:
-    """Serialize an Example, sorted by name, so that equal features result in equal bytes.
+    """Serialize an Example with its features sorted, so that equal features give equal bytes.
 
     Parameters
     ----------
     features : dict
-        Lists of bytes, or arrays of int64 or float32, by name.
+        Maps the names of features to lists of bytes, or to arrays of int64 or float32.
 
     Examples
     --------
@@ -129,9 +129,9 @@ def serialize_example(features: dict[str, Sequence[bytes] | NDArray[Any]]) -> by
     [3, 300]
     """
     message = Example()
-    own = message.features.feature
+    features_by_name = message.features.feature
     for name, values in features.items():
-        feature = own[name]
+        feature = features_by_name[name]
         if not isinstance(values, np.ndarray):
             feature.bytes_list.SetInParent()
             feature.bytes_list.value.extend(values)
@@ -146,13 +146,13 @@ def serialize_example(features: dict[str, Sequence[bytes] | NDArray[Any]]) -> by
 
 
 def _packed(data: bytes) -> bytes:
-    """Encode bytes as field 1 of a message.
+    """Return a serialized protobuf message whose field 1 has the given bytes.
 
     >>> _packed(bytes(300))[:4].hex()
     '0aac0200'
     """
-    head, size = bytearray(b"\x0a"), len(data)
+    header, size = bytearray(b"\x0a"), len(data)
     while size > 127:
-        head.append(size & 127 | 128)
+        header.append(size & 127 | 128)
         size >>= 7
-    return bytes(head) + bytes([size]) + data if data else b""
+    return bytes(header) + bytes([size]) + data if data else b""

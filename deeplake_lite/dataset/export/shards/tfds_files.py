@@ -28,18 +28,18 @@ if TYPE_CHECKING:
 FEATURES, INFO = "features.json", "dataset_info.json"
 
 DATASET, SPLIT = "data", "train"
-"""Names of the dataset and the split. File names start with them."""
+"""Names of the dataset and of its split. All file names start with ``data-train``."""
 
 _MODULE = "tensorflow_datasets.core.features"
 
 _DTYPES = {"halffloat": "float16", "float": "float32", "double": "float64"}
 
-LONGEST_NAME = 200
+MAX_NAME_LENGTH = 200
 """A file with class names is written only for columns whose names are at most this long."""
 
 
 def tfds_files(view: View, file_format: str, written: Sequence[Written]) -> dict[str, bytes]:
-    """Return the files by name, given the finished files of the export."""
+    """Return a dict from file names to contents, given the finished files of the export."""
     files, features = dict[str, bytes](), dict[str, dict[str, Any]]()
     for f in view.schema:
         if (feature := _feature(f.name, f.htype)) is None or not _add(features, f.name, feature):
@@ -63,7 +63,7 @@ def _json(content: object) -> bytes:
 
 
 def _add(features: dict[str, Feature], name: str, feature: Feature) -> bool:
-    """Add a feature to the features of its group; return False if the name is taken there."""
+    """Add a feature to the features of its group. Return False if the group has that name."""
     group, slash, rest = name.partition("/")
     if not slash:
         return group not in features and features.setdefault(group, feature) is feature
@@ -80,7 +80,7 @@ def _named(name: str, **content: object) -> Feature:
 
 
 def _feature(name: str, htype: Htype) -> Feature | None:
-    """Return the feature of a column; None if TFDS could not read the values correctly."""
+    """Return the feature of a column, or None if TFDS could not read the values correctly."""
     item = htype.item
     while item is not None:
         if item.nullable:
@@ -102,13 +102,13 @@ def _dimensions(feature: Feature) -> list[int]:
 
 
 def _of_arrow(kind: pa.DataType, htype: Htype, has_classes: bool) -> Feature | None:
-    """Return the feature of an Arrow type."""
+    """Return the feature for an Arrow type, or None if TFDS has no suitable feature."""
     if isinstance(kind, pa.FixedShapeTensorType):
         return _tensor(_dtype(kind.value_type), list(map(str, kind.shape)))
     if kinds.is_struct(kind):
         parts = {PARTS[f.name]: _of_arrow(f.type, htype, has_classes) for f in kind}
-        found = {name: part for name, part in parts.items() if part is not None}
-        return _dict(found) if len(found) == len(parts) else None
+        present = {name: part for name, part in parts.items() if part is not None}
+        return _dict(present) if len(present) == len(parts) else None
     if kinds.is_large_list(kind):
         inner = kind.value_type
         if kinds.is_struct(inner):  # TFDS stores one list per field
@@ -157,11 +157,11 @@ def _dtype(kind: pa.DataType) -> str:
 
 
 def _classes(name: str, htype: Htype) -> Sequence[str]:
-    """Return the class names of a column, if they can be written to a file for TFDS."""
+    """Return a column's class names, or () if the names cannot be written to a file for TFDS."""
     leaf = htype
     while leaf.item is not None:
         leaf = leaf.item
-    if leaf.classes is None or htype.nullable or len(name) > LONGEST_NAME:
+    if leaf.classes is None or htype.nullable or len(name) > MAX_NAME_LENGTH:
         return ()
     names = leaf.classes.names
     return names if all(n and n == n.strip() and "\n" not in n for n in names) else ()

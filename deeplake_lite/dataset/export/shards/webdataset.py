@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 BLOCK = 512
 """Size of a tar header, and of the blocks to which content is padded, in bytes."""
 
-OWN = ("key", "shard")
-"""Columns of `from_webdataset` that are not files."""
+NOT_FILES = ("key", "shard")
+"""Columns that `from_webdataset` adds, and whose values do not come from files."""
 
 SIDECAR = "deeplake_lite.json"
 """Name of the file that records the column types."""
@@ -47,10 +47,10 @@ _IMAGE_ENDS = frozenset({"bmp", "jpeg", "jpg", "png", "tif", "tiff", "webp"})
 """Extensions of image files."""
 
 RESERVED = re.compile(r"__[^/]*__(?:/|$)")
-"""Start of the paths that WebDataset reserves for metadata, and therefore skips."""
+"""Pattern at the start of paths that WebDataset reserves for metadata, and therefore skips."""
 
 IMAGE = "*"
-"""Placeholder for the extension of an image file, which depends on its content."""
+"""Placeholder for the extension of an image file, which depends on the file's content."""
 
 
 def write_webdataset(
@@ -58,7 +58,7 @@ def write_webdataset(
 ) -> list[Path]:
     """Write the rows of a view; see `View.to_webdataset`."""
     root = Path(checks.location("path", path)).expanduser()
-    most, workers = checks.memory("shard_bytes", shard_bytes), workers_of(num_workers)
+    max_bytes, workers = checks.memory("shard_bytes", shard_bytes), workers_of(num_workers)
     columns = _columns(view)
     key = view.schema["key"] if "key" in view.columns else None
     key = key if key is not None and key.htype.sql == "text" else None
@@ -68,7 +68,7 @@ def write_webdataset(
         fields,
         lambda number, _: f"{number:06d}.tar",
         partial(_open_file, columns, key),
-        most_bytes=most,
+        max_bytes=max_bytes,
         row_bytes=partial(_row_bytes, [column.field.name for column in columns]),
     )
     note = _note(view, columns)
@@ -76,7 +76,7 @@ def write_webdataset(
     def finish(_: object) -> None:
         (root / SIDECAR).write_text(json.dumps(note), "utf-8")
 
-    options = {"shard_bytes": most, "note": note}
+    options = {"shard_bytes": max_bytes, "note": note}
     return write_shards(
         root,
         [part],
@@ -99,7 +99,7 @@ def _note(view: View, columns: Sequence[_Column]) -> dict[str, Any]:
 
 
 def _row_bytes(names: Sequence[str], sizes: Mapping[str, NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Return the size of samples in a tar file: for each file, a header and whole blocks."""
+    """Return the size of each row in a tar file: for each value, a header and whole blocks."""
     return np.sum([BLOCK + -(-sizes[name] // BLOCK) * BLOCK for name in names], axis=0)
 
 
@@ -110,13 +110,13 @@ class _Column:
     field: Field
 
     extension: str
-    """Extension of its files."""
+    """Extension of the column's files."""
 
     encode: Callable[[Any], bytes]
     """Function that converts a value to the content of a file."""
 
     def file(self, value: Any) -> tuple[str, bytes]:
-        """Return the extension and the content of a value's file."""
+        """Return the extension and the content of the file for a value."""
         data = self.encode(value)
         if self.extension.endswith(IMAGE):
             return self.extension.removesuffix(IMAGE) + extension(data), data
@@ -124,34 +124,34 @@ class _Column:
 
 
 def _columns(view: View) -> list[_Column]:
-    """Return the columns that become files; warn about the others. Raises SchemaError."""
-    found, rest = list[_Column](), list[str]()
+    """Return the columns that become files; warn about other columns. Raises SchemaError."""
+    columns, left_out = list[_Column](), list[str]()
     for f in view.schema:
-        if f.name in OWN:
+        if f.name in NOT_FILES:
             continue
         column = _column(f)
         if column is None:
-            rest.append(f.name)
+            left_out.append(f.name)
         else:
-            while any(_clash(column.extension, other.extension) for other in found):
-                other = f"image.{IMAGE}" if column.extension == IMAGE else f"_{column.extension}"
-                column = replace(column, extension=other)
-            found.append(column)
-    if not found:
+            while any(_clash(column.extension, other.extension) for other in columns):
+                new = f"image.{IMAGE}" if column.extension == IMAGE else f"_{column.extension}"
+                column = replace(column, extension=new)
+            columns.append(column)
+    if not columns:
         raise SchemaError(
             "to_webdataset needs a column whose values can be files, but this view has only "
             f"{', '.join(map(repr, view.columns))}. Add a column of another type."
         )
-    if rest:
-        verb = "is" if len(rest) == 1 else "are"
+    if left_out:
+        verb = "is" if len(left_out) == 1 else "are"
         warnings.warn(
-            f"to_webdataset: {', '.join(map(repr, rest))} {verb} left out, because WebDataset "
+            f"to_webdataset: {', '.join(map(repr, left_out))} {verb} left out, because WebDataset "
             "stores each value as one file, but here each value is a sequence of files.",
             ExportWarning,
             stacklevel=5,
         )
     warn_of_metadata(view, "to_webdataset", "a sample", stacklevel=6)
-    return found
+    return columns
 
 
 def _clash(a: str, b: str) -> bool:
@@ -169,7 +169,7 @@ def _clash(a: str, b: str) -> bool:
 
 
 def _column(f: Field) -> _Column | None:
-    """Return the extension and encoder of a column; None if its values cannot be files."""
+    """Return how a column's values become files, or None if its values cannot be files."""
     form = _form(f.htype)
     if form is None:
         return None
@@ -181,7 +181,7 @@ def _column(f: Field) -> _Column | None:
 
 
 def _form(htype: Htype) -> tuple[str, Callable[[Any], bytes]] | None:
-    """Return the file extension and encoder of a type; None if its values cannot be files."""
+    """Return the file extension and encoder of a type, or None if its values cannot be files."""
     if is_file(htype):
         return IMAGE if htype.is_image else "", bytes
     if htype.item is not None:
@@ -229,13 +229,13 @@ def _npy(value: Any) -> bytes:
 def _open_file(
     columns: Sequence[_Column], key: Field | None, path: Path, shard: Shard
 ) -> Iterator[_Tar]:
-    """Open a tar file."""
+    """Open a tar file for writing."""
     with tarfile.open(path, "w", format=tarfile.GNU_FORMAT) as tar:
         yield _Tar(tar, columns, key, shard)
 
 
 class _Tar:
-    """An open tar file."""
+    """A tar file that is open for writing."""
 
     def __init__(
         self, tar: tarfile.TarFile, columns: Sequence[_Column], key: Field | None, shard: Shard
@@ -247,7 +247,7 @@ class _Tar:
         self._last = view[key.name][first - 1] if key is not None and first else None
 
     def write(self, cells: Mapping[str, Cells], first: int) -> None:
-        """Write samples. Raises InvalidValueError."""
+        """Write a sample for each row. Raises InvalidValueError."""
         fields = [column.field for column in self._columns]
         values = {f.name: values_of(f.htype, cells[f.name]) for f in fields}
         keys: Any = self._key
@@ -276,7 +276,7 @@ class _Tar:
             info = tarfile.TarInfo(f"{key}.{suffix}")  # user 0 and time 0: bytes are reproducible
             info.size = len(data)
             self._tar.addfile(info, io.BytesIO(data))
-        self._tar.members = []  # type: ignore[attr-defined]  # otherwise kept until the end
+        self._tar.members = []  # type: ignore[attr-defined]  # would grow with every file
 
     def finish(self) -> Mapping[str, Any]:
         """Return an empty dict, because tar files have no index."""
@@ -284,20 +284,20 @@ class _Tar:
 
 
 def _check_key(key: str | None, last: str | None, row: int) -> None:
-    """Reject a key that readers would not restore. Raises InvalidValueError."""
+    """Reject a key that WebDataset would read back differently. Raises InvalidValueError."""
     base = "" if key is None else key.rpartition("/")[2]
     if key is None or not base or "." in base or "\0" in key or key == last or RESERVED.match(key):
         raise InvalidValueError(
             "A key must differ from the previous row's key, its last part must not be empty or "
             "contain a dot, and its first part must not begin and end with two underscores, but "
-            f"the key of row {row:,} is {key!r}. Correct the column 'key', or leave it out of the "
-            "view to number the rows.",
+            f"the key of row {row:,} is {key!r}. Correct the column 'key', or leave this column "
+            "out of the view to number the rows.",
             row=row,
         )
 
 
 def _safe(name: str) -> str:
-    """Return the name of a column in a form that can be part of an extension.
+    """Replace characters of a column's name that an extension cannot contain.
 
     >>> _safe("left/mask")
     'left_mask'

@@ -1,7 +1,7 @@
 """Writer of sharded exports, which is parallel, resumable, and shows a progress bar.
 
-The module of each format returns a `Part` for each series of files, which opens files and writes
-rows to them. `write_shards` does the rest:
+The module of each format makes a `Part` for each series of files. A part opens files and writes
+rows to them. `write_shards` does everything else:
 
 1. It plans the rows of each file (`plan`).
 2. A thread writes the files that are not finished yet. If the export is large, and other processes
@@ -36,15 +36,15 @@ MAX_WORKERS = 8
 
 LARGE_BYTES = 128 * 2**20
 LARGE_ROWS = 20_000
-"""Minimum size of exports for which processes are started; starting them takes a second."""
+"""Exports with fewer bytes and rows start no processes, because starting one takes a second."""
 
 THREADS = 1
-"""Number of workers that are threads of this process, which need not be started. Tests set it to 0,
+"""Number of workers that are threads of this process, and can begin at once. Tests set this to 0,
 so that processes write everything."""
 
 FORMAT = 1
-"""Version of the written bytes. A new release with different bytes for the same rows must raise it,
-so that it does not continue exports that an older release began."""
+"""Version of the written bytes. A release that writes different bytes for the same rows must raise
+this number, so that the release does not continue exports that an older release began."""
 
 
 def workers_of(num_workers: object) -> int:
@@ -76,11 +76,11 @@ def write_shards(
     root : Path
         A new or empty folder, or one where the same export was interrupted.
     parts : sequence of Part
-        The rows and their files.
+        The rows, and the files to which they are written.
     method : str
         Name of the export, for messages.
     options : mapping
-        JSON values of all options that the files depend on, apart from the rows.
+        JSON values of all options on which the files depend, apart from the rows.
     num_workers : int
         Number of files to write at a time.
     finish : callable, optional
@@ -100,7 +100,7 @@ def write_shards(
     """
     root = root.absolute()
     shards = [part.shards() for part in parts]
-    every = [(number, shard) for number, own in enumerate(shards) for shard in own]
+    every = [(number, shard) for number, files in enumerate(shards) for shard in files]
     measures = [part.measure() for part in parts]
     header = {
         "export": method,
@@ -110,29 +110,29 @@ def write_shards(
         "options": dict(options),
     }
     with as_storage_errors(root), resumable_folder(root, header) as journal:
-        rest = [(n, shard) for n, shard in every if shard.path not in journal.done]
+        missing = [(n, shard) for n, shard in every if shard.path not in journal.done]
         total = sum(len(shard.rows) for _, shard in every)
-        done = total - sum(len(shard.rows) for _, shard in rest)
+        done = total - sum(len(shard.rows) for _, shard in missing)
         is_large = total >= LARGE_ROWS or sum(size for _, size in measures) >= LARGE_BYTES
-        count = min(num_workers, len(rest)) if is_large else 1
+        count = min(num_workers, len(missing)) if is_large else 1
         assignment = pickle_assignment(root, parts) if count > 1 else None
         workers = [None] if assignment is None else [None] * THREADS + [assignment] * count
         with bars.bar(method, total, done=done) as bar:
-            _Run(root, rest).run(workers[:count], journal.add, bar.update)
-        finish([[journal.done[shard.path] for shard in own] for own in shards])
+            _Run(root, missing).run(workers[:count], journal.add, bar.update)
+        finish([[journal.done[shard.path] for shard in files] for files in shards])
     return [root / shard.path for _, shard in every]
 
 
 class _StoppedError(Exception):
-    """Another file has failed, so this file is abandoned."""
+    """Raised to abandon a file, because writing another file has failed."""
 
 
 class _Run:
-    """Files that are being written by a thread, and by processes that have a thread each."""
+    """The writing of files by a thread and by processes, each of which a thread controls."""
 
     def __init__(self, root: Path, shards: Sequence[tuple[int, Shard]]) -> None:
         self._root, self._shards = root, shards
-        self._rest = deque(shards)
+        self._waiting = deque(shards)
         self._messages: SimpleQueue[int | Written | BaseException] = SimpleQueue()
         """Messages from the threads: a number of rows, a finished file, or an error."""
         self._workers: list[Worker] = []
@@ -151,7 +151,7 @@ class _Run:
         workers : sequence of (bytes or None)
             The assignment of each worker: bytes for a process (see `processes`), None for a thread.
         add, progress : callable
-            Functions that are called with each finished file, and with numbers of rows.
+            Functions that are called with each finished file, and with numbers of written rows.
         """
         unfinished = len(self._shards)
         with Pool(max(1, len(workers))) as pool:
@@ -185,7 +185,7 @@ class _Run:
                 return
             with Worker(assignment) as worker:
                 self._workers.append(worker)
-                if self._stopped:  # perhaps before the worker was in the list
+                if self._stopped:  # `_stop` may have run before the worker was in the list
                     return
                 if worker.start():
                     self._write_all(lambda n, shard: worker.write(n, shard, self._progress))
@@ -199,7 +199,7 @@ class _Run:
     def _write_all(self, write: Callable[[int, Shard], Written]) -> None:
         while not self._stopped:
             try:
-                number, shard = self._rest.popleft()
+                number, shard = self._waiting.popleft()
             except IndexError:
                 return
             self._messages.put(write(number, shard))

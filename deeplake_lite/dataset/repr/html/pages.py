@@ -145,7 +145,7 @@ def _signed(kind: str, sentence: str) -> str:
 
 
 def _head(kind: str, name: str, facts: Iterable[Html], *, of: str = "") -> Html:
-    """Draw the first line: kind and name, then the facts."""
+    """Draw the first line of a page: the kind and name of the object, then facts about it."""
     label = tag("small", escaped(kind, 20))
     owner = Html(f" <small>of</small> {user(of)}") if of else Html("")
     title = Html(f"{label} {user(name, 130, name='b', look='name')}{owner}")
@@ -281,7 +281,7 @@ def _tally(tally: Tally) -> Html:
 def _bar_row(name: str, number: int, largest: int) -> Html:
     length = share(number, largest)
     # The bar is also drawn with characters, so that it is visible without CSS. The style sheet
-    # hides them.
+    # hides the characters.
     drawn = tag("span", Html(bar(length)), look="bar", style=f"width:{max(length, 0.01):.0%}")
     number_cell = tag("td", escaped(f"{number:,}"), look="n", align="right")
     name_cell = user(name, 30, name="th", scope="row", align="left")
@@ -348,7 +348,7 @@ def _example(example: DiffExample) -> Html:
 
 
 def _change(example: DiffExample, cell: CellChange) -> Html:
-    """Draw both sides of a change, or the only side of an added or removed row."""
+    """Draw the old and the new value of a cell, or the only value in an added or removed row."""
     alt = f"{clip(cell.column, 40)}, row {example.row:,}"
     before = tag("span", _content(cell.before, alt), look="removed")
     after = tag("span", _content(cell.after, alt), look="added")

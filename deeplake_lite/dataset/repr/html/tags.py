@@ -1,6 +1,6 @@
 """Building blocks of a page: escaping, elements, thumbnails, size limit and fallback to text.
 
-All parts are `Html`, which are escaped strings; mypy rejects a plain string in their place.
+All parts have the type `Html`, which is an escaped string; mypy rejects plain strings as parts.
 All information is in elements and attributes that common sanitisers allow. The style sheet only
 affects the appearance.
 """
@@ -27,7 +27,7 @@ MAX_THUMBNAILS = 8
 """Maximum number of images on a page."""
 
 SIDE = 76
-"""Longer side of a thumbnail, in pixels. Eight fit side by side into a page of 700 pixels."""
+"""Longer side of a thumbnail, in pixels. A page of 700 pixels fits eight thumbnails in a row."""
 
 _MIMES = frozenset({"image/png", "image/jpeg", "image/webp", "image/gif", "image/bmp"})
 _TAG_BYTES = 160  # size of an <img> element without its data, minus the size of a placeholder
@@ -141,7 +141,7 @@ def _attributes(look: str, attributes: dict[str, object]) -> str:
 
 
 def user(text: object, most: int = 60, *, name: str = "bdi", **attributes: Any) -> Html:
-    """Isolate a user's string, so that right-to-left text does not reorder its neighbours.
+    """Build an element that keeps a user's right-to-left text from reordering the text around it.
 
     See https://www.w3.org/International/articles/inline-bidi-markup/.
     """
@@ -168,7 +168,7 @@ def thumbnail(picture: Picture, alt: str) -> Html:
 
 
 def section(title: str, aside: str, *parts: Html, shut: bool = False) -> Html:
-    """Draw a section that folds; return an empty string if it has no content.
+    """Draw a section that can be folded; return an empty string if there is no content.
 
     `aside` is a remark after the title, and `shut` says whether the section is folded at first.
     """

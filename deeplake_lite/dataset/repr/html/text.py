@@ -80,20 +80,20 @@ def text_diff(diff: DiffSummary) -> str:
 
 
 def dataset_facts(summary: DatasetSummary) -> list[str]:
-    """Return the facts after the name of a dataset: rows, version, uncommitted edits, size."""
+    """Return facts that follow a dataset's name: rows, version, uncommitted edits, size."""
     state = f"● {clip(summary.dirty, 60)}" if summary.dirty else "clean"
     version = clip(summary.version, 60)
     return [*filter(None, (pluralize(summary.rows, "row"), version, state, size(summary.nbytes)))]
 
 
 def column_facts(page: ColumnPage) -> list[str]:
-    """Return the facts after the name of a column: rows, version, size."""
+    """Return facts that follow a column's name: rows, version, size."""
     facts = (pluralize(page.rows, "row"), clip(page.version, 60), size(page.column.nbytes))
     return [*filter(None, facts)]
 
 
 def diff_facts(diff: DiffSummary) -> list[tuple[str, str]]:
-    """Return the facts of a diff: for each kind of change, the kind and the number of rows."""
+    """Return pairs of a kind of change and a phrase, such as ``("added", "3 rows added")``."""
     rows = (("added", diff.added), ("removed", diff.removed), ("changed", diff.changed))
     facts = [(kind, f"{pluralize(number, 'row')} {kind}") for kind, number in rows if number]
     return facts or [("same", "no differences" if diff.empty else "the same rows")]
@@ -106,7 +106,7 @@ def column_line(column: ColumnSummary) -> tuple[str, ...]:
 
 
 def content_text(content: Content, most: int = 60) -> str:
-    """Return a value as one short line; an image is shown as its size."""
+    """Return the preview of a value as one short line, which for an image is its size."""
     if isinstance(content, Picture):
         return f"[{content.width} × {content.height} image]"
     return "null" if content is None else clip(content, most)
@@ -175,7 +175,7 @@ def _example(example: DiffExample) -> str:
 
 
 def change_text(kind: str, before: Content, after: Content) -> str:
-    """Format a change of a value: both sides, or the only side of an added or removed row."""
+    """Format the old and the new value of a cell, or the only value in an added or removed row."""
     sides = {"added": (after,), "removed": (before,)}.get(kind, (before, after))
     return " → ".join(map(content_text, sides))
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 type Axis = int | tuple[int, int] | None
-"""Size of an axis: an integer, a range (least, most) if rows differ, or None if it is unknown."""
+"""Size of an axis: an integer, (minimum, maximum) if rows differ, or None if unknown."""
 
 type Content = Picture | str | None
 """The preview of a cell (see `Htype.preview`), or None for a null."""
@@ -82,7 +82,7 @@ class Tally:
     """Names and numbers of rows, in the order of the classes, bins or values."""
 
     noun: str = "class"
-    """Noun for an entry: ``"class"``, ``"bin"`` or ``"value"``."""
+    """Noun for an entry of `counts`: ``"class"``, ``"bin"`` or ``"value"``."""
 
     def leading(self, most: int) -> tuple[tuple[str, int], ...]:
         """Return at most `most` counts to show: the largest classes, or else the first entries.
@@ -151,7 +151,7 @@ class DatasetSummary:
     """Origin of a view: its query, or a selection such as ``"rows 3:9"``."""
 
     columns: tuple[ColumnSummary, ...] = ()
-    """All columns; pages show the first ones."""
+    """All columns. Pages show only the first columns."""
 
     previews: tuple[PreviewRow, ...] = ()
     """Previews of a few rows."""
@@ -265,7 +265,7 @@ class DiffSummary:
     """Number of rows with at least one changed cell."""
 
     columns: tuple[tuple[str, int], ...] = ()
-    """Names of columns with changed cells, and the number of those cells."""
+    """Pairs of a column with changed cells and the number of its changed cells."""
 
     schema: tuple[SchemaChange, ...] = ()
     """Columns that were added, removed or changed."""

@@ -18,7 +18,7 @@ _UNITS = ("B", "KB", "MB", "GB", "TB")
 
 
 def visible(text: object) -> str:
-    r"""Return a string in which every character is visible; controls and bidi marks are escaped.
+    r"""Make every character of a string visible, by escaping control characters and bidi marks.
 
     >>> visible("a\tb\x00\u202ec\n")
     'a⇥b\\x00\\u202ec↵'
@@ -28,7 +28,7 @@ def visible(text: object) -> str:
 
 
 def is_hidden(char: str) -> bool:
-    r"""Return whether a character is invisible, or reorders its neighbours as bidi marks do.
+    r"""Return whether a character is invisible, or reorders text around it as bidi marks do.
 
     >>> is_hidden("\u202e"), is_hidden("\n"), is_hidden("\xa0"), is_hidden("é")
     (True, True, False, False)
@@ -55,7 +55,7 @@ def clip(text: object, most: int) -> str:
 
 
 def size(nbytes: int | None) -> str:
-    """Format a number of bytes; return an empty string if it is unknown.
+    """Format a number of bytes; return an empty string for None.
 
     >>> size(812), size(3_400_000), size(43_210), size(999_999), size(None)
     ('812 B', '3.4 MB', '43 KB', '1.0 MB', '')
@@ -71,7 +71,7 @@ def size(nbytes: int | None) -> str:
 
 
 def shape(axes: Iterable[Axis]) -> str:
-    """Format the shape of values, with ranges for axes that vary and "?" for unknown ones.
+    """Format the shape of values, with ranges for axes that vary and "?" for unknown sizes.
 
     >>> shape((8, 8)), shape(((180, 250), None, 3)), shape(())
     ('8 × 8', '180–250 × ? × 3', '')
@@ -96,7 +96,7 @@ def timestamp(when: datetime) -> str:
 
 
 def share(number: int, largest: int) -> float:
-    """Return the length of a bar for a number, as a fraction of the largest bar, 0 to 1."""
+    """Return the length of a number's bar, from 0 to 1, as a fraction of the largest bar."""
     return min(max(number / largest, 0.0), 1.0) if largest > 0 else 0.0
 
 
@@ -129,5 +129,5 @@ def more(total: int, shown: int, noun: str) -> str:
     >>> more(43, 12, "column"), more(3, 12, "column")
     ('… 31 more columns', '')
     """
-    rest = total - shown
-    return f"… {rest:,} more {inflect(rest, noun)}" if rest > 0 else ""
+    hidden = total - shown
+    return f"… {hidden:,} more {inflect(hidden, noun)}" if hidden > 0 else ""

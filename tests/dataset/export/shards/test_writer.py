@@ -242,7 +242,7 @@ def test_full_disk_leaves_what_the_same_call_continues(view, tmp_path, monkeypat
 
 
 def test_planning_reads_no_cell(view, monkeypatch):
-    part = Part(view, view.schema.fields, lambda n, _: str(n), None, most_bytes=9_000)
+    part = Part(view, view.schema.fields, lambda n, _: str(n), None, max_bytes=9_000)
     table = view.rows.table
     monkeypatch.setattr(type(table), "read", lambda *_: pytest.fail("cells are read"))
     shards = part.shards()
