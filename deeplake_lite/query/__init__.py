@@ -2,10 +2,10 @@
 
 A query takes these steps, which `api` puts together:
 
-1. `parsing` builds a syntax tree in the grammar of `dialect`.
+1. `parsing` turns the text into a syntax tree, using the grammar in `dialect`.
 2. `bind` resolves the names and divides the work between DuckDB and NumPy; the result is a `plan`.
 3. `execute` and `evaluate` run the plan, and `clauses` arranges and samples the rows.
-4. `result` builds a view.
+4. `result` turns the rows into a view, which the query returns.
 
 Other modules support these steps: `opening` opens the sources in FROM, `sources` reads them,
 `interrupt` stops a running query, `text_search` ranks strings, `completion` suggests completions,
@@ -48,7 +48,7 @@ def __getattr__(name: str) -> Any:
 
 
 class _Query(ModuleType):
-    """A package that can be called as a function: `deeplake_lite.query` is both."""
+    """The class of this package, which makes `deeplake_lite.query(...)` run a query."""
 
     def __call__(self, *args: object, **named: Any) -> View:
         """Run a query and return a view; see `deeplake_lite.query.query` for the arguments."""

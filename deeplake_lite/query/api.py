@@ -60,11 +60,12 @@ def query(
     text : str
         A SELECT statement. FROM refers to lakes by URL and to views by their names in `sources`.
     params : sequence or mapping, optional
-        Values for the ``?`` placeholders in order, or for ``$name`` placeholders by name.
+        A sequence of values for the ``?`` placeholders, in the order of the placeholders, or a dict
+        that maps the names of ``$name`` placeholders to their values.
     view : View, optional
-        The view to query if the query has no FROM; `View.query` passes itself.
+        The view to query if the query has no FROM. The method `View.query` passes its own view.
     sources : mapping, optional
-        Views that FROM can refer to, by name.
+        Views that FROM can refer to; the keys are the names to use in the query.
     progress : callable, optional
         Called after each block with the number of rows computed so far and the total number.
 
@@ -76,7 +77,7 @@ def query(
     Raises
     ------
     QuerySyntaxError
-        For a syntax error. The message shows its line and a caret.
+        For a syntax error. The message shows the line of the query and a caret under the error.
     QueryTypeError
         For values of the wrong kind or shape.
     ColumnNotFoundError, NotFoundError
@@ -97,9 +98,9 @@ def query(
 
 
 def ask(question: Question, most_rows: int | None = None) -> View:
-    """Run a query again with the seed, the current time and the versions of its first run.
+    """Run a query again, with the seed, time and versions that its first run recorded.
 
-    The result has all rows, or at least the first `most_rows`.
+    The result has all rows, or, if `most_rows` is given, at least the first `most_rows` rows.
     """
     sources = Sources(question.asked, opened=question.sources)
     return _run(question, sources, None, most_rows)
@@ -132,7 +133,11 @@ def _run(
 
 
 def explain(view: View) -> str:
-    """Return the plan of the query behind a view, with row counts and times for each step."""
+    """Return, as text, the plan of the query that a view results from.
+
+    Each step of the plan shows its row counts and time. If the view is not the result of a query,
+    the text only gives the number of rows and the dataset.
+    """
     if not isinstance(view.record, Record):
         rows = pluralize(len(view), "row")
         return f"{rows} of {view.url} ({view.origin or 'all rows'}), without a query"
@@ -205,7 +210,10 @@ def _apply(
 
 
 def _weights(column: pa.ChunkedArray) -> NDArray[np.float64]:
-    """Return the weights, with 0 for null. Raises QueryTypeError if they are not numbers."""
+    """Return the weights of SAMPLE BY as float64, with 0 for null.
+
+    Raises QueryTypeError if a weight is not a number.
+    """
     try:
         return np.asarray(column.cast(pa.float64()).fill_null(0).to_numpy())
     except pa.ArrowException as error:

@@ -1,12 +1,13 @@
-"""``%%tql``: a query in a notebook cell.
+"""The cell magic ``%%tql``, which runs the text of a notebook cell as a query.
 
 After ``%load_ext deeplake_lite``, a cell such as ::
 
     %%tql ds -o bright
     SELECT image, label WHERE MEAN(image) > $level
 
-queries the view in the variable ``ds``. FROM can refer to any view in the notebook by its variable,
-``$name`` is the value of a variable, and ``-o`` stores the result in a variable.
+queries the view in the variable ``ds`` and stores the result in the variable ``bright``. FROM can
+refer to any variable of the notebook that contains a view, and ``$level`` stands for the value of
+the variable ``level``.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def load(shell: Any) -> None:
-    """Add the magic to an IPython shell."""
+    """Register ``%%tql`` in an IPython shell."""
 
     def tql(line: str, cell: str) -> View | None:
         result, name = run_cell(line, cell, shell.user_ns)
@@ -41,12 +42,14 @@ def load(shell: Any) -> None:
 
 
 def run_cell(line: str, cell: str, variables: Mapping[str, object]) -> tuple[View, str | None]:
-    """Run the query of a cell; return the result, and the variable after ``-o`` or None.
+    """Run the query of a cell.
+
+    Return the result, and the name of the variable given with ``-o``, or None without ``-o``.
 
     Raises
     ------
     LakeError
-        See `View.query`. A notebook shows only the message.
+        In the same cases as `View.query`. A notebook shows the message without the traceback.
 
     Examples
     --------
@@ -62,7 +65,7 @@ def run_cell(line: str, cell: str, variables: Mapping[str, object]) -> tuple[Vie
         options = _LineParser(prog="%%tql", add_help=False).parse_args(line.split())
         if options.output is not None and not options.output.isidentifier():
             raise QueryError(
-                f"-o must be followed by the name of a variable, but it is followed by "
+                f"In %%tql, -o must be followed by the name of a variable, but it is followed by "
                 f"{options.output!r}. Write, for example, -o result."
             )
         views = {
@@ -98,7 +101,10 @@ def _find_view(name: str, views: Mapping[str, View]) -> View:
 
 
 def _values(text: str, variables: Mapping[str, object]) -> dict[str, Any]:
-    """Return the variables that a query uses. Raises QueryError if one does not exist."""
+    """Return a dict from the names to the values of the variables that a query uses.
+
+    Raises QueryError if there is no variable with the name of a parameter.
+    """
     values = {}
     for e in parse(text).find_all(exp.Parameter, exp.Placeholder):
         if AT in e.meta:

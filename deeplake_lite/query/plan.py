@@ -1,7 +1,8 @@
 """The plan of a query, which is made before any data is read.
 
-It consists of the source tables, the columns that NumPy computes beforehand, the SQL that DuckDB
-runs, the columns of the result, and the clauses that follow LIMIT.
+A plan consists of the source tables, the columns that NumPy computes before the SQL runs (called
+precomputed columns), the SQL that DuckDB runs, the columns of the result, and the clauses that
+follow LIMIT.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 ROW = "__row"
-"""Name of a column in every source table: the position of the row in the source."""
+"""Name of a column that every source table has: the positions of the rows in the source."""
 
 
 @dataclass(eq=False)
@@ -34,47 +35,54 @@ class Instance:
     """Name of the table in DuckDB."""
     source: Source
     scalars: dict[str, Field] = field(default_factory=dict)
-    """Stored columns that DuckDB computes with, by their names in the table."""
+    """Stored columns that the SQL uses; the keys are their names in the DuckDB table."""
     precomputed: dict[str, Tree] = field(default_factory=dict)
-    """Columns that NumPy computes beforehand for the remaining rows, by name in the table."""
+    """Columns that NumPy computes before the SQL runs, for the rows that pass `cheap`; the keys are
+    their names in the DuckDB table."""
     texts: dict[str, str] = field(default_factory=dict)
-    """The expressions of the precomputed columns, as written in the query."""
+    """Expressions of the precomputed columns, as written in the query; the keys are the names of
+    these columns in the DuckDB table."""
     is_filtered_later: bool = False
-    """Whether there are other conditions that depend on several rows or sources."""
+    """Whether the SQL has conditions besides `cheap` and `staged`, which depend on several rows or
+    sources."""
     cheap: list[exp.Expr] = field(default_factory=list)
     """Conditions that DuckDB can check before any column is precomputed."""
     staged: list[tuple[exp.Expr, tuple[str, ...]]] = field(default_factory=list)
-    """Conditions on precomputed columns, with the names of these columns, in the order written.
-    Conditions on columns that need no reading of values, such as SHAPE, come first."""
+    """Conditions on precomputed columns, each with the names of the columns that it uses.
+    Conditions that can be checked without reading values, such as those on SHAPE, come first;
+    otherwise the conditions have their order in the query."""
     rows_needed: int | None = None
     """Number of rows that the query needs; None for all rows that pass the conditions."""
 
 
 @dataclass(frozen=True, eq=False)
 class Udf:
-    """A tree that DuckDB evaluates through a function, such as a tree over row pairs or groups."""
+    """A tree that NumPy evaluates while the SQL runs, because DuckDB calls it as a function.
+
+    Trees that combine the rows of a join, or the rows of a group, are computed in this way.
+    """
 
     name: str
     tree: Tree
     keys: tuple[str, ...]
-    """Keys of the tree, in the order of the arguments."""
+    """Keys of the tree, in the order in which the SQL passes their values as arguments."""
     text: str = ""
     """The expression as written in the query."""
 
 
 @dataclass(frozen=True)
 class Output:
-    """A column of the result."""
+    """A column of the result: a scalar from DuckDB, an unchanged column, or a tensor."""
 
     name: str
     kind: Kind | None = None
-    """Kind of a scalar that DuckDB computes in `column`."""
+    """Kind of the scalar, if DuckDB computes the column; otherwise None."""
     column: str | None = None
-    """Name of the column in DuckDB's result."""
+    """Name of the column of DuckDB's result with the values or, for `plain`, the row positions."""
     plain: Plain | None = None
-    """An unchanged column of a source; DuckDB's result has the row positions."""
+    """The column of a source that is returned unchanged; DuckDB's result has the row positions."""
     tensor: Tensor | None = None
-    """A tensor that is computed on access; its keys are columns of DuckDB's result."""
+    """The tensor that is computed on access from columns of DuckDB's result, named by its keys."""
     start: int | None = None
     """Offset of the expression in the text of the query."""
 
@@ -89,26 +97,27 @@ class Arrange:
 
 @dataclass(frozen=True)
 class Sample:
-    """SAMPLE BY: draw rows by weight."""
+    """SAMPLE BY: draw rows at random, with probabilities in proportion to their weights."""
 
     column: str
     """Column of DuckDB's result that contains the weights."""
     replace: bool
     """Whether a row may be drawn more than once."""
     limit: int | float | None
-    """Number or percentage of rows to draw; None to draw as many as there are."""
+    """Number or percentage of rows to draw; None to draw as many rows as the input has."""
     percent: bool
+    """Whether `limit` is a percentage."""
     seed: int
     start: int | None = None
-    """Offset of the weight in the text of the query."""
+    """Offset of the weight's expression in the text of the query."""
 
 
 @dataclass(frozen=True)
 class Expand:
-    """EXPAND BY: add the rows around each row."""
+    """EXPAND BY: add the `before` rows before each row, and the `after` rows after it."""
 
     table: str
-    """Name of the source's table."""
+    """Name of the source's table in DuckDB."""
     column: str
     """Column of DuckDB's result that contains the row positions."""
     before: int
@@ -130,22 +139,23 @@ class Plan:
     outputs: tuple[Output, ...]
     clauses: tuple[Clause, ...] = ()
     seed: int | None = None
-    """The seed that was drawn, if the query has none."""
+    """The seed that was drawn for this run, if the query uses random numbers without a seed."""
     moment: dt.datetime | None = None
     """The current time in UTC, if the query uses it."""
     traces: tuple[tuple[int, exp.Expr], ...] = ()
-    """SQL expressions with their offsets in the text of the query, inner expressions first."""
+    """Offsets in the text of the query, each with the SQL expression that was written there; inner
+    expressions come before the expressions that contain them."""
     relations: Mapping[str, exp.Query] = field(default_factory=dict)
-    """Subqueries, by the names of their results in DuckDB."""
+    """Subqueries that run before the SQL; the keys are the names of their results in DuckDB."""
     ungrouped: tuple[int, ...] = ()
     """Offsets of columns that a grouped query neither groups nor aggregates."""
     starts: Mapping[str, int] = field(default_factory=dict)
-    """Offsets of tensor expressions in the text of the query, by their text."""
+    """A mapping from the text of each tensor expression to its offset in the query."""
     order: tuple[str, ...] = ()
-    """Columns of row positions by which to sort DuckDB's result."""
+    """Names of the columns of row positions by which to sort DuckDB's result."""
 
     def trees(self) -> Iterator[Tree]:
-        """Yield all trees that NumPy computes, before the SQL runs, while it runs or afterwards."""
+        """Yield all trees that NumPy computes, whether before, during or after the SQL."""
         for instance in self.instances:
             yield from instance.precomputed.values()
         yield from (udf.tree for udf in self.udfs)
@@ -157,9 +167,13 @@ class Plan:
             error.place = Place.at(self.text, output.start)
 
     def locate(self, error: LakeError, text: str = "") -> None:
-        """Make an error point to the expression that its message quotes, or to `text`."""
+        """Make an error point to the longest tensor expression that its message contains.
+
+        If the message contains none, the error points to the expression `text`. An error that
+        already has a position keeps it.
+        """
         if error.place is None and error.args:
             message = str(error.args[0])
-            named = max((t for t in self.starts if t in message), key=len, default=text)
-            if named in self.starts:
-                error.place = Place.at(self.text, self.starts[named])
+            quoted = max((t for t in self.starts if t in message), key=len, default=text)
+            if quoted in self.starts:
+                error.place = Place.at(self.text, self.starts[quoted])

@@ -21,9 +21,10 @@ _INTERNAL = re.compile(r'"?\b(t\d+\.)?([xi]\d+)\b"?')
 
 
 def plan_text(plan: Plan, steps: tuple[Step, ...] = ()) -> str:
-    """Format a plan as a tree with the result at the top; `steps` add row counts and times.
+    """Format a plan as a tree with the result at the top.
 
-    The time of a step does not include the steps below it.
+    If the plan has been run, pass its `steps` to add row counts and times. The time of a step does
+    not include the steps below it.
     """
     lines = [f"result {_show_result(steps)}".rstrip()]
     lines += [f"├─ {line}" for line in _show_outputs(plan.outputs)]
@@ -38,7 +39,7 @@ def plan_text(plan: Plan, steps: tuple[Step, ...] = ()) -> str:
 
 
 def _show_result(steps: tuple[Step, ...]) -> str:
-    """Return the number of rows in the result, and the total time of all steps."""
+    """Return the line about the result: row counts and the total time, or nothing before a run."""
     sql = _find_step(steps, "", "sql")
     if sql is None:
         return ""
@@ -68,7 +69,11 @@ def _show_options(clause: Clause) -> str:
 
 
 def _show_instance(instance: Instance, plan: Plan, steps: tuple[Step, ...]) -> Iterator[str]:
-    """Yield the lines of a source: its columns, then conditions and computed columns in order."""
+    """Yield the lines of a source.
+
+    The first line lists the stored columns. The following lines are the conditions and computed
+    columns, in the order in which they run.
+    """
     own = tuple(s for s in steps if s.table == instance.table)
     columns = ", ".join(f.name for f in instance.scalars.values()) or "no columns"
     rows, read = f"{len(instance.source):,} rows", _find_step(own, instance.table, "read")
@@ -98,10 +103,11 @@ def _show_column(instance: Instance, name: str, steps: tuple[Step, ...]) -> str:
 
 
 def _find_step(steps: tuple[Step, ...], table: str, name: str) -> Step | None:
-    """Return a step, or None if it has not run.
+    """Return the step with the given table and name, or None if no such step has run.
 
-    A column that was computed in parts, up to a LIMIT, has one step per part. The last step has the
-    row count of all parts, but each step has only its own time.
+    A column that was computed block by block until a LIMIT was reached has one step per block. The
+    last of these has the row counts of all blocks, but each has only the time of its own block, so
+    the returned step has the sum of the times.
     """
     parts = [s for s in steps if s.table == table and s.name == name]
     return replace(parts[-1], seconds=sum(s.seconds for s in parts)) if parts else None
@@ -127,7 +133,7 @@ def _bytes(count: int) -> str:
 
 
 def restore_names(message: str, plan: Plan) -> str:
-    """Replace internal names in a DuckDB message with those in the query."""
+    """Replace the internal column names in a DuckDB message with the names used in the query."""
     names = {
         name: text
         for i in plan.instances
@@ -137,7 +143,7 @@ def restore_names(message: str, plan: Plan) -> str:
 
 
 def _is_guard(e: exp.Expr) -> bool:
-    """Return whether a condition only excludes NaN, and so was added by the binder."""
+    """Return whether a condition was added by the binder to exclude NaN: ``NOT (isnan(x) …)``."""
     inner = e.this.unnest() if isinstance(e, exp.Not) else e
     first = next(inner.flatten()) if isinstance(inner, exp.And) else inner
     return inner is not e and isinstance(first, exp.Anonymous) and first.name == "isnan"
@@ -148,7 +154,7 @@ def _is_row(e: exp.Expr) -> bool:
 
 
 def _show_sql(node: exp.Expr, plan: Plan) -> str:
-    """Return SQL as text, with internal names replaced with those in the query."""
+    """Return SQL as text, with the names used in the query instead of internal names."""
     by_table = {i.table: i for i in plan.instances}
     texts = {udf.name: udf.text for udf in plan.udfs}
 

@@ -44,7 +44,7 @@ CLAUSES = {
     "`EXPAND BY before, after`": ("Adds the rows before and after each row. No row appears twice."),
     "`UNION \\| INTERSECT \\| EXCEPT [ALL]`": "Combines the results of two SELECTs.",
 }
-"""Clauses, in the order in which a query has them."""
+"""A description of each clause, in the order in which the clauses are written in a query."""
 
 RULES = {
     "SQL or NumPy": (
@@ -290,7 +290,7 @@ RULES = {
         "error."
     ),
 }
-"""Rules, in particular where SQL and NumPy differ."""
+"""Rules of the language by topic, in particular where SQL and NumPy differ."""
 
 ROWS = {
     "`BM25_SIMILARITY(text, 'words')`": (
@@ -329,11 +329,12 @@ ROWS = {
         "In the select list: one row per item of a sequence, or per index of a tensor's first axis."
     ),
 }
-"""Functions of rows, of groups, and of metadata that is known without reading values."""
+"""Functions that return properties of rows, aggregates of groups, or properties of values, such as
+their size, that are known without reading the values."""
 
 
 def reference() -> str:
-    """Return the page as Markdown.
+    """Return the reference page of the query language as Markdown.
 
     >>> print(reference().splitlines()[0])
     | Clause | Description |

@@ -31,25 +31,27 @@ def function[F: Callable[..., Any]](
     Parameters
     ----------
     returns : str, (str, tuple) or Htype
-        Type of the result for one row: a dtype ("float32", "str", "object" for JSON), a dtype and a
-        shape (None for lengths that vary), or an htype.
+        Type of the result for one row: a dtype ("float32", "str", or "object" for JSON), a pair of
+        a dtype and a shape (with None for each axis whose length varies), or an htype.
     per : {"row", "block"}
-        Whether the function is called with the values of one row, or with those of many rows and
-        returns one result per row. The values of many rows are an array, stacked along a first
-        axis, or a list if their shapes vary. Constants are passed as single values.
+        With "row", the function is called once for each row, with the values of that row. With
+        "block", it is called with the values of many rows, and returns one result per row: each
+        argument is an array whose first axis is the rows, or a list if the values differ in shape.
+        Constants are passed as single values in either case.
     name : str, optional
-        Name in queries, which is not case-sensitive; by default the name of the function.
+        The name to call the function by in queries, in upper or lower case. By default, it is the
+        name of the Python function.
     override : bool
         Whether to replace a built-in function with the same name, for all types of arguments. If
-        you replace an aggregate, your function is called for each row. Functions that you have
-        registered are always replaced, so you can rerun a notebook cell.
+        you replace an aggregate, your function is called for each row instead. Functions that you
+        have registered yourself are always replaced, so you can rerun a notebook cell.
 
     Raises
     ------
     ExistsError
         If there is a built-in function with the name, and `override` is False.
     QueryTypeError
-        If `returns` is not a type, or if queries cannot call a function with this name.
+        If `returns` is not a type, or if the name is not an identifier or is a keyword.
 
     Notes
     -----
@@ -85,31 +87,34 @@ def function[F: Callable[..., Any]](
 
 
 def _check_name(key: str, *, override: bool) -> None:
-    """Reject a name that queries cannot call, or that belongs to a built-in function.
+    """Check that a function may be registered as `key`, its name in capitals.
 
     Raises
     ------
-    QueryTypeError, ExistsError
+    QueryTypeError
+        If the name is not an identifier, or is a keyword.
+    ExistsError
+        If it is the name of a built-in function, and `override` is False.
     """
     if not key.isidentifier():
         raise QueryTypeError(
             "The name of a function must consist of letters, digits and _, but it is "
-            f"{brief(key)}. Choose a different name=."
+            f"{brief(key)}. Pass a different name=."
         )
     if not _is_callable(key):
         raise QueryTypeError(
             "The name of a function must not be a keyword of the query language, but "
-            f"{key} is one. Choose a different name=."
+            f"{key} is a keyword. Pass a different name=."
         )
     if key in built_in() and not override:
         raise ExistsError(
-            f"A built-in function {key} already exists. Choose a different name=, or pass "
-            "override=True."
+            f"A built-in function {key} already exists. Pass a different name=, or pass "
+            "override=True to replace the built-in function."
         )
 
 
 def _is_callable(key: str) -> bool:
-    """Return whether a name followed by arguments is parsed as a call in every clause.
+    """Return whether the parser reads ``key(x)`` as a function call in every clause.
 
     >>> _is_callable("SPREAD"), _is_callable("KEEP"), _is_callable("CAST")
     (True, False, False)
@@ -126,8 +131,8 @@ def _is_callable(key: str) -> bool:
 @cache
 def built_in() -> frozenset[str]:
     """Return the names of the built-in functions, in capitals."""
-    theirs = {name.upper() for name in ALLOWED | GRAMMAR}
-    return frozenset({*REGISTRY, *NAMED, *AGGREGATES, *NAMES} | theirs)
+    duckdb_names = {name.upper() for name in ALLOWED | GRAMMAR}
+    return frozenset({*REGISTRY, *NAMED, *AGGREGATES, *NAMES} | duckdb_names)
 
 
 def unregister(name: str) -> None:

@@ -1,8 +1,14 @@
 """The values of lowered expressions: scalars, tensors and constants.
 
-A scalar is an SQL expression that DuckDB computes. A tensor is a `Tree` that NumPy computes. It has
-an SQL expression for the input of each leaf, which is a row position in a source or a scalar.
-Values are immutable; lowering creates new ones.
+Lowering an expression means to translate its syntax tree into one of these values:
+
+- A scalar (`Sql`) is an SQL expression that DuckDB computes.
+- A tensor (`Tensor`) is a `Tree` of operations that NumPy computes. Each leaf of a tree that needs
+  input has a key, and the environment `env` of the tensor maps each key to the SQL expression for
+  this input: a row position in a source, or a scalar.
+- A `Constant` is the same for every row.
+
+Values are immutable.
 """
 
 from __future__ import annotations
@@ -33,31 +39,34 @@ type KindName = Literal[
 
 @dataclass(frozen=True)
 class Kind:
-    """The kind of a scalar: its SQL type, column type, dtype, and the kinds of its parts."""
+    """The kind of a scalar: its general type, and details as far as the binder knows them."""
 
     name: KindName = "any"
-    """The general type."""
+    """The general type; "any" if it is not known."""
     real: bool = False
     """Whether the value may be NaN, which is sorted last, and for which comparisons are false."""
     names: tuple[str, ...] = ()
-    """Names of the classes."""
+    """For a class label, the names of the classes."""
     htype: Htype | None = None
-    """Type of the column, for an unchanged value, or a type that DuckDB does not have."""
+    """For an unchanged value of a column, the type of the column. For a computed value, a type that
+    DuckDB lacks, such as float16. Otherwise None."""
     item: Kind | None = None
-    """For a list, the kind of the items, if known."""
+    """For a list, the kind of the items; None if it is not known."""
     parts: tuple[tuple[str, Kind], ...] = ()
-    """For a struct or a map, the kinds of the values, with their names if known."""
+    """For a struct or a map, the names of the values with their kinds. A name that is not known is
+    empty."""
     key: Kind | None = None
     """For a map, the kind of the keys."""
     dtype: str = ""
-    """For a computed number, its dtype if known; int128 for sums of integers. For a time of day,
-    which has no NumPy dtype, "clock"."""
+    """For a computed number, its dtype, or empty if it is not known; int128 for sums of integers.
+    For a time of day, which has no NumPy dtype, "clock"."""
     hashed: str = field(default="", compare=False)
-    """For the hash of a tensor, the type whose stored bytes are hashed, or "values"."""
+    """For the hash of a tensor, the type whose stored bytes are hashed, or "values" if the hash
+    depends only on the values."""
 
     @property
     def column_dtype(self) -> str:
-        """Dtype of the column, for numbers, booleans and times read from it; otherwise empty."""
+        """Dtype of the column that a number, boolean or time is read from; otherwise empty."""
         return "" if self.htype is None else self.htype.scalar or ""
 
     @property
@@ -97,7 +106,11 @@ class Kind:
 
     @property
     def computed(self) -> Kind:
-        """Kind of values computed from values of this kind; timestamps keep their nanoseconds."""
+        """Kind of values computed from values of this kind.
+
+        These no longer have the type of the column, except that timestamps in nanoseconds keep
+        their unit.
+        """
         dtype = self.column_dtype
         if dtype == "datetime64[ns]":
             return self
@@ -106,11 +119,11 @@ class Kind:
         )
 
     def combine(self, other: Kind) -> Kind:
-        """Return the kind of a column with values of this kind and of another kind.
+        """Return the kind of a column that contains values of this kind and of another kind.
 
-        It has the properties that both kinds have in common. If either may be NaN, so may the
-        column. As in DuckDB, booleans mixed with numbers become numbers, and timestamps get the
-        finer unit.
+        The result has the properties that the two kinds share. If values of either kind may be
+        NaN, so may those of the column. As in DuckDB, booleans mixed with numbers become numbers,
+        and timestamps get the finer unit.
         """
         if other.name == "any" and not other.parts:
             return self
@@ -128,7 +141,7 @@ class Kind:
             self,
             name="number" if {self.name, other.name} == {"bool", "number"} else self.name,
             real=self.real or other.real,
-            htype=self.htype if str(self.htype) == str(other.htype) else _common(self, other),
+            htype=self.htype if str(self.htype) == str(other.htype) else _common_htype(self, other),
             dtype=self.dtype if self.dtype == other.dtype else "",
             item=reduce(Kind.combine, items) if items else None,
             parts=tuple((name, part.combine(its)) for name, part, its in pairs),
@@ -136,10 +149,10 @@ class Kind:
         )
 
 
-def _common(*kinds: Kind) -> Htype | None:
-    """Return float16 if both kinds are float16, or the finer of two timestamp types.
+def _common_htype(*kinds: Kind) -> Htype | None:
+    """Return float16 if all kinds are float16, and the finest of several timestamp types.
 
-    Return None for other kinds, or if the type is unknown.
+    Return None for other kinds, and if the type of a timestamp is unknown.
     """
     if all(kind.column_dtype == "float16" for kind in kinds):
         return Scalar("float16")
@@ -159,7 +172,7 @@ TEXT, JSON, TIME, LIST = Kind("text"), Kind("json"), Kind("time"), Kind("list")
 BYTES = Kind("bytes")
 
 HALF = Kind("number", real=True, htype=Scalar("float16"))
-"""Kind of float16 values, which DuckDB computes as 32-bit floats."""
+"""Kind of float16 values. DuckDB has no such type, and computes with them as 32-bit floats."""
 
 NANOSECONDS = Kind("time", htype=Scalar("datetime64[ns]"))
 """Kind of timestamps in nanoseconds."""
@@ -168,7 +181,7 @@ CLOCK = Kind("time", dtype="clock")
 """Kind of times of day."""
 
 TENSOR = Kind("tensor")
-"""Kind of a column of digests that represents a tensor."""
+"""Kind of a column of digests that stands for a column of tensors in the SQL."""
 
 
 # ---- trees
@@ -179,6 +192,7 @@ class Cell:
     """A leaf: the value of a column in one row of a source."""
 
     key: str
+    """Key of the row position in the environment."""
     source: Source
     field: Field
     type: Type
@@ -189,8 +203,10 @@ class Meta:
     """A leaf: a property of a value or of a row that is known without reading the value."""
 
     key: str
+    """Key of the row position in the environment."""
     source: Source
     field: Field | None
+    """The column of the value; None for a property of the row."""
     what: str
     """The property: ``"shape"``, ``"axis:0"``, ``"ndim"``, ``"size"``, ``"nbytes"``, ``"hash"``,
     ``"hash:present"`` (null where the cell is null), ``"present"``;
@@ -203,6 +219,7 @@ class Given:
     """A leaf: a scalar, or a list of numbers, that DuckDB computes."""
 
     key: str
+    """Key of the scalar in the environment."""
     type: Type
 
 
@@ -235,7 +252,7 @@ class Literal_:
 
     @property
     def _content(self) -> object:
-        is_array = isinstance(self.value, np.ndarray)  # its repr omits the middle
+        is_array = isinstance(self.value, np.ndarray)  # the repr of a long array omits items
         return (self.type, self.value.tobytes()) if is_array else (self.type, repr(self.value))
 
 
@@ -277,22 +294,23 @@ class Index:
 
 @dataclass(frozen=True)
 class Grouped:
-    """A leaf: the values of a tree in the rows of a group, as a list or as an aggregate."""
+    """A leaf: the list, or an aggregate, of the values that a tree has in the rows of a group."""
 
     key: str
-    """Key of a list of structs, whose fields are the keys of the inner tree."""
+    """Key of a list of structs, one struct per row of the group. The fields of the structs are the
+    keys of `inner`."""
     inner: Tree
     aggregate: str
-    """``"LIST"``, ``"SUM"``, ``"MEAN"``, …"""
+    """The function that combines the values: ``"LIST"``, ``"SUM"``, ``"MEAN"``, …"""
     type: Type
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One of several trees, chosen for each row, as for a UNION of tensors."""
+    """One of several trees, chosen row by row, as in a UNION of tensors."""
 
     key: str
-    """Key for the number of the chosen tree."""
+    """Key of the position in `options` of the tree that a row uses."""
     options: tuple[Tree, ...]
     type: Type
 
@@ -301,7 +319,10 @@ type Tree = Cell | Meta | Given | Literal_ | Call | Index | Grouped | Choice
 
 
 def children(tree: Tree) -> Iterator[Tree]:
-    """Yield the direct children of a tree, except those with keys in another environment."""
+    """Yield the direct children of a tree.
+
+    `Grouped` and `Choice` yield none, because their inner trees have environments of their own.
+    """
     match tree:
         case Call(args=args):
             yield from args
@@ -315,7 +336,7 @@ def children(tree: Tree) -> Iterator[Tree]:
 
 
 def depth(tree: Tree) -> int:
-    """Return the nesting depth, from the whole tree down to its deepest leaf."""
+    """Return the number of levels of a tree; a tree that is only a leaf has one."""
     deepest, waiting = 0, [(tree, 1)]
     while waiting:
         part, level = waiting.pop()
@@ -335,14 +356,14 @@ def leaves(tree: Tree) -> Iterator[Tree]:
 
 
 def calls_users(tree: Tree) -> bool:
-    """Return whether a tree calls a user's function."""
-    own = isinstance(tree, Call) and tree.bound.lists
+    """Return whether a tree calls a function that the user has registered."""
+    is_user_call = isinstance(tree, Call) and tree.bound.lists
     below = tree.options if isinstance(tree, Choice) else children(tree)
-    return own or any(map(calls_users, below))
+    return is_user_call or any(map(calls_users, below))
 
 
 def rename_keys(tree: Tree, name: Callable[[str], str]) -> Tree:
-    """Return the tree with its keys renamed."""
+    """Return a copy of the tree in which each key is replaced with ``name(key)``."""
     match tree:
         case Cell(key=key) | Meta(key=key) | Given(key=key) | Grouped(key=key):
             return replace(tree, key=name(key))
@@ -379,18 +400,19 @@ class Plain:
     source: Source
     field: Field
     row: exp.Expr
-    """SQL of the row position in the source; null where an outer join has no row."""
+    """SQL of the row position in the source, which is null where an outer join finds no row."""
     of_several: bool = False
-    """Whether the row represents several equal rows, as after DISTINCT."""
+    """Whether the row stands for several rows with equal values, as after DISTINCT."""
 
 
 @dataclass(frozen=True)
 class Sql:
-    """A scalar."""
+    """A scalar that DuckDB computes."""
 
     node: exp.Expr
     kind: Kind = ANY
     plain: Plain | None = None
+    """The column, if the scalar is an unchanged column of a source."""
 
 
 @dataclass(frozen=True)
@@ -399,10 +421,12 @@ class Tensor:
 
     tree: Tree
     env: Mapping[str, exp.Expr]
-    """SQL for each key: int64 positions for `Cell`, scalars for `Given`."""
+    """The SQL for each key of the tree: for the keys of `Cell`, int64 row positions; for the keys
+    of `Given`, scalars."""
     text: str
     """The expression, as written in the query, for messages."""
     plain: Plain | None = None
+    """The column, if the tensor is an unchanged column of a source."""
 
     @property
     def type(self) -> Type:
@@ -417,16 +441,16 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Constant:
-    """A value that is the same for every row, from the query's text or a parameter."""
+    """A value that is the same for every row: a literal in the query, or a parameter."""
 
     value: Any
     sql: exp.Expr | Callable[[], exp.Expr]
-    """The value in SQL, or a function that returns it, since an array would be a long list that few
-    queries need."""
+    """The value as SQL, or a function that returns this SQL. The function defers the work for an
+    array, whose SQL is a long list that few queries need."""
     number: Decimal | None = None
-    """The exact number if `value` may be rounded."""
+    """The exact number, if `value` may be rounded; otherwise None."""
     items: tuple[Constant, ...] = ()
-    """The items of a list."""
+    """For a list, its items."""
     is_json: bool = False
     """Whether this is a list of JSON values."""
     literal: str = ""
@@ -434,7 +458,7 @@ class Constant:
 
     @cached_property
     def node(self) -> exp.Expr:
-        """The value in SQL; arrays become lists."""
+        """The value as SQL; an array becomes a list."""
         return self.sql() if callable(self.sql) else self.sql
 
 

@@ -12,7 +12,7 @@ import warnings
 import duckdb
 
 from deeplake_lite.errors import LakeError
-from deeplake_lite.query.database.duckdb_errors import bare
+from deeplake_lite.query.database.duckdb_errors import reason_of
 from tests.query import data
 from tests.query.case_files import values_of
 from tests.query.language.test_fuzz import QUERIES, WORDS, mutated
@@ -124,7 +124,7 @@ def echoes_engine(error: LakeError) -> bool:
     cause = error.__cause__
     if not isinstance(cause, duckdb.Error | RuntimeError):
         return False
-    raw, text = bare(cause), str(error)
+    raw, text = reason_of(cause), str(error)
     if REFUSAL.match(text):
         text = text.replace(raw.rstrip(".! "), "", 1)
     return len(raw) > SHORT and raw in text

@@ -1,8 +1,9 @@
 """Turn a syntax tree into a plan: resolve names, and split the work between DuckDB and NumPy.
 
-`clauses.select` lowers a SELECT; `tables` lowers its sources, `endings` its last clauses, and
-`sets` its set operations. `expressions.lowering` turns expressions into values, with one handler
-for each kind of node.
+To lower a part of the syntax tree means to translate it into SQL for DuckDB and trees for NumPy.
+`clauses.select` lowers a SELECT, `clauses.tables` its sources, `clauses.endings` its last clauses,
+and `clauses.sets` set operations such as UNION. `expressions.lowering` lowers expressions to the
+values that `query.values` defines, with one handler for each class of syntax node.
 """
 
 from __future__ import annotations

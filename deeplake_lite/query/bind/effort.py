@@ -1,6 +1,7 @@
-"""Limit how large a query may become while it is lowered.
+"""Limit the size of the SQL that is created while a query is lowered.
 
-Some functions repeat their arguments in the SQL for DuckDB, so nested calls grow exponentially.
+Some functions repeat their arguments in the SQL for DuckDB, so the SQL of nested calls can grow
+exponentially.
 """
 
 from __future__ import annotations
@@ -15,16 +16,17 @@ if TYPE_CHECKING:
     from deeplake_lite.query.run.sources import Source
 
 MAX_NODES = 200_000
-"""Maximum number of SQL nodes for a short query, which take a few seconds to process."""
+"""Maximum number of SQL nodes for a short query. This many take a few seconds to process."""
 
 PER_CHARACTER = 2_000
 """Additional nodes for each of the first `LONG` characters of the query."""
 
 LONG = 5_000
-"""Number of characters assumed to be nested calls; further ones are long lists or chains."""
+"""Number of characters at the start of a query that are assumed to be nested calls. All further
+characters are assumed to be long lists or chains, which create fewer nodes."""
 
 PER_CHARACTER_OF_LISTS = 200
-"""Additional nodes for each character after those."""
+"""Additional nodes for each character after the first `LONG`."""
 
 PER_COLUMN = 10_000
 """Additional nodes for each column of a source, since ``*`` expands to all columns."""
@@ -33,17 +35,17 @@ PER_VALUE = 50
 """Additional nodes for each value in the parameters."""
 
 EXPRESSION_COST = 100
-"""Cost of lowering one expression, in nodes that take the same time."""
+"""Cost of lowering one expression, expressed as the number of nodes that take as much time."""
 
 REPEATED_COST = 50
 """Cost of each node in an expression that is repeated because of an alias or NULLIF.
 
-A chain of such repetitions doubles at each step, and a repeated node is copied dozens of times
-before the SQL is complete.
+If aliases that repeat each other form a chain, the SQL doubles with each alias, and each repeated
+node is copied dozens of times before the SQL is complete.
 """
 
 SHORT = 50
-"""Maximum number of nodes in an expression that may be repeated at no cost."""
+"""Maximum number of nodes in an expression whose repetition costs nothing."""
 
 SUBQUERY_COST = 5_000
 """Cost of running a subquery whose value is needed during lowering."""
@@ -76,19 +78,19 @@ class Effort:
             self._left += PER_COLUMN * len(source.fields)
 
     def repeat(self, e: exp.Expr) -> None:
-        """Count an expression that is repeated. Raises QueryError when the limit is exceeded."""
+        """Subtract the cost of repeating `e`. Raises QueryError if the budget is exceeded."""
         nodes = sum(1 for _ in e.walk())
         if nodes > SHORT:
             self.spend(REPEATED_COST * nodes)
 
     def spend(self, nodes: int) -> None:
-        """Count `nodes` new nodes. Raises QueryError when the limit is exceeded."""
+        """Subtract `nodes` from the budget. Raises QueryError if the budget is exceeded."""
         self._left -= nodes
         if self._left < 0:
             raise QueryError(
-                f"The SQL for DuckDB may have at most {MAX_NODES:,} parts, or more if the query "
-                "is long. This query exceeds the limit, because some functions repeat their "
-                "arguments, or because aliases of long expressions are used many times. Compute "
-                "the inner expressions in FROM: SELECT f(part) FROM (SELECT g(x) AS part FROM "
-                "dataset)."
+                "The SQL that a query is translated to for DuckDB may have at most "
+                f"{MAX_NODES:,} parts, or more if the query is long. This query exceeds the limit, "
+                "because some functions repeat their arguments, or because aliases of long "
+                "expressions are used many times. Compute the inner expressions in FROM: "
+                "SELECT f(part) FROM (SELECT g(x) AS part FROM dataset)."
             )

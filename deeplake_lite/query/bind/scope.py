@@ -1,4 +1,4 @@
-"""Scopes: the relations, aliases and parameters that names can refer to in a part of a query."""
+"""Scopes, which list the relations, aliases and parameters that names in a query can refer to."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SELF = ("dataset", "ds", "this", "self")
 """Names that refer to the view whose `query` method runs the query."""
 
 OWN = "dataset"
-"""Alias of that view in a query without FROM."""
+"""Alias that a query without FROM gives to the view whose `query` method runs the query."""
 
 
 @dataclass(eq=False)
@@ -33,15 +33,15 @@ class Relation:
     table: str
     """Name in the SQL for DuckDB."""
     columns: dict[str, Value]
-    """Columns in order, by their names in the user's query."""
+    """The columns, in order; the keys are their names in the user's query."""
     instance: Instance | None = None
-    """The source, if the relation is one."""
+    """The source, if the relation is a source; otherwise None."""
     source: exp.Expr | None = None
-    """The subquery in FROM, so that a column of row positions can be added to it."""
+    """The subquery, if the relation is one: a column of row positions may be added to its SQL."""
     tested: bool = False
     """Whether this is the right side of a SEMI or ANTI join, which only filters rows."""
     hidden: set[str] = field(default_factory=set)
-    """Columns that ``*`` leaves out, since the columns of USING come from the left side."""
+    """Columns that ``*`` leaves out, because USING takes them from the left side of the join."""
 
 
 @dataclass(frozen=True)
@@ -50,14 +50,18 @@ class Parameter:
 
     value: Sql
     depth: int
-    """Nesting depth of its lambda, starting at 1."""
+    """Nesting depth of the lambda; an outermost lambda has depth 1."""
     in_aggregate: bool
     """Whether the lambda is within an aggregate."""
 
 
 @dataclass
 class Aggregates:
-    """A count of lowered aggregates; it increases when an expression contains one."""
+    """A counter of the aggregates that have been lowered.
+
+    Comparing the count before and after an expression shows whether the expression contains an
+    aggregate.
+    """
 
     count: int = 0
 
@@ -76,15 +80,17 @@ class Scope:
     merged: dict[str, Value] = field(default_factory=dict)
     """Columns merged by USING."""
     aliases: dict[str, exp.Expr] = field(default_factory=dict)
-    """Expressions of the select list, by alias."""
+    """A dict from each alias of the select list to its expression."""
     keys: dict[exp.Expr, Value | None] = field(default_factory=dict)
-    """Value of each GROUP BY expression for a group; None for plain columns."""
+    """A dict from each expression of GROUP BY to its value for a group, or to None if the
+    expression is only a column."""
     aggregates: Aggregates = field(default_factory=Aggregates)
-    """Count of the aggregates over the SELECT's rows; a window has its own."""
+    """Counter of the aggregates over the rows of the SELECT; each window has its own counter."""
     grouped: bool = False
-    """Whether the query has GROUP BY, and the clause is evaluated for each group."""
+    """Whether the query has GROUP BY, and this part is evaluated once for each group."""
     unfolding: tuple[str, ...] = ()
-    """Aliases whose expressions are being lowered; within them, the names refer to columns."""
+    """Aliases whose expressions are being lowered. Within such an expression, the name of the alias
+    refers to a column."""
     names_first: bool = False
     """Whether an alias takes precedence over a column with the same name, as in HAVING."""
     in_aggregate: bool = False
@@ -92,9 +98,10 @@ class Scope:
     in_window: bool = False
     """Whether the expression is within a window, where aggregates may be nested."""
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
-    """Parameters of the surrounding lambdas, by name."""
+    """A mapping from the names to the parameters of the surrounding lambdas."""
     lengths: tuple[exp.Expr, ...] = ()
-    """Lengths of the lists of surrounding lambdas that may produce long values."""
+    """SQL for the lengths of the lists that the surrounding lambdas run over, if these lambdas may
+    produce long values."""
 
     def within_alias(self, name: str) -> Scope:
         """Return the scope for lowering the expression of an alias."""
@@ -102,15 +109,15 @@ class Scope:
 
     @property
     def aggregated(self) -> bool:
-        """Whether an aggregate has been lowered."""
+        """Whether any aggregate over the rows of the SELECT has been lowered so far."""
         return self.aggregates.count > 0
 
     def count_aggregate(self) -> None:
-        """Count an aggregate."""
+        """Record that an aggregate has been lowered."""
         self.aggregates.count += 1
 
     def alias(self, name: str) -> exp.Expr | None:
-        """Return the expression that an alias stands for here."""
+        """Return the expression that an alias stands for, or None if `name` is no alias here."""
         return None if name in self.unfolding else self.aliases.get(name)
 
     def add(self, relation: Relation) -> None:
@@ -123,14 +130,14 @@ class Scope:
         self.relations.append(relation)
 
     def find(self, name: str, table: str | None) -> Value | None:
-        """Return the value of a column, here or in an enclosing query; None if there is no match.
+        """Return the value of a column of this query or of an enclosing query, or None.
 
         Parameters
         ----------
         name : str
             Name of the column.
         table : str or None
-            Name of the relation, if the query has one before the column.
+            Name of the relation that the query has before the column, as in ``table.name``.
 
         Raises
         ------
@@ -158,9 +165,10 @@ class Scope:
         return self.parent.find(name, table) if self.parent else None
 
     def _correct_case(self, name: str, table: str | None) -> str:
-        """Return the spelling of the single column that `name` matches regardless of case.
+        """Return the name of the only column that differs from `name` at most in case.
 
-        A name that is a column or an alias, or that matches several columns, is returned unchanged.
+        Return `name` unchanged if it is itself a column or an alias, or if no column or several
+        columns differ from it only in case.
         """
         columns = [n for r in self.relations if table in (None, r.alias) for n in r.columns]
         if name in columns or self.alias(name) is not None:
@@ -193,7 +201,7 @@ class Scope:
         return error
 
     def check_word(self, word: str, meaning: str, column: str, other: str) -> None:
-        """Reject a keyword that is also the name of a column here.
+        """Reject a keyword that is also the name of a visible column, so that it is ambiguous.
 
         Parameters
         ----------
@@ -201,13 +209,15 @@ class Scope:
             The keyword, in lower case.
         meaning : str
             Explanation of the keyword, for the message.
-        column, other : str
-            How to write the column, and how to get the effect of the keyword without writing it.
+        column : str
+            How to write the query to mean the column.
+        other : str
+            How to get the effect of the keyword without using the keyword.
 
         Raises
         ------
         QueryError
-            If there is such a column, regardless of case.
+            If a visible column has this name, in upper or lower case.
         """
         if any(name.casefold() == word for name in self.names()):
             raise QueryError(
@@ -224,9 +234,21 @@ class Scope:
 def relation_columns(
     columns: Iterable[tuple[str, Value]], table: str, number: int
 ) -> dict[str, Value]:
-    """Return the columns of a query as columns of the relation `table`.
+    """Return the output columns of a subquery, as an outer query refers to them.
 
-    Keys of trees get `number` as a suffix, so that two uses of the same query have different keys.
+    Parameters
+    ----------
+    columns : iterable of (str, Value)
+        Names and values of the columns, as the subquery computes them.
+    table : str
+        Name of the subquery in the SQL of the outer query.
+    number : int
+        Suffix for the keys of trees, so that two uses of one subquery have different keys.
+
+    Returns
+    -------
+    dict
+        The values for use in the outer query; the keys are the names.
     """
     from deeplake_lite.query.values import rename_keys
 

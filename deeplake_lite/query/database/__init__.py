@@ -1,1 +1,1 @@
-"""The interface to DuckDB: connections, threads, errors, and conversion of columns."""
+"""Connect to DuckDB, run SQL in its own thread, translate errors, and convert columns."""

@@ -1,6 +1,7 @@
-"""A small second database that computes constants and determines the types of expressions.
+"""A second DuckDB database, without tables, for types of SQL expressions and for constants.
 
-It can be used while a query runs. It starts no threads, so it also works in a forked process.
+It can be used while the main database runs a query. Because it starts no threads, it also works in
+a forked process.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def calculator() -> duckdb.DuckDBPyConnection:
-    """Return a new connection. Each thread needs its own."""
+    """Return a new connection to the database. Each thread needs a connection of its own."""
     return _database().cursor()
 
 

@@ -1,4 +1,4 @@
-"""Open in-memory DuckDB databases without access to files."""
+"""Create DuckDB databases in memory, without access to files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def connect(**config: Any) -> duckdb.DuckDBPyConnection:
-    """Return a new database with this package's functions and without access to files.
+    """Return a new database that has the SQL functions of this package, and no access to files.
 
     Parameters
     ----------

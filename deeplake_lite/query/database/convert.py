@@ -1,4 +1,4 @@
-"""Convert columns between NumPy and DuckDB, which exchanges data as Arrow."""
+"""Convert columns between NumPy and DuckDB, by way of Arrow."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ _SQL_TYPES = {
 
 
 def sql_type(dtype: str) -> str:
-    """Return DuckDB's type for scalars of a dtype. Raises QueryTypeError if there is none.
+    """Return DuckDB's type for scalars of a dtype.
+
+    Raises QueryTypeError if DuckDB has no such type.
 
     >>> sql_type("uint8"), sql_type("float16")
     ('UTINYINT', 'FLOAT')
@@ -48,7 +50,7 @@ def sql_type(dtype: str) -> str:
     if dtype not in _SQL_TYPES:
         raise QueryTypeError(
             "Conditions, ORDER BY and GROUP BY need real numbers, booleans, strings or times, but "
-            f"this value is {dtype}. Use HASH(…) to find equal values."
+            f"a value is {dtype}. To find equal values, use HASH(…) of the value."
         )
     return _SQL_TYPES[dtype]
 
@@ -59,7 +61,7 @@ def as_arrow(values: Any, dtype: str) -> pa.Array:
     Raises
     ------
     QueryTypeError
-        For complex numbers, which SQL does not support.
+        If the values are complex numbers, which SQL does not support.
 
     Examples
     --------
@@ -85,29 +87,30 @@ def as_arrow(values: Any, dtype: str) -> pa.Array:
 
 
 def _times(values: Any, dtype: str) -> pa.Array:
-    """Return timestamps or durations as Arrow; NaT and None are null."""
+    """Return timestamps or durations as Arrow; NaT, None and masked values become null."""
     times = np.array([None if v is np.ma.masked else v for v in values], dtype)
     null = np.isnat(times)
-    times[null] = np.zeros(1, dtype)[0]  # DuckDB also converts durations under nulls
+    times[null] = np.zeros(1, dtype)[0]  # DuckDB also converts the durations that nulls hide
     column = numbers_of(common_times(times), null)
     check_times(column, "a computed value")
     return column
 
 
 def as_sql_numbers(array: pa.Array) -> pa.Array:
-    """Convert numbers to a type that DuckDB supports: float16 becomes float32."""
+    """Return numbers with a type that DuckDB supports: float16 becomes float32."""
     return array.cast(pa.float32()) if pa.types.is_float16(array.type) else array
 
 
 def from_arrow(column: pa.Array | pa.ChunkedArray) -> Any:
     """Return a DuckDB column as a NumPy array, masked where it is null.
 
-    Strings, bytes, lists, structs and maps become objects. Lists of structs become `GroupRows`.
+    For strings, bytes, lists, structs and maps, the array has dtype object. Lists of structs become
+    `GroupRows`.
 
     Raises
     ------
     QueryTypeError
-        For infinite times, which NumPy does not support.
+        If a time is infinite, which NumPy does not support.
 
     Examples
     --------
@@ -145,7 +148,7 @@ def _lists_times(kind: pa.DataType) -> bool:
 
 
 def _lists_of_times(array: pa.Array) -> list[Any]:
-    """Convert times in lists to NumPy times, because Python's times lack nanoseconds.
+    """Return lists of times as Python lists of NumPy times, because Python's lack nanoseconds.
 
     >>> _lists_of_times(pa.array([[1], None, [None, 2]], pa.list_(pa.timestamp("ns"))))[2]
     [None, np.datetime64('1970-01-01T00:00:00.000000002')]
@@ -161,12 +164,15 @@ def _lists_of_times(array: pa.Array) -> list[Any]:
 
 @dataclass(frozen=True)
 class GroupRows:
-    """The inputs of a tree for the rows of a group; equal if they have the same rows."""
+    """The inputs of a tree for the rows of a group.
+
+    Two objects are equal if they have the same rows in the same order.
+    """
 
     env: Mapping[str, Any] = field(compare=False)
-    """For each key, an array from `from_arrow` with one entry per row."""
+    """A mapping from each key of the tree to an array from `from_arrow` with one entry per row."""
     digest: int
-    """Hash of the rows, which depends on their order."""
+    """Hash of the rows and their order."""
 
     def __len__(self) -> int:
         return max(map(len, self.env.values()), default=0)
@@ -178,7 +184,7 @@ class GroupRows:
 
 
 def _groups(array: pa.Array) -> NDArray[Any]:
-    """Return lists of structs as an object array of `GroupRows`, None for null."""
+    """Return lists of structs as an object array of `GroupRows`, with None for null."""
     columns = array.flatten()
     names = [f.name for f in columns.type]
     values = [from_arrow(columns.field(at)) for at in range(len(names))]
@@ -230,12 +236,12 @@ def json_document(value: object) -> str:
 
 
 def _json_part(value: Any) -> Any:
-    """Convert a NumPy value to a JSON value. Raises QueryTypeError for other types."""
+    """Return a NumPy value as a JSON value. Raises QueryTypeError if JSON has no such type."""
     converted = to_json_value(value)
     if converted is value:
         raise QueryTypeError(
             "A list of values of several types is treated as JSON, which supports strings, "
-            f"numbers, booleans and lists, but one of its values is {type(value).__name__} "
+            f"numbers, booleans and lists, but a list contains {type(value).__name__} "
             f"{brief(value)}. Pass a separate list for each type."
         )
     return converted

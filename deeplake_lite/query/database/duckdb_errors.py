@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 LONGEST = 2_000
-"""Maximum length of a message, in characters; the middle of longer messages is left out."""
+"""Maximum length of a message, in characters. Of longer messages, the middle is left out."""
 
 _DATE = (
     "A date must have the form 'YYYY-MM-DD', and a time the form 'YYYY-MM-DD HH:MM:SS', but the "
@@ -34,8 +34,8 @@ _RULES: tuple[tuple[str, str], ...] = (
     (
         r"JSON path error near '(.*?)'$",
         (
-            'A JSON path must consist of keys and positions, such as $.key or $."a key"[0], but '
-            "one is invalid from '{0}' on. Subscripts support any key: meta['a key'][0]."
+            'A JSON path must consist of keys and positions, such as $.key or $."a key"[0], but a '
+            "path is invalid from '{0}' on. Subscripts support any key: meta['a key'][0]."
         ),
     ),
     (
@@ -50,7 +50,7 @@ _RULES: tuple[tuple[str, str], ...] = (
             r"(?:Failed to parse format specifier|Unrecognized format for strftime/strptime:?) "
             r"([^\s:]+)"
         ),
-        "A time format must consist of codes such as %Y, %m, %d, %H, %M and %S, but it is '{0}'.",
+        ("A time format must consist of codes such as %Y, %m, %d, %H, %M and %S, but it is '{0}'."),
     ),
     (
         r"(?i)invalid type specifier \"(.*?)\"|invalid (?:format specifier|format string)",
@@ -66,8 +66,8 @@ _RULES: tuple[tuple[str, str], ...] = (
             r"|unexpected \).*|invalid (?:repetition|named capture).*|trailing \\.*)"
         ),
         (
-            "A pattern is not a valid regular expression: {0}. Use REGEXP_ESCAPE('…') to match "
-            "its characters literally."
+            "A pattern is not a valid regular expression: {0}. To match the characters of a "
+            "string literally, use REGEXP_ESCAPE('…')."
         ),
     ),
     (
@@ -116,8 +116,8 @@ _RULES: tuple[tuple[str, str], ...] = (
     (
         r"Unimplemented type for cast \((.*?) -> BOOLEAN\)",
         (
-            "A condition must be true or false, but this one has type {0}. Compare it with a "
-            "value, or write x IS NOT NULL."
+            "A condition must be true or false, but this condition has type {0}. Compare it with "
+            "a value, or write x IS NOT NULL."
         ),
     ),
     (
@@ -149,8 +149,8 @@ _RULES: tuple[tuple[str, str], ...] = (
         r"window expressions cannot be volatile",
         (
             "PARTITION BY and ORDER BY within OVER cannot call a function that checks the length "
-            "of its result, such as REPEAT, REPLACE or RANGE. Call it in a subquery: FROM (SELECT "
-            "*, REPEAT(…) AS x FROM …)."
+            "of its result, such as REPEAT, REPLACE or RANGE. Call the function in a subquery: "
+            "FROM (SELECT *, REPEAT(…) AS x FROM …)."
         ),
     ),
     (
@@ -159,23 +159,23 @@ _RULES: tuple[tuple[str, str], ...] = (
     ),
     (
         r"(?:given name and argument types|function call) ['\"](.*?)\((.*?)\)['\"]",
-        "{0} does not take values of types {1}. CAST them, or use another function.",
+        "{0} does not take values of types {1}. CAST the values, or use another function.",
     ),
     (
         r"Cannot (?:compare|combine) (?:values|types) of types? (\S+) and (?:of )?(?:type )?(\S+)",
-        "Values of types {0} and {1} cannot be compared. CAST one of them.",
+        "Values of types {0} and {1} cannot be compared. CAST one of the two values.",
     ),
     (
         r"Cannot (?:mix|combine) (?:values|types) of type (\S+) and (\S+)",
-        "Values of types {0} and {1} cannot be in the same column or list. CAST one of them.",
+        "Values of types {0} and {1} cannot be in the same column or list. CAST one of the two.",
     ),
     (
         r"Cannot concatenate lists of types (\S+)\[\] and (\S+)\[\]",
-        "Values of types {0} and {1} cannot be in the same column or list. CAST one of them.",
+        "Values of types {0} and {1} cannot be in the same column or list. CAST one of the two.",
     ),
     (
         r"inferred to be: - '(.*?)', from .*?- '(.*?)', which is incompatible",
-        "Values of types {0} and {1} cannot be in the same column or list. CAST one of them.",
+        "Values of types {0} and {1} cannot be in the same column or list. CAST one of the two.",
     ),
     (
         r"(?i)collations are only supported for type",
@@ -211,32 +211,34 @@ _RULES: tuple[tuple[str, str], ...] = (
         r"(?i)clause cannot contain (?:aggregate|window)|aggregate function calls cannot",
         (
             "GROUP BY, ON and WHERE are evaluated row by row, so they cannot contain aggregates or "
-            "windows. Compute them in a subquery, FROM (SELECT …), or use HAVING."
+            "windows. Compute the aggregate or window in a subquery, FROM (SELECT …), or use "
+            "HAVING."
         ),
     ),
     (
         r"window \"(.*?)\" does not exist",
-        "There is no window {0}. Define it with WINDOW {0} AS (…), or write OVER (…).",
+        "There is no window {0}. Define the window with WINDOW {0} AS (…), or write OVER (…).",
     ),
     (
         r"(?i)UNNEST.*not supported here|nested UNNEST",
         (
-            "UNNEST must be in the select list, at most once in each item. To use its values "
-            "elsewhere, name them in a subquery: FROM (SELECT UNNEST(x) AS item FROM …) WHERE "
-            "item > 0."
+            "UNNEST must be in the select list, at most once in each item. To use the values of "
+            "UNNEST elsewhere, name them in a subquery: FROM (SELECT UNNEST(x) AS item FROM …) "
+            "WHERE item > 0."
         ),
     ),
 )
-"""Patterns of DuckDB's messages and the messages that replace them."""
+"""Pairs of a pattern that DuckDB's message matches, and the message that replaces it, in which {0}
+and {1} stand for the groups of the pattern."""
 
 _OTHERWISE = {
-    "Binder": "The operands have the wrong types. CAST them, or use another function.",
+    "Binder": "The operands have the wrong types. CAST the operands, or use another function.",
     "Parser": "This is not a valid SQL expression. Write it in another way.",
     "Out of Range": "A number is out of range here. Use smaller numbers, or TRY_CAST.",
-    "Invalid Input": "A value is not valid here. Exclude such rows with a condition.",
+    "Invalid Input": "A value is not valid here. Exclude rows with invalid values by a condition.",
     "Conversion": "A value cannot be converted. TRY_CAST(x AS …) returns null for such values.",
 }
-"""Messages for all other errors, by the kind of DuckDB's error."""
+"""A dict from the kinds of DuckDB's errors to the message for an error that matches no pattern."""
 
 _KINDS = (
     "Binder", "Conversion", "Invalid Input", "Parser", "Catalog", "Out of Range", "INTERNAL",
@@ -248,7 +250,7 @@ _TYPES = {
     "INT16": "SMALLINT", "INT32": "INTEGER", "INT64": "BIGINT", "INT128": "HUGEINT",
     "BOOL": "BOOLEAN",
 }  # fmt: skip
-"""Usual names of types that DuckDB's messages call by internal names."""
+"""A dict from internal names of types, which DuckDB's messages contain, to their usual names."""
 
 _FUNCTIONS = {
     "~~": "LIKE", "!~~": "NOT LIKE", "~~~": "GLOB", "~~*": "ILIKE", "!~~*": "NOT ILIKE",
@@ -256,7 +258,7 @@ _FUNCTIONS = {
     "list_value": "[…]", "array_extract": "A subscript", "array_slice": "A slice",
     "struct_extract": "A key",
 }  # fmt: skip
-"""Usual names of functions that DuckDB's messages call by internal names."""
+"""A dict from internal names of functions in DuckDB's messages to their usual names."""
 
 
 def explain_error(error: BaseException) -> str:
@@ -281,9 +283,10 @@ def explain_error(error: BaseException) -> str:
 
 
 def explain_call(error: BaseException, node: exp.Expr) -> str | None:
-    """Return a message with the function that rejects its arguments, and DuckDB's reason.
+    """Return a message that names the call that caused a DuckDB error, and gives DuckDB's reason.
 
-    Return None if `explain_error` has a specific message for the error, or if a CAST failed.
+    `node` is the SQL in which the error occurred. Return None if it is not a call, or if
+    `explain_error` has a specific message for the error.
 
     >>> node = exp.Anonymous(this="UNHEX", expressions=[exp.Literal.string("zz")])
     >>> explain_call(RuntimeError("Invalid Input Error: Invalid input for hex digit: z"), node)
@@ -307,14 +310,14 @@ def explain_call(error: BaseException, node: exp.Expr) -> str | None:
 
 
 _OF_VALUES = {"Conversion", "Invalid Input", "Not implemented", "Out of Range", "Syntax"}
-"""Kinds of DuckDB errors for values that a function does not accept."""
+"""The kinds of DuckDB errors that mean that a function does not accept a value."""
 
 _CALLS = {"escape": "LIKE … ESCAPE", "attimezone": "AT TIME ZONE"}
-"""Names of expressions in messages, if their syntax is not that of a call."""
+"""A dict from syntax nodes that are not written as calls to the words for them in messages."""
 
 
 def shorten(message: str) -> str:
-    """Remove the middle of a long message, which may quote a query or a value.
+    """Return a message without its middle if it is long, as it may quote a query or a value.
 
     >>> len(shorten("x" * 100_000)) < 3_000
     True
@@ -324,7 +327,7 @@ def shorten(message: str) -> str:
 
 
 def reason_of(error: BaseException) -> str:
-    """Return the message of an error without its kind, DuckDB's advice and the generated SQL."""
+    """Return the message of a DuckDB error without the kind, the advice and the SQL in it."""
     text = re.split(r"\n+LINE|\n\t?Candidate|\n+Possible solutions|\n\* SET", str(error))[0]
     text = " ".join(text.split()).split(' Use "SET ')[0].split(" You might need to add")[0]
     for kind in _KINDS:
@@ -333,7 +336,9 @@ def reason_of(error: BaseException) -> str:
 
 
 def gist(complaint: str) -> str:
-    """Return a message up to the first value in it, so that messages with the same cause are equal.
+    """Return a message up to the first value in it.
+
+    Messages with the same cause but different values are then equal.
 
     >>> gist("Could not convert string 'a' to INT32")
     'Could not convert string '

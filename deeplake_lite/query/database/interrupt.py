@@ -1,7 +1,7 @@
 """Interrupt a query that runs in another thread.
 
-NumPy's part of a query calls `check` between blocks of rows, and between two calls of a user's
-function. DuckDB's part is interrupted through its connection.
+While NumPy computes, a query calls `check` between blocks of rows, and between two calls of a
+user's function. While DuckDB computes, the query is interrupted through its connection.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Interruptible(Protocol):
 
 
 class Interrupt:
-    """A request to stop a query, which is passed on to the parts of the query."""
+    """Stops a query when `interrupt` is called, by interrupting the parts of the query."""
 
     def __init__(self) -> None:
         self._requested, self._lock = Event(), Lock()
@@ -46,7 +46,7 @@ class Interrupt:
 
     @contextmanager
     def including(self, part: Interruptible) -> Iterator[None]:
-        """While the context is open, an interrupt of this query also interrupts `part`."""
+        """Return a context manager within which an interrupt of this query also stops `part`."""
         with self._lock:
             self._parts.append(part)
         try:
@@ -57,7 +57,7 @@ class Interrupt:
 
     @contextmanager
     def activate(self) -> Iterator[None]:
-        """Within this block, the function `check` refers to this interrupt."""
+        """Return a context manager within which `check` and `interruptible` use this interrupt."""
         token = _CURRENT.set(self)
         try:
             yield
@@ -74,7 +74,7 @@ def check() -> None:
 
 @contextmanager
 def interruptible(part: Interruptible) -> Iterator[None]:
-    """Within this block, an interrupt of the current query also interrupts `part`."""
+    """Return a context manager within which an interrupt of the current query also stops `part`."""
     interrupt = _CURRENT.get()
     if interrupt is None:
         yield
@@ -84,7 +84,10 @@ def interruptible(part: Interruptible) -> Iterator[None]:
 
 
 async def in_thread[T](work: Callable[[], T]) -> T:
-    """Run work in a thread. If the task is cancelled, interrupt the work and wait until it stops.
+    """Run a function in a thread, and return its result.
+
+    If the asyncio task that awaits the result is cancelled, interrupt the queries that the function
+    runs, and wait until it ends.
 
     >>> asyncio.run(in_thread(lambda: 1 + 1))
     2
@@ -92,7 +95,7 @@ async def in_thread[T](work: Callable[[], T]) -> T:
     interrupt = Interrupt()
 
     def run_work() -> tuple[T] | None:
-        _CURRENT.set(interrupt)  # only for this thread, since `to_thread` has copied the context
+        _CURRENT.set(interrupt)  # affects only this thread, because `to_thread` copies the context
         with suppress(KeyboardInterrupt):
             return (work(),)
         return None
@@ -102,7 +105,7 @@ async def in_thread[T](work: Callable[[], T]) -> T:
         result = await asyncio.shield(running)
     except asyncio.CancelledError:
         while not running.done():
-            interrupt.interrupt()  # repeatedly: DuckDB ignores it between two statements
+            interrupt.interrupt()  # repeatedly, because DuckDB ignores it between two statements
             await asyncio.wait([running], timeout=0.02)
         with suppress(Exception):
             running.result()

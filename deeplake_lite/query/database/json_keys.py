@@ -1,6 +1,7 @@
-"""Read JSON from queries, and define the function that DuckDB calls to compare JSON values.
+"""Define the SQL function with which DuckDB compares JSON values, and read JSON from results.
 
-This function returns the same string for equal values.
+The SQL function returns the canonical form of a JSON value, which is the same string for all equal
+values.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ if TYPE_CHECKING:
     import duckdb
 
 JSON_KEY = "lake_json_key"
-"""Name of the function, which takes and returns a JSON document."""
+"""Name of the SQL function, which takes and returns JSON text."""
 
 _IS_CANONICAL = re.compile(
     r'true|false|-?[1-9][0-9]*|0|"[^"\\\x00-\x1f\x7f-\U0010ffff]*"'
 ).fullmatch
-"""Matches simple documents that are already canonical."""
+"""Matches JSON text that is a simple value in canonical form."""
 
 
 def keys_of(texts: pa.Array) -> pa.Array:
-    """Return each JSON value in canonical form; JSON's null becomes null.
+    """Return each JSON value in canonical form, and null for a JSON null.
 
     >>> keys_of(pa.array(['{"b":1.0,"a":2}', '{"a":2,"b":1}', "null", None])).to_pylist()
     ['{"a": 2, "b": 1}', '{"a": 2, "b": 1}', None, None]
@@ -61,7 +62,7 @@ def read_json(text: str) -> Any:
     Raises
     ------
     QueryError
-        For a document that is nested too deeply for Python.
+        If the document is nested too deeply for Python.
     """
     try:
         return json.loads(text)
@@ -69,12 +70,12 @@ def read_json(text: str) -> Any:
         raise QueryError(
             f"JSON in results may be nested up to about {sys.getrecursionlimit():,} levels deep, "
             f"Python's recursion limit, but a value is nested more deeply: {brief(text)}. Return "
-            "it as a string with CAST(x AS TEXT), or select a part of it."
+            "the value as a string with CAST(x AS TEXT), or select a part of it."
         ) from error
 
 
 def create_json_key(connection: duckdb.DuckDBPyConnection) -> None:
-    """Register the function in a database."""
+    """Register the SQL function in a database."""
     from duckdb.func import FunctionNullHandling, PythonUDFType
 
     connection.create_function(

@@ -1,7 +1,7 @@
-"""A thread that calls DuckDB for one query, so that Ctrl-C never interrupts DuckDB itself.
+"""A thread in which a query calls DuckDB, so that Ctrl-C does not interrupt the calls directly.
 
-Python delivers signals only to the main thread. If DuckDB ran there, a KeyboardInterrupt could be
-raised while DuckDB calls a Python function, and DuckDB would report a different error.
+Python delivers signals only to the main thread. If DuckDB ran in this thread, a KeyboardInterrupt
+could be raised while DuckDB calls a Python function, and DuckDB would report a different error.
 """
 
 from __future__ import annotations
@@ -20,48 +20,51 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 POLL = 0.02
-"""Duration of each wait for DuckDB, in seconds; between two waits, Python handles signals."""
+"""Seconds that the main thread waits for DuckDB at a time. Between two waits, Python handles
+signals."""
 
 PATIENCE = 0.2
-"""Time that an interrupted call gets to end by itself, in seconds."""
+"""Seconds to wait for an interrupted call to end before it is abandoned."""
 
 _RUNNING = set["CallThread"]()
 """Threads that are still running."""
 
-if hasattr(os, "register_at_fork"):  # a forked child has none of these threads
+if hasattr(os, "register_at_fork"):  # the threads do not run in a forked process
     os.register_at_fork(after_in_child=_RUNNING.clear)
 
 
 class CallThread:
-    """A thread that runs calls one after the other, and a final call when it ends.
+    """A thread that runs functions one after the other, and a final function when it ends.
 
     Parameters
     ----------
     last : callable
-        Function for the final call, which runs even if other calls failed or were interrupted.
+        The final function, which runs even if other functions failed or were interrupted.
     """
 
     def __init__(self, last: Callable[[], object]) -> None:
         self._last, self.ended, self._is_awaited = last, Outcome[object](), False
         self._calls: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
         self.end = partial(self._calls.put, None)
-        """End the thread. Unlike a Python function, it cannot be interrupted by Ctrl-C."""
+        """End the thread. This is not a Python function, so that Ctrl-C cannot interrupt it."""
 
     def begin(self) -> None:
         """Start the thread."""
         # `threading.Thread` holds a lock while it waits for the thread to start. An interrupt at
-        # that point would leave it locked.
+        # that point would leave the lock locked.
         _thread.start_new_thread(self._serve, ())
         self._is_awaited = True
 
     def call[T](self, work: Callable[[], T], interrupt: Callable[[], object]) -> T:
-        """Call a function in the thread; return its result, or raise its error.
+        """Run a function in the thread; return its result, or raise its error.
 
         Parameters
         ----------
+        work : callable
+            The function.
         interrupt : callable
-            Makes the function end early if Ctrl-C interrupts the wait. If the function still does
-            not end, it is abandoned.
+            Called if Ctrl-C interrupts the wait, to make `work` end early. If `work` still does not
+            end within `PATIENCE`, it is abandoned.
         """
         outcome, context = Outcome[T](), copy_context()
         try:
@@ -72,13 +75,13 @@ class CallThread:
             self._is_awaited = False
             deadline = time.perf_counter() + PATIENCE
             while not outcome.wait(POLL) and time.perf_counter() < deadline:
-                interrupt()  # repeatedly, since it has no effect before the call begins
+                interrupt()  # repeatedly, because it has no effect before `work` begins
             self._is_awaited = outcome.is_given
             raise
         return outcome.result()
 
     def wait(self) -> None:
-        """Wait until the final call has ended, unless a call was abandoned."""
+        """Wait until the final function has ended, unless a function was abandoned."""
         if self._is_awaited:
             self.ended.wait()
 
@@ -89,7 +92,7 @@ class CallThread:
                 call()
         finally:
             _hand_over(self.ended, self._last)
-            del self._last  # a bound method, which would keep the query and its result alive
+            del self._last  # it is a bound method, which would keep the query and its result alive
             _RUNNING.discard(self)
 
 

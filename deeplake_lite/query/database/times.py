@@ -1,9 +1,9 @@
-"""Convert durations and timestamps between Arrow and DuckDB exactly.
+"""Convert durations and timestamps between Arrow and DuckDB, and read times in strings, exactly.
 
-DuckDB stores a duration as an INTERVAL of months, days and microseconds. On input, it rounds
-nanoseconds. On output, it converts the microseconds to int64 nanoseconds, which overflow at 292
-years. Therefore, only durations of whole microseconds are accepted, and they are returned as int64
-microseconds.
+DuckDB stores a duration as an INTERVAL of months, days and microseconds. It rounds a duration in
+nanoseconds that it gets from Arrow, and it returns durations to Arrow as int64 nanoseconds, which
+overflow at 292 years. Therefore, this module accepts only durations of whole microseconds, and lets
+DuckDB return them as int64 microseconds.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ if TYPE_CHECKING:
 
 _PER_MICROSECOND = 1000
 _MICROSECONDS = {"s": 1_000_000, "ms": 1000, "us": 1}
-"""Number of microseconds in each of Arrow's units except nanoseconds."""
+"""A dict from Arrow's units, except nanoseconds, to their numbers of microseconds."""
 
 _TIMESTAMP = re.compile(
     r"(?P<time>\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.]\d{1,9})?)?)?)(?P<finer>(?<=[.]\d{9})\d+)?"
     r"(?P<zone>Z|(?P<sign>[+-])(?P<hours>\d\d):?(?P<minutes>\d\d))?",
     re.ASCII,
 )
-"""Matches timestamps that DuckDB and NumPy parse identically, except for the offset from UTC."""
+"""Matches timestamps that DuckDB and NumPy read in the same way, except for an offset from UTC."""
 
 _IN_ZONE = re.compile(_TIMESTAMP.pattern + r"\s*(?P<rest>[+-]\d.*|(?!T\d)[A-Za-z].*)", re.ASCII)
-"""Matches timestamps with a time zone that is not such an offset."""
+"""Matches timestamps with a time zone that is not an offset from UTC."""
 
 
 def read_timestamp(text: str) -> np.datetime64 | None:
-    """Parse a timestamp and return it in UTC; return None if its format or date is invalid.
+    """Return the timestamp in a string, in UTC, or None if its format or date is invalid.
 
     Raises
     ------
     QueryTypeError
-        For a time zone that is not an offset from UTC, and for fractions of a nanosecond.
+        If the time zone is not an offset from UTC, or if there are fractions of a nanosecond.
 
     >>> read_timestamp("2026-01-02 03:04"), read_timestamp("2026-02-30"), read_timestamp("now")
     (np.datetime64('2026-01-02T03:04'), None, None)
@@ -79,11 +79,14 @@ def read_timestamp(text: str) -> np.datetime64 | None:
 
 
 _PLACES = 6
-"""Number of decimal places of a second up to which times in any year fit in int64."""
+"""Number of decimal places of a second with which int64 can represent times in any year."""
 
 
 def _with_nanoseconds(second: np.datetime64, fraction: str, text: str) -> np.datetime64:
-    """Add a fraction to a second. Raises QueryTypeError if nanoseconds cannot represent it."""
+    """Return a timestamp in nanoseconds, given the full second and the digits of the fraction.
+
+    Raises QueryTypeError if the timestamp is out of range for nanoseconds.
+    """
     count = int(second.astype("M8[s]").astype(np.int64)) * 10**9 + int(fraction.ljust(9, "0"))
     if abs(count) >= 2**63 - 1:  # the largest count of either sign means infinity in SQL
         raise QueryTypeError(
@@ -94,15 +97,16 @@ def _with_nanoseconds(second: np.datetime64, fraction: str, text: str) -> np.dat
 
 
 _FRACTION = re.compile(r"[.](?P<digits>\d*?)0*(?!\d)\s*(?P<unit>[a-z]*)", re.ASCII | re.IGNORECASE)
-"""Matches the fraction of a number without trailing zeros, and the number's unit."""
+"""Matches the fraction of a number, without trailing zeros, and the unit after the number."""
 
 
 def check_microseconds(text: str) -> None:
-    """Reject a duration or a time of day that DuckDB would round to whole microseconds.
+    """Check that a string has no duration or time of day that DuckDB would round.
 
     Raises
     ------
     QueryTypeError
+        If the string has fractions of a microsecond.
 
     Examples
     --------
@@ -115,12 +119,12 @@ def check_microseconds(text: str) -> None:
     if any(len(m["digits"]) > _places(m["unit"].lower()) for m in _FRACTION.finditer(text)):
         raise QueryTypeError(
             "A quoted duration or time of day must be a whole number of microseconds, but it is "
-            f"{brief(text, 60)}. Round it."
+            f"{brief(text, 60)}. Write fewer decimal places."
         )
 
 
 def advise_interval(text: str) -> str:
-    """Return a hint on how to write a duration if a string looks like one, otherwise "".
+    """Return a hint on how to write a duration if a string looks like a duration, otherwise "".
 
     >>> advise_interval("1 day"), advise_interval("2026-01-32")
     (" For a duration, write INTERVAL '1 day'.", '')
@@ -139,13 +143,14 @@ _LIKE_A_DURATION = re.compile(
 
 
 def check_time_of_day(text: str) -> None:
-    """Reject a string that is compared with times of day but is not one.
+    """Check that a string that is compared with times of day is a time of day.
 
     DuckDB would read a date as midnight, and ignore an offset from UTC.
 
     Raises
     ------
     QueryTypeError
+        If the string is not a time of day, or has fractions of a microsecond.
 
     Examples
     --------
@@ -165,21 +170,22 @@ def check_time_of_day(text: str) -> None:
 
 
 _TIME_OF_DAY = re.compile(r"\d{1,2}:\d{1,2}(:\d{1,2}([.]\d*)?)?", re.ASCII)
-"""Matches times of day; DuckDB checks the hours and minutes."""
+"""Matches times of day. DuckDB checks whether the hours and minutes are in range."""
 
 
 def _places(unit: str) -> int:
-    """Return the number of decimal places that DuckDB reads exactly for a unit."""
+    """Return the number of decimal places that DuckDB reads exactly in a duration with a unit."""
     if unit.startswith(("us", "micro")):
         return 0
     return 3 if unit.startswith(("ms", "milli")) else 6
 
 
 def may_be_timestamp(text: str) -> bool:
-    """Return whether DuckDB may read a string as a timestamp without changing it.
+    """Return whether a string may be a timestamp that DuckDB reads exactly.
 
-    A timestamp that `read_timestamp` does not parse must have neither a fraction, which DuckDB may
-    round, nor an offset from UTC, which DuckDB ignores. DuckDB checks whether its date exists.
+    If `read_timestamp` does not support its format, the string must have neither a fraction, which
+    DuckDB may round, nor an offset from UTC, which DuckDB ignores. This function does not check
+    whether the date in such a format exists; DuckDB does.
 
     >>> may_be_timestamp("2026/01/02 03:04:05"), may_be_timestamp("2026/01/02 03:04:05.5")
     (True, False)
@@ -189,12 +195,12 @@ def may_be_timestamp(text: str) -> bool:
     if _TIMESTAMP.fullmatch(text):
         return read_timestamp(text) is not None
     has_fraction = any(match["digits"] for match in _FRACTION.finditer(text))
-    is_like_one = _LIKE_A_TIMESTAMP.fullmatch(text) is not None
-    return is_like_one and not has_fraction and not has_odd_zone(text)
+    is_like_timestamp = _LIKE_A_TIMESTAMP.fullmatch(text) is not None
+    return is_like_timestamp and not has_fraction and not has_odd_zone(text)
 
 
 def has_odd_zone(text: str) -> bool:
-    """Return whether a string has an unusual time with an offset from UTC that DuckDB ignores.
+    """Return whether a time in an unusual format has an offset from UTC, which DuckDB ignores.
 
     >>> has_odd_zone("2026/01/02 03:04+01:00"), has_odd_zone("2026-01-02 03:04+01:00")
     (True, False)
@@ -205,16 +211,16 @@ def has_odd_zone(text: str) -> bool:
 _LIKE_A_TIMESTAMP = re.compile(
     r"[+-]?\d+[-/ ]\d+[-/ ]\d+.*|-?infinity|epoch", re.IGNORECASE | re.DOTALL
 )
-"""Matches strings that DuckDB may parse as timestamps."""
+"""Matches strings that DuckDB may read as timestamps."""
 
 _ODD_ZONE = re.compile(r":\d+\s*[-+a-z]", re.IGNORECASE)
-"""Matches the start of a time zone after a time of day."""
+"""Finds the start of a time zone after a time of day."""
 
 
 def read_odd_timestamp(text: str) -> np.datetime64 | None:
-    """Parse a timestamp that `read_timestamp` does not support, in the way DuckDB does.
+    """Return the timestamp in a string whose format `read_timestamp` does not support.
 
-    Return None if DuckDB cannot read it, or if it is infinite.
+    DuckDB reads the string. Return None if DuckDB cannot read it, or if the timestamp is infinite.
 
     >>> read_odd_timestamp("2026/1/2"), read_odd_timestamp("2024-2-30")
     (np.datetime64('2026-01-02T00:00:00.000000'), None)
@@ -227,21 +233,21 @@ def read_odd_timestamp(text: str) -> np.datetime64 | None:
 
 
 def _check_zone(text: str) -> None:
-    """Reject a timestamp whose time zone is not an offset. Raises QueryTypeError."""
+    """Raise QueryTypeError for a timestamp whose time zone is not an offset from UTC."""
     match = _IN_ZONE.fullmatch(text)
     if match is not None:
         raise QueryTypeError(
             "The time zone of a quoted time must be Z or an offset from UTC, such as +01:00, but "
             f"it is {brief(match['rest'], 30)}. Write the time in UTC, or pass a datetime with a "
-            "tzinfo as a parameter."
+            "time zone as a parameter."
         )
 
 
 def exact_timestamp(text: str, dtype: str) -> np.datetime64 | None:
-    """Return the timestamp in a string if DuckDB would misread it, otherwise None.
+    """Return the timestamp in a string if DuckDB would misread the string, otherwise None.
 
-    DuckDB ignores the offset from UTC, and rounds the timestamp to the unit of the times that it is
-    compared with, whose dtype is `dtype`.
+    DuckDB ignores an offset from UTC, and rounds the timestamp to the unit of the times that it is
+    compared with. `dtype` is the dtype of these times.
 
     >>> exact_timestamp("2026-01-02 03:04:05.6", "datetime64[s]")
     np.datetime64('2026-01-02T03:04:05.600')
@@ -258,7 +264,7 @@ def exact_timestamp(text: str, dtype: str) -> np.datetime64 | None:
 
 
 def _fits(timestamp: np.datetime64, unit: str) -> bool:
-    """Return whether a unit represents a timestamp exactly, or cannot represent it at all."""
+    """Return whether a timestamp is exact, or else out of range, if converted to a unit."""
     try:
         return bool(timestamp.astype(unit) == timestamp)
     except OverflowError:
@@ -266,13 +272,15 @@ def _fits(timestamp: np.datetime64, unit: str) -> bool:
 
 
 def check_times(array: pa.Array, name: str) -> None:
-    """Reject durations and timestamps that DuckDB would change; accept arrays of other types.
+    """Check that an array has no durations or timestamps that DuckDB would change.
+
+    `name` is the column, for messages.
 
     Raises
     ------
     QueryTypeError
-        For durations with nanoseconds, for durations too long for int64 microseconds, and for the
-        first and the last timestamp of a unit, which DuckDB interprets as infinity.
+        If a duration has nanoseconds or is too long for int64 microseconds, or if a timestamp is
+        the first or the last one of its unit, which means infinity in DuckDB.
 
     >>> check_times(pa.array([2_000, 1_500], pa.duration("ns")), "took")
     Traceback (most recent call last):
@@ -294,12 +302,13 @@ def check_times(array: pa.Array, name: str) -> None:
     if wrong.any():
         raise QueryTypeError(
             "SQL computes with durations in whole microseconds, up to 292,271 years, but "
-            f"{name} contains {values[wrong][0]!r}. Round it, or store a count in an int64 column."
+            f"{name} contains {values[wrong][0]!r}. Store rounded durations, or counts in an int64 "
+            "column."
         )
 
 
 def _check_finite(times: pa.Array, name: str) -> None:
-    """Reject timestamps with the largest int64 count, which DuckDB interprets as infinity."""
+    """Raise QueryTypeError for the first or last time of a unit, which means infinity in SQL."""
     counts = _counts(times)
     ends = np.abs(counts) == np.iinfo(np.int64).max
     if ends.any():
@@ -312,13 +321,13 @@ def _check_finite(times: pa.Array, name: str) -> None:
 
 
 def check_result(array: pa.Array) -> None:
-    """Reject times from DuckDB that Arrow or NumPy cannot represent, at any depth of nesting.
+    """Check that NumPy can represent the times in a result of DuckDB, at any depth of nesting.
 
     Raises
     ------
     QueryTypeError
-        For infinity, which DuckDB exports as the first or last time of the unit, and for a duration
-        that means null in NumPy.
+        If a time is infinite, which DuckDB exports as the first or last time of the unit, or if a
+        duration has the value that means null in NumPy.
 
     >>> check_result(pa.array([[2**63 - 1]], pa.list_(pa.timestamp("us"))))
     Traceback (most recent call last):
@@ -339,7 +348,7 @@ def check_result(array: pa.Array) -> None:
     elif pa.types.is_duration(kind) and (_counts(array) == np.iinfo(np.int64).min).any():
         raise QueryTypeError(
             "Durations in a result must be at least -(2**63 - 1) microseconds, but one is -2**63, "
-            "which means null in NumPy. Return it as a string: CAST(d AS TEXT)."
+            "which means null in NumPy. Return durations as strings: CAST(d AS TEXT)."
         )
 
 
@@ -355,7 +364,8 @@ def _check_no_infinity(counts: NDArray[Any]) -> None:
     if len(ends):
         raise QueryTypeError(
             f"Times in a result must be finite, but one is {'-' if ends[0] < 0 else ''}infinity. "
-            "Replace it with CASE WHEN ISFINITE(t) THEN t END, or return CAST(t AS TEXT)."
+            "Replace infinity with null, CASE WHEN ISFINITE(t) THEN t END, or return CAST(t AS "
+            "TEXT)."
         )
 
 
@@ -365,7 +375,7 @@ def durations_of(array: pa.Array) -> pa.Array:
     Raises
     ------
     QueryTypeError
-        For months, which differ in length.
+        If an INTERVAL has months, because months differ in length.
     """
     counts = [None if v is None else _microseconds(v) for v in array.to_pylist()]
     return pa.array(counts, pa.duration("us"))
@@ -378,22 +388,25 @@ def _microseconds(interval: Any) -> int:
 
 
 _MONTHS = (
-    "Durations in a result or combined with an array must not contain months, since months differ "
-    "in length, but one is "
+    "Durations in a result or combined with an array must not contain months, because months "
+    "differ in length, but one is "
 )
+"""Start of the message for a duration with months, which follows."""
+
 _WAY_OUT = (
-    ". Add it to a time in the same query, t + INTERVAL 1 MONTH, or count days between times: "
-    "DATE_DIFF('day', a, b)."
+    ". Add the duration to a time in the same query, t + INTERVAL 1 MONTH, or count days between "
+    "times: DATE_DIFF('day', a, b)."
 )
+"""End of the message, which follows the duration."""
 
 
 def microseconds_of(span: exp.Expr) -> exp.Expr:
-    """Return a duration as int64 microseconds; DuckDB raises an error if it has months."""
+    """Return SQL for a duration as int64 microseconds, which raises an error if it has months."""
     return _without_months(span, func("epoch_us", span.copy()))
 
 
 def duration_text(span: exp.Expr) -> exp.Expr:
-    """Return a duration as a string; DuckDB raises an error if it has months."""
+    """Return SQL for a duration as a string, which raises an error if it has months."""
     return _without_months(span, exp.cast(span.copy(), "VARCHAR"))
 
 
@@ -409,10 +422,10 @@ def _without_months(span: exp.Expr, result: exp.Expr) -> exp.Expr:
 def without_intervals(
     relation: duckdb.DuckDBPyRelation, results: Collection[str] = ()
 ) -> duckdb.DuckDBPyRelation | None:
-    """Convert INTERVALs in a relation to int64 microseconds; return None if there are none.
+    """Return a relation in which INTERVALs are int64 microseconds, or None if it has no INTERVALs.
 
-    In the columns `results`, users get structs and maps as JSON, so INTERVALs in them become
-    strings, as in ``CAST(d AS TEXT)``.
+    Users get the columns `results`, in which structs and maps become JSON. INTERVALs within these
+    structs and maps therefore become strings, as in ``CAST(d AS TEXT)``.
     """
     if not any(map(_has_interval, relation.types)):
         return None
@@ -426,9 +439,9 @@ def without_intervals(
 def with_durations(
     table: pa.Table, types: list[DuckDBPyType], results: Collection[str] = ()
 ) -> pa.Table:
-    """Convert the microseconds in the result of `without_intervals` back to durations.
+    """Return the result of `without_intervals` with durations in place of microseconds.
 
-    `types` are the types of the relation before `without_intervals`.
+    `types` are the types that the relation had before `without_intervals`.
     """
     columns = [
         column.cast(_duration(column.type, type_, spells=name in results))
@@ -464,12 +477,16 @@ def _exchange(
 
     Parameters
     ----------
+    node : str
+        The SQL of the value.
+    type_ : DuckDBPyType
+        The type of the value.
     spells : bool
-        Whether INTERVALs in structs and maps become strings.
+        Whether INTERVALs in structs and maps become strings; all others become microseconds.
     is_inside : bool
         Whether the value is in a struct or a map.
     depth : int
-        Number of lists around the value.
+        Number of lists that contain the value.
     """
     if not _has_interval(type_):
         return node
@@ -511,7 +528,10 @@ def _exchange(
 
 
 def _duration(kind: pa.DataType, type_: DuckDBPyType, *, spells: bool) -> pa.DataType:
-    """Return an Arrow type with durations for the INTERVALs that were converted to integers."""
+    """Return the Arrow type of a value whose INTERVALs, as integers, are to become durations.
+
+    `kind` is the Arrow type with integers, and `type_` the DuckDB type with INTERVALs.
+    """
     if not _has_interval(type_) or (spells and type_.id in _STRUCTS):
         return kind
     if type_.id == "interval":

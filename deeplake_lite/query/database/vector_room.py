@@ -1,7 +1,7 @@
-"""A function that DuckDB calls to check that the values of a vector fit in memory.
+"""Define the SQL function with which DuckDB checks that the values of a vector fit in memory.
 
-DuckDB computes an expression for up to 2,048 rows at once, and its memory limit does not apply to
-these values.
+A vector has the values of an expression in up to 2,048 rows, which DuckDB computes at once. The
+memory limit of DuckDB does not apply to these values.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ if TYPE_CHECKING:
     import duckdb
 
 HAVE_ROOM = "lake_have_room"
-"""Name of the function, which takes the size of each value in bytes."""
+"""Name of the SQL function, which takes the size of each value in bytes."""
 
 MAX_BYTES = 1 << 30
 """Maximum total size of the values in one vector, in bytes."""
 
 
 def have_room(sizes: pa.Array) -> pa.Array:
-    """Return true for each value of a vector if their total size is within the limit.
+    """Return true for each value of a vector if the values together are within the limit.
 
     >>> have_room(pa.array([2.0**29, None])).to_pylist(), have_room(pa.array([2.0**29] * 3))[0]
     ([True, True], <pyarrow.BooleanScalar: False>)
     """
-    total = np.nansum(sizes.to_numpy(zero_copy_only=False))  # null is NaN
+    total = np.nansum(sizes.to_numpy(zero_copy_only=False))  # `to_numpy` returns NaN for null
     return pa.array(np.full(len(sizes), total <= MAX_BYTES))
 
 
 def create_have_room(connection: duckdb.DuckDBPyConnection) -> None:
-    """Register the function in a database."""
+    """Register the SQL function in a database."""
     from duckdb.func import FunctionNullHandling, PythonUDFType
 
     connection.create_function(

@@ -1,4 +1,4 @@
-"""The tensor functions, one file for each group, in one registry."""
+"""The functions of tensors, which NumPy computes, with one module for each group of functions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ __all__ = [
 
 
 def reference() -> str:
-    r"""Return Markdown tables of all functions, one per group.
+    r"""Return Markdown tables that list all functions, with one table for each group.
 
     >>> print("\n".join(line for line in reference().splitlines() if "IOU(" in line))
     | `IOU(boxes, others)` | Total IoU of the best one-to-one matching, divided by the larger ... |

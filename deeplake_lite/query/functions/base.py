@@ -1,18 +1,19 @@
-"""The registry of tensor functions, and their binding to arguments.
+"""The registry of tensor functions, and how these functions are bound to arguments.
 
-A function is bound once per query, when the types of its arguments are known (`Function.bind`).
-The binder checks them and returns a `Bound`, which has the type of the result and computes values.
-Values are passed in one of two forms, depending on `lead`:
+For each call in a query, `Function.bind` passes the types of the arguments to the function's
+*binder*. The binder checks the types, and returns a `Bound`, which has the type of the result and
+the Python function that computes values. This Python function receives values in one of two forms,
+depending on its argument `lead`:
 
-- One row at a time (``lead=0``). Null is None, and the result may be None.
-- Rows of the same shape, stacked along a first axis (``lead=1``). In arguments and results, nulls
-  are masked rows of a masked array. Rows without elements have nothing to mask, so they are stacked
-  only if none of them is null; the result for such rows may be a list.
+- ``lead=0``: the values of one row. Null is None, and the result may be None.
+- ``lead=1``: the values of many rows with the same shape, stacked along a first axis. In arguments
+  and results, nulls are masked rows of a masked array. Rows without elements have nothing to mask,
+  so they are stacked only if none of them is null; the result for such rows may be a list.
 
 Arguments that are the same for all rows are passed without the first axis. If they are single
 numbers, they are Python numbers, which have a weak dtype as in NumPy: ``float32 + 0.5`` is float32.
-The axes in a query do not count the first axis. `Guarded` wraps each function and handles nulls,
-warnings and errors, so that the function only receives values.
+The axes in a query do not count the first axis. `Guarded` wraps the Python function and handles
+nulls, warnings and errors, so that the Python function receives only values.
 
 To add a function, write a binder with `@function` in one of this folder's files, and a test case.
 """
@@ -39,7 +40,7 @@ __all__ = ["REGISTRY", "Arg", "Bound", "Compute", "Function", "Type", "Unknown",
 
 
 class Unknown:
-    """Placeholder for the value of an argument that differs from row to row."""
+    """Stands for the value of an argument that differs from row to row."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Arg:
     type: Type
     """Type of the values."""
     value: Any = Unknown
-    """The value if it is the same for all rows, otherwise `Unknown`."""
+    """The value, if it is the same for all rows; otherwise `Unknown`."""
 
     @classmethod
     def constant(cls, value: object) -> Self:
@@ -74,52 +75,57 @@ class Arg:
 
 
 type Compute = Callable[..., Any]
-"""Computes a result from argument values: of one row (``lead=0``) or stacked rows (``lead=1``)."""
+"""A function that computes results from the values of arguments in one row (``lead=0``) or in
+stacked rows (``lead=1``)."""
 
 
 @dataclass(frozen=True)
 class Bound:
-    """A function bound to arguments with known types."""
+    """A function that has been bound to arguments whose types are known."""
 
     type: Type
     """Type of the result."""
     compute: Compute
     """Computes the result."""
     stacks: bool = True
-    """Whether `compute` accepts rows stacked along a first axis, or only one row at a time."""
+    """Whether `compute` accepts many rows that are stacked along a first axis (``lead=1``);
+    otherwise, it accepts only one row at a time."""
     lists: bool = False
     """Whether stacked arguments and results may also be lists with one entry per row."""
     sees_null: bool = False
-    """Whether `compute` receives nulls; otherwise a null argument makes the result null."""
+    """Whether `compute` receives nulls; otherwise, the result is null if an argument is null."""
     null_items: bool = False
     """Whether `compute` accepts arrays of booleans that contain nulls; see `truths`."""
     auxiliary: Callable[[NDArray[Any]], NDArray[Any]] | None = None
-    """Computes an array from a column, (rows, *shape), with one entry per row, which is cached for
-    later queries. `compute` then receives the entries for its rows as ``auxiliary``."""
+    """A function that computes a helper array, with one entry per row, from all values of a column,
+    stacked to (rows, *shape). The array is cached for later queries. `compute` receives the entries
+    for its rows as the argument ``auxiliary``."""
 
 
 @dataclass(frozen=True)
 class Function:
-    """An entry of the registry."""
+    """A function that queries can call, as an entry of the registry."""
 
     name: str
     """Name in capitals, or the symbol of an operator."""
     group: str
-    """Heading in the reference."""
+    """Heading under which the reference lists the function."""
     signature: str
     """The call as users write it: ``"CLIP(x, low, high)"``."""
     summary: str
     """Description in one sentence."""
     binder: Callable[..., Bound] = field(repr=False)
-    """Called with an `Arg` for each argument, and with the values of options such as ``axis``."""
+    """Binds the function: takes an `Arg` for each argument, and the values of options such as
+    ``axis``, and returns a `Bound`."""
     aliases: tuple[str, ...] = ()
     """Other names."""
 
     def bind(self, *args: object, **named: Any) -> Bound:
         """Bind the function to positional and named arguments.
 
-        Each argument is an `Arg` or the value of a constant. The bound function takes a value for
-        each `Arg`, in order. It ignores the values passed for constants, which are already bound.
+        Each argument is an `Arg` or the value of a constant. The bound function takes one value for
+        each `Arg`, in the same order. If the `Arg` is constant, the function ignores this value and
+        uses the one in the `Arg`.
 
         Raises
         ------
@@ -165,7 +171,7 @@ class Function:
         return self.signature.replace("x", args[0]) if len(args) == 1 else infix
 
     def _convert_options(self, call: inspect.BoundArguments) -> list[Arg]:
-        """Replace the options in a call with their values; return the other arguments."""
+        """Replace the options in a call with their values, and return all other arguments."""
         inputs: list[Arg] = []
         for name, parameter in call.signature.parameters.items():
             argument = call.arguments.get(name)
@@ -182,23 +188,23 @@ class Function:
         return inputs
 
     def _option(self, name: str, arg: Arg) -> object:
-        """Return the value of an option as built-in types."""
+        """Return the value of an option as a built-in type, such as int or list."""
         if not arg.is_constant:
             raise QueryTypeError(
-                f"{name} of {self.name} must be the same for all rows, but it is {arg.text}. "
-                "Write a constant."
+                f"The option {name} of {self.name} must be the same for all rows, but it is "
+                f"{arg.text}. Write a constant."
             )
         return arg.value.tolist() if hasattr(arg.value, "tolist") else arg.value
 
 
 def _check_type(result: Type) -> None:
-    """Reject a result whose known shape is too large. Raises ValueError."""
+    """Raise ValueError if the shape of a result is known and too large."""
     if result.is_number and result.shape is not None and None not in result.shape:
         check_room([n or 0 for n in result.shape], np.dtype(result.dtype).itemsize, lead=0)
 
 
 def _as_arg(value: object) -> Arg:
-    """Convert a value to an argument; constant numbers become Python numbers."""
+    """Return an argument of `Function.bind` as an `Arg`; constant numbers become Python numbers."""
     if not isinstance(value, Arg):
         return Arg.constant(value)
     if value.type.is_number and value.is_constant and value.value is not None:
@@ -208,15 +214,26 @@ def _as_arg(value: object) -> Arg:
 
 
 REGISTRY: dict[str, Function] = {}
-"""All functions by name and alias, in capitals."""
+"""A dict from the names and aliases of functions, in capitals, to the functions."""
 
 
 def function(
     signature: str, *, group: str, aliases: tuple[str, ...] = (), name: str | None = None
 ) -> Callable[[Callable[..., Bound]], Callable[..., Bound]]:
-    """Register a binder; the first line of its docstring is the summary in the reference.
+    """Return a decorator that registers a binder.
 
-    By default, the name is the part of the signature before the parenthesis.
+    The first line of the binder's docstring becomes the summary in the reference.
+
+    Parameters
+    ----------
+    signature : str
+        The call as users write it: ``"CLIP(x, low, high)"``.
+    group : str
+        Heading under which the reference lists the function.
+    aliases : tuple of str
+        Other names.
+    name : str, optional
+        Name of the function; by default, the part of the signature before the parenthesis.
     """
 
     def register(binder: Callable[..., Bound]) -> Callable[..., Bound]:

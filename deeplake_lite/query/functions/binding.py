@@ -1,4 +1,4 @@
-"""Helpers for binders: check arguments and axes, broadcast row by row, infer result types."""
+"""Helpers for binders, which check arguments, broadcast values and determine types of results."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 type Axis = int | tuple[int, ...] | list[int] | None
 
 _IMAGES: tuple[Shape, ...] = ((None, None, None), (None, None))
-"""Possible shapes of images with an unknown number of axes: colour and greyscale."""
+"""Possible shapes of images with an unknown number of axes, in colour and in greyscale."""
 
 _ARRAYS: tuple[Shape, ...] = tuple((None,) * ndim for ndim in range(MAX_ANY_AXES + 1))
 """Possible shapes of arrays with an unknown number of axes."""
 
 
 def numbers(name: str, *args: Arg) -> None:
-    """Check that arguments are numbers. Raises QueryTypeError."""
+    """Raise QueryTypeError if an argument of the function `name` does not consist of numbers."""
     for arg in args:
         if not arg.type.is_number:
             way = way_around_nulls(arg.type, arg.text)
@@ -42,12 +42,7 @@ def numbers(name: str, *args: Arg) -> None:
 
 
 def numbers_or_times(name: str, x: Arg) -> None:
-    """Check that an argument has an order: numbers, or an array of times.
-
-    Raises
-    ------
-    QueryTypeError
-    """
+    """Raise QueryTypeError if an argument of the function `name` is neither numbers nor times."""
     if not x.type.is_number and not x.type.is_time:
         way = way_around_nulls(x.type, x.text)
         raise QueryTypeError(f"{name} takes numbers or times, but {x.text} is {x.type}.{way}")
@@ -59,7 +54,7 @@ def class_number(name: Arg, classes: Arg) -> int:
     Raises
     ------
     QueryTypeError
-        If no class has that name.
+        If no class has this name.
     """
     try:
         return ClassLabel(classes.type.names or ()).index(name.value)
@@ -68,8 +63,19 @@ def class_number(name: Arg, classes: Arg) -> int:
 
 
 def axes(ndim: int, axis: Axis, lead: int) -> tuple[int, ...]:
-    """Return the user's axes (None for all), shifted by the leading axis and sorted.
+    """Return the axes of an array that an option ``axis`` selects, in ascending order.
 
+    Parameters
+    ----------
+    ndim : int
+        Number of axes of the array, including the axis of stacked rows.
+    axis : int, sequence of int or None
+        The option: axes of the value of one row, or None for all of them.
+    lead : int
+        1 if the array has a first axis of stacked rows, which is not counted in `axis`; else 0.
+
+    Examples
+    --------
     >>> axes(3, None, 1), axes(3, -1, 1), axes(2, 0, 0)
     ((1, 2), (2,), (0,))
     """
@@ -90,12 +96,12 @@ def axes(ndim: int, axis: Axis, lead: int) -> tuple[int, ...]:
 
 
 def align(values: Sequence[Any], args: Sequence[Arg], lead: int) -> list[Any]:
-    """Make values broadcast row by row by adding axes of size 1 after the leading axis.
+    """Return values that broadcast row by row, with axes of size 1 after the axis of stacked rows.
 
     Raises
     ------
     TooMany, ValueError
-        If the result would be too large; see `check_room`.
+        If the result of broadcasting would be too large; see `check_room`.
 
     Examples
     --------
@@ -119,7 +125,7 @@ def align(values: Sequence[Any], args: Sequence[Arg], lead: int) -> list[Any]:
 
 
 def _check_size(values: Sequence[Any], lead: int) -> list[Any]:
-    """Check the size of the shape to which values are broadcast, and return the values."""
+    """Return the values, after checking that the result of broadcasting them is not too large."""
     itemsize = max(np.asarray(v).itemsize for v in values)
     if math.prod(max(1, np.size(v)) for v in values) * itemsize > STACK_BYTES:
         try:
@@ -131,7 +137,10 @@ def _check_size(values: Sequence[Any], lead: int) -> list[Any]:
 
 
 def weak(value: Any) -> object:
-    """Return a number as a Python number, so that arrays are compared in their own dtype."""
+    """Return a number as a Python number, so that NumPy compares an array with it in its dtype.
+
+    Whole floats become integers. Arrays are returned unchanged.
+    """
     if np.ndim(value):
         return np.asarray(value)
     number = value.item() if hasattr(value, "item") else value
@@ -139,26 +148,26 @@ def weak(value: Any) -> object:
 
 
 _NO_LESS: dict[np.ufunc, np.ufunc] = {np.less: np.less_equal, np.greater: np.greater_equal}
-"""For each strict comparison, the one that includes equality."""
+"""A dict from strict comparisons to those that include equality."""
 
 
 def adapt_to_floats(
     compare: np.ufunc, number: object, dtype: str, *, is_first: bool
 ) -> tuple[np.ufunc, object]:
-    """Return a comparison and a number that give exact results for floats on the other side.
+    """Return a comparison and a number that give exact results when compared with floats.
 
-    NumPy would round an integer to the dtype of the other side. Here, an integer that this dtype
-    cannot represent is replaced with an adjacent float for which the comparison has the same
-    results, or with NaN in tests for equality.
+    NumPy would round an integer to the dtype of the floats. An integer that this dtype cannot
+    represent is replaced with an adjacent float for which the comparison has the same results, or
+    with NaN in tests for equality.
 
     Parameters
     ----------
     compare : ufunc
         The comparison.
     number : object
-        One side, as returned by `weak`; only integers are replaced.
+        The number, as returned by `weak`; only integers are replaced.
     dtype : str
-        Dtype of the other side.
+        Dtype of the values that the number is compared with.
     is_first : bool
         Whether the number is the first argument of the comparison.
 
@@ -184,7 +193,9 @@ def adapt_to_floats(
 
 
 def keep_exact(item: object, number: object) -> object:
-    """Convert an item to a Python number if it is compared with an integer, to keep it exact.
+    """Return a float that is compared with an integer as a Python number; return others unchanged.
+
+    Python compares the two without rounding.
 
     >>> keep_exact(np.float32(2**24), 2**24 + 1) == 2**24 + 1
     False
@@ -211,16 +222,17 @@ def widen(value: object) -> Any:
 
 
 def without_rounding(values: Sequence[object], args: Sequence[Arg]) -> list[Any]:
-    """Convert integers to the same dtype if NumPy would convert uint64 and int64 to floats.
+    """Return the values, with integers converted so that NumPy does not round them to floats.
 
-    If there are signed integers, uint64 is converted to int64. Otherwise all are converted to
-    uint64: booleans, unsigned integers, and constants without negative integers. Python numbers are
-    returned unchanged, and so are all values if there are floats among them.
+    NumPy would convert uint64 and int64 to floats. If there are signed integers, uint64 is
+    converted to int64. Otherwise, booleans, unsigned integers and constants without negative
+    integers are converted to uint64. Python numbers are returned unchanged, and so are all values
+    if one of them is a float.
 
     Raises
     ------
     QueryTypeError
-        For a uint64 value that is too large for int64.
+        If a uint64 value is too large for int64.
 
     Examples
     --------
@@ -248,26 +260,26 @@ def without_rounding(values: Sequence[object], args: Sequence[Arg]) -> list[Any]
 
 
 def as_int64(array: NDArray[Any], text: str) -> NDArray[np.int64]:
-    """Convert uint64 to int64, to combine it with signed integers.
+    """Return uint64 values as int64, so that they can be combined with signed integers.
 
     Raises
     ------
     QueryTypeError
-        For a value that is too large for int64. The message shows the expression `text`.
+        If a value is too large for int64. The message shows the expression `text`.
     """
     most = np.iinfo(np.int64).max
     if array.size and array.max() > most:
         raise QueryTypeError(
             f"uint64 values that are combined with signed integers must be at most {most}, but "
-            f"{text} contains {array.max()}. Cast both sides to DOUBLE, which may round them."
+            f"{text} contains {array.max()}. CAST both operands AS DOUBLE, which may round them."
         )
     return array.astype(np.int64)
 
 
 def fit_numbers(values: Sequence[object]) -> list[object]:
-    """Convert Python numbers that are out of range for an array's dtype to NumPy numbers.
+    """Return the values, with Python numbers that an array's dtype cannot hold as NumPy numbers.
 
-    NumPy then widens the arrays, instead of raising an error or turning the number into infinity.
+    NumPy then widens the array, instead of raising an error or turning the number into infinity.
 
     >>> np.maximum(*fit_numbers([np.array([7], "uint8"), 300]))
     array([300])
@@ -279,7 +291,7 @@ def fit_numbers(values: Sequence[object]) -> list[object]:
 
 
 def _fit(number: float, dtypes: Sequence[np.dtype[Any]]) -> object:
-    """Return a number, converted to a larger dtype if one of the given dtypes is too small."""
+    """Return a number, as a NumPy number of a larger dtype if one of the dtypes cannot hold it."""
     size = abs(number)
     if isinstance(number, int):
         ranges = [np.iinfo(dtype) for dtype in dtypes if dtype.kind in "iu"]
@@ -296,11 +308,12 @@ def bare(value: object) -> object:
 
 
 def result_of(compute: Compute, *args: Arg) -> Type:
-    """Determine the type of a function's result by running the function on zeros.
+    """Return the type of a function's result, determined by running the function on zeros.
 
-    Axes of varying size have size 1 in this run. If there are any, an axis of the result that has
-    size 1 is considered to vary, too. This works for functions that keep, drop or broadcast axes.
-    If the number of axes of an argument is unknown, each possible number is tried.
+    Axes whose size varies have size 1 in this run. If an argument has such axes, the axes of the
+    result that have size 1 are assumed to vary, too. This is right for functions that keep, drop or
+    broadcast axes. If the number of axes of an argument is unknown, the function is run for each
+    possible number.
     """
     shapes = [_possible_shapes(arg) for arg in args]
     results, errors = [], []
@@ -326,18 +339,24 @@ def _possible_shapes(arg: Arg) -> tuple[Shape | None, ...]:
 
 
 def image_numbers(*args: Arg) -> ImageNumbers | None:
-    """Return the meaning of a result with an unknown number of axes: an image, or None."""
+    """Return the meaning of a result with an unknown number of axes.
+
+    If all arguments with an unknown number of axes are images, the result is an image; otherwise,
+    it has no meaning, and the function returns None.
+    """
     unknown = [arg.type for arg in args if arg.type.shape is None]
     return ImageNumbers() if all(type_.is_like_image for type_ in unknown) else None
 
 
 def box_numbers(dtype: str, shape: Shape | None, *args: Arg) -> BoxNumbers | None:
-    """Return the meaning of a result computed from boxes, if its last axis has four numbers.
+    """Return the meaning of a result: boxes, if it is computed from boxes and has their shape.
+
+    Otherwise, return None.
 
     Raises
     ------
     ValueError
-        For boxes in several formats.
+        If the arguments are boxes in different formats.
 
     Examples
     --------
@@ -352,7 +371,7 @@ def box_numbers(dtype: str, shape: Shape | None, *args: Arg) -> BoxNumbers | Non
     if len(formats) > 1:
         raise ValueError(
             f"boxes must have the same format, but they are {' and '.join(sorted(formats))}. "
-            "Convert one of them with BOX_CONVERT"
+            "Convert the boxes in one format with BOX_CONVERT"
         )
     return BoxNumbers(formats.pop())
 
@@ -377,8 +396,11 @@ def _run(compute: Compute, args: Sequence[Arg], shapes: Sequence[Shape | None]) 
 
 
 def _merge(shapes: set[Shape | None]) -> Shape | None:
-    """Return a shape that covers several, with None for axes that differ."""
-    given = [shape for shape in shapes if shape is not None]
-    if len({len(shape) for shape in given}) > 1:
+    """Return a shape that includes several shapes, with None for axes that differ in size.
+
+    Return None if the shapes differ in the number of axes.
+    """
+    known = [shape for shape in shapes if shape is not None]
+    if len({len(shape) for shape in known}) > 1:
         return None
-    return tuple(sizes[0] if len(set(sizes)) == 1 else None for sizes in zip(*given, strict=True))
+    return tuple(sizes[0] if len(set(sizes)) == 1 else None for sizes in zip(*known, strict=True))

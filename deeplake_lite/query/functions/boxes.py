@@ -1,4 +1,4 @@
-"""Functions for boxes and masks: overlap, area, conversion."""
+"""Functions of boxes and masks, which compute overlaps and areas and convert formats."""
 
 from __future__ import annotations
 
@@ -24,12 +24,15 @@ GROUP = "Boxes and masks"
 
 
 def format_of(boxes: Arg) -> str:
-    """Return the format of boxes; numbers from other columns are taken to be xyxy."""
+    """Return the format of boxes; numbers that are not from a column of boxes have "xyxy"."""
     return boxes.type.box_format or "xyxy"
 
 
 def box_type(name: str, boxes: Arg) -> Type:
-    """Check that an argument has boxes, (n, 4), or one box, (4,), and return the type."""
+    """Return the type of an argument, which must be boxes, (n, 4), or one box, (4,).
+
+    Raises ValueError or QueryTypeError for another shape or type. `name` is the function.
+    """
     numbers(name, boxes)
     shape = boxes.type.shape
     if shape is not None and (len(shape) not in (1, 2) or shape[-1] not in (4, None)):
@@ -47,21 +50,22 @@ def _check_units(*args: Arg) -> None:
 
 
 def _corners(value: object, format_: str, lead: int) -> NDArray[Any]:
-    """Return boxes as floats in xyxy, (…, n, 4); a single box becomes a list of one."""
+    """Return boxes as floats in the format xyxy, with shape (…, n, 4); for a single box, n is 1."""
     boxes: NDArray[Any] = np.asarray(value)
     if boxes.ndim == lead + 1:
         boxes = boxes[..., None, :] if boxes.shape[-1] else boxes[..., None]  # [] has no boxes
     if not boxes.size:
         return np.zeros((*boxes.shape[:-1], 4))
     if boxes.shape[-1] != 4:
-        raise ValueError(f"boxes must have shape (n, 4), but they have {boxes.shape[lead:]}")
+        raise ValueError(f"boxes must have shape (n, 4), but they have shape {boxes.shape[lead:]}")
     return convert_boxes(boxes.astype(np.float64), format_, "xyxy")
 
 
 def overlaps(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-    """Return the intersection over union of xyxy boxes: (…, n, 4) and (…, m, 4) to (…, n, m).
+    """Return the intersection over union of each pair of xyxy boxes.
 
-    Boxes without area do not overlap anything.
+    For boxes of shapes (…, n, 4) and (…, m, 4), the result has shape (…, n, m). It is 0 for a box
+    without area.
 
     >>> overlaps(np.array([[0, 0, 2, 2.0]]), np.array([[0, 0, 2, 1], [5, 5, 6, 6.0]]))
     array([[0.5, 0. ]])
@@ -100,7 +104,7 @@ def _iou_matrix(boxes: Arg, others: Arg) -> Bound:
 
 
 def _pair(name: str, boxes: Arg, others: Arg) -> Callable[[Any, Any, int], NDArray[Any]]:
-    """Return a function that computes the overlap of each pair of boxes."""
+    """Return a function that computes the intersection over union of each pair of boxes."""
     for arg in (boxes, others):
         box_type(name, arg)
     _check_units(boxes, others)
@@ -143,7 +147,7 @@ def _area(x: Arg) -> Bound:
     def area(value: object, *, lead: int) -> NDArray[Any]:  # noqa: ARG001
         boxes = np.asarray(value)
         if boxes.shape[-1:] != (4,):
-            raise ValueError(f"boxes must have shape (n, 4), but they have {boxes.shape}")
+            raise ValueError(f"boxes must have shape (n, 4), but they have shape {boxes.shape}")
         boxes = boxes if boxes.dtype.kind == "f" else boxes.astype(np.float64)
         sides = boxes[..., 2:] - boxes[..., :2] if format_ == "xyxy" else boxes[..., 2:]
         return np.prod(np.maximum(sides, 0), axis=-1)
@@ -163,7 +167,7 @@ def _box_convert(boxes: Arg, format: str) -> Bound:
     def compute(value: object, *, lead: int) -> NDArray[Any]:  # noqa: ARG001
         value = np.asarray(value)
         if value.shape[-1:] != (4,):
-            raise ValueError(f"boxes must have shape (n, 4), but they have {value.shape}")
+            raise ValueError(f"boxes must have shape (n, 4), but they have shape {value.shape}")
         return convert_boxes(value, source, format)
 
     shape = (*(boxes.type.shape or (None, 4))[:-1], 4)
@@ -179,7 +183,7 @@ def _mask_to_boxes(mask: Arg) -> Bound:
     if mask.type.dtype != "bool" or mask.type.ndim not in (None, 2, 3):
         raise ValueError(
             f"a mask must be booleans of shape (h, w) or (n, h, w), but {mask.text} is "
-            f"{mask.type}. Compare it with a number"
+            f"{mask.type}. To get booleans, compare it with a number"
         )
 
     def compute(value: object, *, lead: int) -> NDArray[Any]:
@@ -196,12 +200,12 @@ def _mask_to_boxes(mask: Arg) -> Bound:
 def _check_binary(x: Arg) -> None:
     if x.type.is_mask and x.type.dtype != "bool":
         raise ValueError(
-            f"a mask must be binary, but {x.text} has classes. Select one of them: {x.text} = 1"
+            f"a mask must be binary, but {x.text} has classes. Select one class: {x.text} = 1"
         )
 
 
 def _bounding_boxes(masks: NDArray[Any]) -> NDArray[np.float32]:
-    """Return the bounding boxes of masks, (…, h, w) to (…, 4)."""
+    """Return the bounding boxes, (…, 4), of masks, (…, h, w)."""
     boxes = np.zeros((*masks.shape[:-2], 4), np.float32)
     if not masks.size:
         return boxes
@@ -216,13 +220,15 @@ def _bounding_boxes(masks: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def in_window(boxes: NDArray[Any], window: NDArray[Any], format_: str) -> NDArray[Any]:
-    """Return boxes as fractions of a window, [x0, y0, x1, y1], in the same format.
+    """Return boxes relative to a window, as fractions of its size, in the same format.
+
+    A window is [x0, y0, x1, y1].
 
     >>> in_window(np.array([[10.0, 20, 5, 5]]), np.array([0.0, 0, 20, 40]), "xywh")
     array([[0.5  , 0.5  , 0.25 , 0.125]])
     """
     if boxes.shape[-1:] != (4,):
-        raise ValueError(f"boxes must have shape (n, 4), but they have {boxes.shape}")
+        raise ValueError(f"boxes must have shape (n, 4), but they have shape {boxes.shape}")
     origin, size = window[..., :2], window[..., 2:] - window[..., :2]
     if not np.all(size > 0):
         raise ValueError("a window must be [x0, y0, x1, y1] with x0 < x1 and y0 < y1")

@@ -1,4 +1,4 @@
-"""Functions that look into a value: CONTAINS and KEYS."""
+"""The functions CONTAINS and KEYS, which look for an item or a key in a value."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _contains(x: Arg, value: Arg) -> Bound:
         if value.type.dtype != "str":
             raise QueryTypeError(
                 f"CONTAINS searches a string for a string, but {value.text} is {value.type}. Write "
-                "it in quotes, or CAST it AS TEXT."
+                f"CAST({value.text} AS TEXT)."
             )
         return Bound(Type("bool"), _in_string, stacks=False)
     if x.type.items is not None:
@@ -80,7 +80,7 @@ def _contains(x: Arg, value: Arg) -> Bound:
 
 
 def _contains_time(x: Arg, value: Arg) -> Bound:
-    """Bind CONTAINS for an array of times."""
+    """Return CONTAINS, bound to an array of times and a time."""
     check_times("CONTAINS", x, value)
     if value.type.ndim != 0:
         raise QueryTypeError(
@@ -96,7 +96,7 @@ def _contains_time(x: Arg, value: Arg) -> Bound:
 
 
 def _in_list_of_times(x: Arg, value: Arg) -> Bound:
-    """Bind CONTAINS for a list of times, which may contain nulls."""
+    """Return CONTAINS, bound to a list of times, which may contain nulls, and a time."""
     assert x.type.items is not None
     check_times("CONTAINS", Arg(x.text, x.type.items.of), value)
 

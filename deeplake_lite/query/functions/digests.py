@@ -1,4 +1,4 @@
-"""HASH: compute hashes with which values of any type can be tested for equality."""
+"""The function HASH, whose results can be compared to test whether values of any type are equal."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def hash_(x: Arg) -> Bound:
 
 
 def _convert_booleans(value: object, type_: Type) -> object:
-    """Convert Python booleans in (nested) lists from DuckDB to NumPy's, except those in JSON.
+    """Return a value with Python booleans in lists from DuckDB as NumPy booleans, except in JSON.
 
     >>> from deeplake_lite.query.functions.value_type import Items
     >>> _convert_booleans([True, None], Type("object", (None,), Items(Type("bool"))))
@@ -47,7 +47,7 @@ def _convert_booleans(value: object, type_: Type) -> object:
 
 
 def _hash_number(number: float) -> int:
-    """Return the hash of a single number, computed by DuckDB like the hash of a scalar."""
+    """Return the hash that DuckDB computes for a number in `bind.scalars.hashes`."""
     value: float | str
     form = ""
     is_whole = isinstance(number, int) or number.is_integer()
@@ -64,10 +64,10 @@ def _hash_number(number: float) -> int:
 
 
 def _digest(value: object) -> int:
-    """Return the digest of any value; the digest of a list is computed from those of its items.
+    """Return the digest of a value of any type.
 
-    The items of a list may be Python, NumPy or JSON numbers. JSON's booleans are not numbers, but
-    NumPy's are.
+    The digest of a list is computed from the digests of its items, which may be Python, NumPy or
+    JSON numbers. NumPy booleans count as the numbers 0 and 1, but JSON booleans do not.
     """
     value = _to_numpy_scalar(value)
     if isinstance(value, np.ndarray) and value.dtype == object and not value.ndim:
@@ -88,7 +88,7 @@ def _digest(value: object) -> int:
 
 
 def _canonical(array: NDArray[Any]) -> NDArray[Any]:
-    """Convert numbers or times to a dtype that depends only on their values.
+    """Return an array of numbers or times with a dtype that depends only on the values.
 
     >>> [_canonical(np.array([2, 0], dtype)).dtype.name for dtype in ("uint8", "float16", "bool")]
     ['int64', 'int64', 'int64']
@@ -115,10 +115,10 @@ _INT64 = (-(2.0**63), 2.0**63)
 
 
 def _canonical_times(times: NDArray[Any]) -> NDArray[Any]:
-    """Convert times in any unit to whole days and remaining nanoseconds.
+    """Return times in any unit as structs of whole days and remaining nanoseconds.
 
-    Durations in months or years become numbers of months, because months differ in length. An empty
-    array of times is like any other empty array.
+    Durations in months or years become structs of months, because months differ in length. An empty
+    array of times becomes an empty array of integers, like any other empty array.
 
     >>> _canonical_times(np.array(["1970-01-02T00:00:01", "NaT"], "M8[s]")).tolist()
     [(1, 1000000000), (-9223372036854775808, 0)]
@@ -131,16 +131,17 @@ def _canonical_times(times: NDArray[Any]) -> NDArray[Any]:
     if unit in ("Y", "M") and not is_timestamp:
         return times.astype("m8[M]").astype(np.int64).astype([("months", np.int64)])
     if unit in ("Y", "M", "W", "D"):
-        days, rest = times.astype(f"{times.dtype.kind}8[D]").astype(np.int64), np.int64(0)
+        days = times.astype(f"{times.dtype.kind}8[D]").astype(np.int64)
+        nanoseconds = np.int64(0)
     else:
         per_day = np.array(1, "m8[D]") // np.array(1, f"m8[{unit}]")
         counts = times.astype(np.int64)
-        days, rest = counts // per_day, counts % per_day * (_DAY // per_day)
+        days, nanoseconds = counts // per_day, counts % per_day * (_DAY // per_day)
     whole = "day" if is_timestamp else "days"
     result = np.zeros(times.shape, [(whole, np.int64), ("ns", np.int64)])
     null = np.isnat(times)
     result[whole] = np.where(null, _INT64[0], days)
-    result["ns"] = np.where(null, 0, rest)
+    result["ns"] = np.where(null, 0, nanoseconds)
     return result
 
 
@@ -149,7 +150,7 @@ _DAY = 86_400 * 10**9
 
 
 def _to_numpy_scalar(value: Any) -> Any:
-    """Convert a Python number or time to NumPy if a NumPy type can represent it."""
+    """Return a Python number or time as a NumPy scalar, if a NumPy dtype can represent it."""
     match value:
         case np.generic() | bool():
             return value
@@ -162,7 +163,7 @@ def _to_numpy_scalar(value: Any) -> Any:
 
 
 def _stack(items: Sequence[Any] | NDArray[Any]) -> NDArray[Any] | None:
-    """Convert a list of numbers or times, or of arrays of the same shape, to an equal array.
+    """Return a list as an array, if its items are numbers or times, or arrays of the same shape.
 
     Return None for any other list.
 
@@ -196,7 +197,7 @@ _KINDS = "biufcmMV"
 
 
 def _is_list(value: object) -> TypeGuard[list[Any] | NDArray[Any]]:
-    """Return whether a value is a list, or an array of objects, which represents a list."""
+    """Return whether a value is a list, or an array of dtype object, which stands for a list."""
     return isinstance(value, list) or (isinstance(value, np.ndarray) and value.dtype == object)
 
 

@@ -1,4 +1,4 @@
-"""Elementwise functions: roots, logarithms, limits, scaling, conversion."""
+"""Elementwise functions, such as SQRT, LOG, CLIP, NORMALIZE and CAST."""
 
 from __future__ import annotations
 
@@ -29,6 +29,8 @@ GROUP = "Elementwise"
 
 
 def _unary(name: str, summary: str, apply: np.ufunc) -> None:
+    """Register a function of one argument that applies a ufunc."""
+
     def bind(x: Arg) -> Bound:
         numbers(name, x)
 
@@ -56,6 +58,8 @@ _unary("ISNAN", "Whether elements are NaN.", np.isnan)
 
 
 def _extreme(name: str, summary: str, apply: np.ufunc) -> None:
+    """Register GREATEST or LEAST, which applies a ufunc to two arguments."""
+
     def bind(x: Arg, y: Arg) -> Bound:
         numbers(name, x, y)
 
@@ -171,7 +175,7 @@ def _as_float(value: object) -> NDArray[Any]:
 
 
 def _scale(value: NDArray[Any], low: object, high: Any) -> NDArray[Any]:
-    """Return ``(value - low) / (high - low)``, or ``value - low`` where that divides by 0."""
+    """Return ``(value - low) / (high - low)``, or ``value - low`` where low equals high."""
     span = high - low
     scaled: NDArray[Any] = (value - low) / np.where(span == 0, np.ones_like(span), span)
     return scaled

@@ -1,4 +1,8 @@
-"""A wrapper around each function that handles nulls, suppresses warnings and explains errors."""
+"""A wrapper around the Python function that computes a tensor function.
+
+The wrapper handles nulls, suppresses NumPy's warnings, and turns errors into QueryTypeErrors that
+show the call and the types of its arguments.
+"""
 
 from __future__ import annotations
 
@@ -20,18 +24,28 @@ if TYPE_CHECKING:
     from deeplake_lite.query.functions.value_type import Block, Type
 
 REFUSALS = (ValueError, TypeError, IndexError, OverflowError)
-"""Errors that NumPy and the functions of this package raise for unsuitable values."""
+"""The errors by which NumPy and the functions of this package reject values."""
 
 
 def refusal(text: str, error: Exception, types: Sequence[str]) -> QueryTypeError:
-    """Build the error for a call with unsuitable values."""
+    """Return the error for a call whose arguments a function rejects.
+
+    Parameters
+    ----------
+    text : str
+        The call as written in the query.
+    error : Exception
+        The error that the function raised.
+    types : sequence of str
+        The types of the arguments.
+    """
     reason = str(error).strip().rstrip(".")
     return QueryTypeError(f"{text}: {reason}. The arguments are {', '.join(types) or 'missing'}.")
 
 
 @dataclass(frozen=True)
 class Guarded:
-    """The `compute` of a function, wrapped so that values may be null."""
+    """The `Bound.compute` of a function, wrapped so that arguments may be null."""
 
     text: str
     """The call as written in the query."""
@@ -42,18 +56,19 @@ class Guarded:
     args: tuple[Arg, ...]
     """The arguments to which the function is bound."""
     positions: tuple[int, ...]
-    """Position of each argument in the call; constants are taken from `args` instead."""
+    """For each of the `args`, the position of its value among the values passed to this object. The
+    values of constants are taken from `args` instead."""
     sees_null: bool
     """Whether nulls are passed to the function."""
     null_items: bool = False
     """Whether arrays of booleans that contain nulls are passed to the function."""
     is_users: bool = False
-    """Whether this is a user's function, which accepts values of any type without conversion."""
+    """Whether the user has registered the function, so that it gets values without conversion."""
 
     def __call__(self, *inputs: Any, lead: int, auxiliary: object = None) -> object:
-        """Compute one row (``lead=0``), or rows stacked along the first axis (``lead=1``).
+        """Return the result for one row (``lead=0``), or for many stacked rows (``lead=1``).
 
-        The `auxiliary` array is used only if no row is null.
+        `auxiliary` is passed to the function only if no row is null.
         """
         if lead and all(arg.is_constant for arg in self.args):
             return self._compute_constants(*inputs)
@@ -88,7 +103,7 @@ class Guarded:
         return np.asarray(result)[None] if self.type.is_number else [result]
 
     def _count(self, values: tuple[Any, ...]) -> int:
-        """Return the number of rows, which is the length of any argument that is not constant."""
+        """Return the number of stacked rows: the length of any argument that is not constant."""
         pairs = zip(values, self.args, strict=True)
         return next(len(value) for value, arg in pairs if not arg.is_constant)
 
@@ -106,7 +121,8 @@ class Guarded:
             raise
         except REFUSALS as error:
             if lead and not self.is_users and self._count(values):
-                self._run(self._first(values), lead=0)  # its error shows the shapes of a single row
+                # The error for the first row shows the shape of the value, not of the stacked rows.
+                self._run(self._first(values), lead=0)
             types = [
                 f"{arg.type.dtype} {np.shape(v)[0 if arg.is_constant else lead :]}"
                 for v, arg in zip(values, self.args, strict=True)
@@ -119,7 +135,10 @@ class Guarded:
         return tuple(value if arg.is_constant else value[0] for value, arg in pairs)
 
     def _spread(self, result: Block | None, nulls: NDArray[np.bool_]) -> Block:
-        """Return the result for all rows, given the result for the non-null rows."""
+        """Return the result for all rows, given the result for the rows that are not null.
+
+        The result is None if all rows are null; `nulls` is a mask of the null rows.
+        """
         if result is None:
             shape = tuple(n or 0 for n in self.type.shape or ())
             return all_null(len(nulls), shape, self.type.dtype if self.type.is_number else "object")
@@ -136,7 +155,7 @@ def _may_have_null(values: Block) -> bool:
 
 
 def all_null(count: int, shape: tuple[int, ...], dtype: str) -> Block:
-    """Return an array of masked rows, or a list of None if rows have no elements to mask.
+    """Return `count` null rows: an array of masked rows, or a list of None if rows are empty.
 
     >>> all_null(2, (3, 0), "float32")
     [None, None]
@@ -145,7 +164,10 @@ def all_null(count: int, shape: tuple[int, ...], dtype: str) -> Block:
 
 
 def null_rows(values: Block) -> NDArray[np.bool_]:
-    """Return a mask of the null rows: None in a list, or rows with a masked element in an array."""
+    """Return a mask that is true for each null row of stacked values.
+
+    In a list or an array of objects, a null row is None. In other arrays, it has a masked element.
+    """
     if isinstance(values, list) or (values.dtype == object and values.ndim == 1):
         return np.array([value is None for value in values], bool)
     mask = np.ma.getmaskarray(values)
@@ -153,14 +175,17 @@ def null_rows(values: Block) -> NDArray[np.bool_]:
 
 
 def _drop_rows(values: Block, nulls: NDArray[np.bool_]) -> Block:
-    """Return the non-null rows."""
+    """Return the rows of stacked values that are not null."""
     if isinstance(values, list):
         return [value for value, null in zip(values, nulls, strict=True) if not null]
     return values[~nulls]
 
 
 def _as_declared(value: object, arg: Arg) -> object:
-    """Convert a number or list to the dtype of its argument; return other values unchanged."""
+    """Return a number or list as an array of the dtype that an argument has by its type.
+
+    Other values are returned unchanged.
+    """
     if arg.type.dtype == "bool" and has_null_items(value):
         truths, nulls = split(value)  # an index may have removed all nulls
         return value if np.any(nulls) else truths
@@ -170,7 +195,7 @@ def _as_declared(value: object, arg: Arg) -> object:
 
 
 def _check_items(text: str, values: Sequence[object], args: Sequence[Arg]) -> None:
-    """Reject arrays of booleans that contain nulls. Raises QueryTypeError."""
+    """Raise QueryTypeError if a value is an array of booleans that contains nulls."""
     for value, arg in zip(values, args, strict=True):
         if arg.type.dtype == "bool" and has_null_items(value):
             raise QueryTypeError(
@@ -180,7 +205,7 @@ def _check_items(text: str, values: Sequence[object], args: Sequence[Arg]) -> No
 
 
 def list_to_array(value: object, type_: Type) -> NDArray[Any] | None:
-    """Convert a list from DuckDB to an array of numbers; return None for null.
+    """Return a list from DuckDB as an array of numbers, or None for null.
 
     Raises
     ------
@@ -198,8 +223,8 @@ def list_to_array(value: object, type_: Type) -> NDArray[Any] | None:
         array = np.asarray(value, type_.dtype)
     except (TypeError, ValueError) as error:
         raise QueryTypeError(
-            f"A {type_} must consist of numbers, but it is {brief(value, 80)}. CAST it, or compare "
-            "HASH(x) with HASH(y)."
+            f"A {type_} must consist of numbers, but it is {brief(value, 80)}. CAST the items, or "
+            "compare HASH(x) with HASH(y)."
         ) from error
     if array.dtype.kind == "f" and _loses_digits(np.asarray(value)):
         raise QueryTypeError(

@@ -31,7 +31,7 @@ def _check_image(name: str, image: Arg) -> None:
 
 
 def _with_size(image: Arg, height: int | None, width: int | None) -> Shape | None:
-    """Return the shape of an image after changing its height and width."""
+    """Return the shape that an image has with another height and width; None if it is unknown."""
     return None if image.type.shape is None else (height, width, *image.type.shape[2:])
 
 
@@ -64,7 +64,7 @@ def _crop(image: Arg, window: Arg) -> Bound:
 
 
 def _cropped_size(image: Arg, window: Arg, compute: Compute) -> tuple[int | None, int | None]:
-    """Return the height and width of the cropped image, or None if they vary."""
+    """Return the height and width of the cropped image, with None for each that varies."""
     shape = image.type.shape
     if not window.is_constant or shape is None or shape[0] is None or shape[1] is None:
         return None, None
@@ -115,7 +115,10 @@ def _resize_pixels(pixels: NDArray[Any], size: tuple[int, int], nearest: bool) -
 
 
 def _resize_bilinear(pixels: NDArray[Any], size: tuple[int, int]) -> NDArray[Any]:
-    """Resize a greyscale image, or a colour image of uint8, Pillow's only dtype for colours."""
+    """Return a resized greyscale image of any dtype, or colour image of uint8.
+
+    Pillow supports no other dtype for colour images.
+    """
     from PIL import Image  # takes 60 ms, and only this function needs it
 
     small = pixels.dtype == np.uint8

@@ -30,9 +30,10 @@ def check_beside_json(name: str, items: Arg, other: Arg) -> None:
 
 
 def compare_json_item(compare: Comparison, item: object, other: object) -> bool | None:
-    """Return the result of comparing two JSON values; None if they cannot be compared.
+    """Return the result of comparing two JSON values, or None if it is null.
 
-    Numbers have an order, and so do strings and booleans, but values of different kinds have none.
+    It is null if a value is null. Unless the values are tested for equality, it is also null if
+    they are not both numbers, both strings or both booleans.
 
     >>> compare_json_item(operator.eq, True, 1), compare_json_item(operator.lt, "a", 1)
     (False, None)
@@ -48,7 +49,7 @@ def compare_json_item(compare: Comparison, item: object, other: object) -> bool 
 
 
 def _kind(value: object) -> str:
-    """Return the kind of a value if it has an order; "" for lists and objects."""
+    """Return "truth", "number" or "string", or "" for lists and objects, which have no order."""
     match value:
         case bool():
             return "truth"
@@ -69,5 +70,5 @@ def is_json_item(items: Any, wanted: object) -> bool:
 
 
 def built_in_value(value: object) -> object:
-    """Convert a NumPy number or array to a JSON value; return other values unchanged."""
+    """Return a NumPy number or array as a JSON value; return other values unchanged."""
     return value.tolist() if hasattr(value, "tolist") else value

@@ -2,8 +2,8 @@
 
 Notes
 -----
-Shortest augmenting paths with potentials: H. W. Kuhn 1955, in the form of J. Munkres and
-R. Jonker and A. Volgenant 1987. O(n²m), inner loops in NumPy.
+The algorithm uses shortest augmenting paths with potentials: H. W. Kuhn 1955, in the form of
+J. Munkres and of R. Jonker and A. Volgenant 1987. It takes O(n²m) time, with inner loops in NumPy.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ if TYPE_CHECKING:
 
 
 def best_matching(gains: NDArray[Any]) -> NDArray[Any]:
-    """Return the largest sum of entries, with at most one in each row and in each column.
+    """Return the largest sum of entries of a matrix, with at most one in each row and column.
 
     Parameters
     ----------
     gains : ndarray, (…, n, m)
-        Gain of each pair, 0 or more.
+        One or many matrices. The entries must not be negative.
 
     Returns
     -------
     float64 or ndarray, (…)
+        The sum for each matrix.
 
     >>> best_matching(np.array([[0.9, 0.8], [0.8, 0.1]]))
     np.float64(1.6)
@@ -38,14 +39,17 @@ def best_matching(gains: NDArray[Any]) -> NDArray[Any]:
     best = gains.argmax(axis=-1)
     shared = (np.diff(np.sort(best, axis=-1), axis=-1) == 0).any(axis=-1)
     # If no two rows have their best entry in the same column, these entries are the matching.
-    for at in zip(*np.nonzero(np.atleast_1d(shared)), strict=True):
-        one = at if np.ndim(shared) else ()
-        best[one] = _assign(-gains[one])
+    for position in zip(*np.nonzero(np.atleast_1d(shared)), strict=True):
+        at = position if np.ndim(shared) else ()
+        best[at] = _assign(-gains[at])
     return np.take_along_axis(gains, best[..., None], axis=-1)[..., 0].sum(axis=-1)
 
 
 def _assign(costs: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the column assigned to each row in the cheapest assignment; needs n <= m rows."""
+    """Return the column that the cheapest assignment gives to each row.
+
+    There must be at least as many columns as rows.
+    """
     n, m = costs.shape
     row_price, column_price = np.zeros(n), np.zeros(m + 1)
     owner = np.full(m + 1, -1)  # row of each column; paths start at the extra last column

@@ -1,4 +1,4 @@
-"""Operators on tensors: arithmetic, comparisons, logic.
+"""Operators on tensors, for arithmetic, comparisons and logic.
 
 As in NumPy, division by zero returns infinities and NaN, but ``//`` and ``%`` of integers by zero
 return 0. Comparisons with NaN are false, except ``<>``.
@@ -55,7 +55,7 @@ GROUP = "Operators"
 
 
 def _arithmetic(sign: str, summary: str, apply: np.ufunc) -> None:
-    """Register an arithmetic operator, which widens small integers."""
+    """Register an arithmetic operator, which converts small integers to int64."""
 
     def bind(x: Arg, y: Arg) -> Bound:
         numbers(sign, x, y)
@@ -75,8 +75,8 @@ def _arithmetic(sign: str, summary: str, apply: np.ufunc) -> None:
 
 
 _DOES_NOT_FIT = (
-    "an integer constant must fit in the dtype of the other side; negative integers do not fit in "
-    "uint64. Cast the other side: CAST(x AS INT64)"
+    "an integer constant must fit in the dtype of the other operand; negative integers do not fit "
+    "in uint64. Cast the other operand: CAST(x AS INT64)"
 )
 
 
@@ -117,7 +117,7 @@ def _negative(x: Arg) -> Bound:
 
 
 def _comparison(sign: str, summary: str, apply: np.ufunc, compare: Comparison) -> None:
-    """Register a comparison; classes may be compared with their names."""
+    """Register a comparison operator, for numbers, strings, times, JSON, classes and lists."""
 
     def bind(x: Arg, y: Arg) -> Bound:
         if sign in ("=", "<>"):
@@ -125,7 +125,8 @@ def _comparison(sign: str, summary: str, apply: np.ufunc, compare: Comparison) -
         elif any(arg.type.dtype.startswith("complex") for arg in (x, y)):
             raise QueryTypeError(
                 f"Complex numbers have no order, but {x.text} is {x.type} and {y.text} is "
-                f"{y.type}. Compare them with = or <>, or compare ABS(x)."
+                f"{y.type}. Compare the numbers with = or <>, or compare their absolute values, "
+                "ABS(x)."
             )
         x, y = as_times(x, y), as_times(y, x)
         _check_booleans(x, y)
@@ -139,7 +140,8 @@ def _comparison(sign: str, summary: str, apply: np.ufunc, compare: Comparison) -
         if numeric == 1:
             raise QueryTypeError(
                 f"{sign} compares numbers with numbers and strings with strings, but {x.text} is "
-                f"{x.type} and {y.text} is {y.type}. CAST one of them."
+                f"{x.type} and {y.text} is {y.type}. CAST {x.text} or {y.text}, so that the types "
+                "agree."
             )
         if numeric == 0:
             return Bound(Type("bool"), _compare_strings(compare), stacks=False)
@@ -161,55 +163,55 @@ def _comparison(sign: str, summary: str, apply: np.ufunc, compare: Comparison) -
 
 
 def _compare_items(sign: str, x: Arg, y: Arg, compare: Comparison) -> Bound | None:
-    """Bind a comparison of each item in a list with a single value.
+    """Return the operator `sign`, bound to a list and a value, with which each item is compared.
 
     Return None if neither argument is a list.
 
     Raises
     ------
     QueryTypeError
-        For lists of arrays, and for two lists.
+        If both arguments are lists, or if the items of the list are arrays.
     """
     is_json = "object" in (x.type.dtype, y.type.dtype)
     lists = [a for a in (x, y) if a.type.items is not None or (_is_strings(a) and not is_json)]
     if not lists:
         return None
-    one, other = lists[0], y if lists[0] is x else x
-    items = one.type.items
-    if _is_strings(one) and other.type != Type("str"):
+    list_, other = lists[0], y if lists[0] is x else x
+    items = list_.type.items
+    if _is_strings(list_) and other.type != Type("str"):
         raise QueryTypeError(
             f"{sign} compares each string of a list with a string, but {other.text} is "
-            f"{other.type} and {one.text} is {one.type}. CAST one of them."
+            f"{other.type} and {list_.text} is {list_.type}. CAST {other.text} AS TEXT."
         )
-    is_flat = one.type.ndim == 1 if items is None else items.of.ndim == 0
+    is_flat = list_.type.ndim == 1 if items is None else items.of.ndim == 0
     if not is_flat or other.type.ndim != 0:
         raise QueryTypeError(
-            f"{sign} compares each item of a list with a single value, but {one.text} is "
-            f"{one.type} and {other.text} is {other.type}. Compare HASH({one.text}) with "
-            f"HASH({other.text}), or select an item: {one.text}[0]."
+            f"{sign} compares each item of a list with a single value, but {list_.text} is "
+            f"{list_.type} and {other.text} is {other.type}. Compare HASH({list_.text}) with "
+            f"HASH({other.text}), or select an item: {list_.text}[0]."
         )
 
     if items is not None and items.of.dtype == "object":
         return _compare_json_items(sign, x, y, compare)
 
     if items is not None:
-        _check_kinds(sign, one, items.of, other)
+        _check_kinds(sign, list_, items.of, other)
 
     single = other.value if other.is_constant and other.type.is_time else None
 
     def compute(a: Any, b: Any, *, lead: int) -> NDArray[Any]:  # noqa: ARG001
         if single is not None:
-            a, b = (a, single) if one is x else (single, b)
-        whole = weak(b if one is x else a) if other.type.is_number else None
+            a, b = (a, single) if list_ is x else (single, b)
+        whole = weak(b if list_ is x else a) if other.type.is_number else None
         pairs = (
             [(keep_exact(item, whole), b) for item in a]
-            if one is x
+            if list_ is x
             else [(a, keep_exact(item, whole)) for item in b]
         )
-        nulls = [item is None for item in (a if one is x else b)]
+        nulls = [item is None for item in (a if list_ is x else b)]
         return join(np.array([_holds(compare, *pair) for pair in pairs], bool), nulls)
 
-    meaning = Truths() if may_hold_null(one.type) else None
+    meaning = Truths() if may_hold_null(list_.type) else None
     return Bound(Type("bool", (None,), meaning), compute, stacks=False)
 
 
@@ -220,7 +222,8 @@ def _check_kinds(sign: str, list_: Arg, item: Type, other: Arg) -> None:
     elif not item.is_like(other.type):
         raise QueryTypeError(
             f"{sign} compares numbers with numbers and strings with strings, but {list_.text} is "
-            f"{list_.type} and {other.text} is {other.type}. CAST one of them."
+            f"{list_.type} and {other.text} is {other.type}. CAST {other.text} to the type of the "
+            "items."
         )
 
 
@@ -228,11 +231,14 @@ _MIRRORED: dict[Comparison, Comparison] = {
     operator.eq: operator.eq, operator.ne: operator.ne, operator.lt: operator.gt,
     operator.le: operator.ge, operator.gt: operator.lt, operator.ge: operator.le,
 }  # fmt: skip
-"""For each comparison, the equivalent comparison with its sides swapped."""
+"""A dict from each comparison to the one that is equivalent if the two sides are swapped."""
 
 
 def _compare_json_items(sign: str, x: Arg, y: Arg, compare: Comparison) -> Bound:
-    """Bind a comparison of each item in a list of JSON, which may be on either side."""
+    """Return the operator `sign`, bound to a list of JSON and a value.
+
+    Each item of the list, which may be on either side, is compared with the value.
+    """
     is_first = x.type.items is not None
     check_beside_json(sign, *((x, y) if is_first else (y, x)))
     compare = compare if is_first else _MIRRORED[compare]
@@ -253,7 +259,7 @@ def _is_strings(arg: Arg) -> bool:
 
 
 def _holds(compare: Comparison, a: object, b: object) -> bool:
-    """Return whether a comparison is true; it is false for null and for values without an order."""
+    """Return whether a comparison is true; if a value is null or has no order, return False."""
     if a is None or b is None:
         return False
     if isinstance(a, np.datetime64 | np.timedelta64):
@@ -265,7 +271,7 @@ def _holds(compare: Comparison, a: object, b: object) -> bool:
 
 
 def _compare_with_times(sign: str, x: Arg, y: Arg, apply: np.ufunc) -> Bound:
-    """Bind a comparison of times, element by element."""
+    """Return the operator `sign`, bound to times, which are compared element by element."""
     check_times(sign, x, y)
     fixed = [np.asarray(arg.value) if arg.is_constant else None for arg in (x, y)]
 
@@ -278,7 +284,7 @@ def _compare_with_times(sign: str, x: Arg, y: Arg, apply: np.ufunc) -> Bound:
 
 
 def _compare_strings(compare: Comparison) -> Compute:
-    """Return a function that compares the strings of a row."""
+    """Return a function that compares two strings."""
 
     def compute(a: object, b: object, *, lead: int) -> object:  # noqa: ARG001
         return np.bool_(compare(a, b))
@@ -287,7 +293,7 @@ def _compare_strings(compare: Comparison) -> Compute:
 
 
 def _compare_json(compare: Comparison) -> Compute:
-    """Return a function that compares JSON values; strings and numbers have no common order."""
+    """Return a function that compares two JSON values; a string is not less than a number."""
 
     def compute(*values: object, lead: int) -> object:  # noqa: ARG001
         a, b = map(built_in_value, values)
@@ -314,7 +320,10 @@ def _check_booleans(*args: Arg) -> None:
 
 
 def _name_to_number(arg: Arg, other: Arg) -> Arg:
-    """Replace the name of a class with its number if the other argument has classes."""
+    """Return a constant name of a class as the class number, if the other argument has classes.
+
+    Other arguments are returned unchanged.
+    """
     if arg.is_constant and isinstance(arg.value, str) and other.type.names is not None:
         return Arg(arg.text, Type("int64"), class_number(arg, other))
     return arg
@@ -329,10 +338,11 @@ _comparison(">=", "Whether elements are greater than or equal.", np.greater_equa
 
 
 def _logic(word: str, summary: str, apply: np.ufunc, decisive: bool) -> None:
-    """Register AND or OR. A `decisive` value determines the result even if the other side is null.
+    """Register AND or OR.
 
-    This applies to scalars and to the items of lists. If a value has axes and either side is null
-    in a row, the result of that row is null, since the other side may have a different shape.
+    An operand that equals `decisive` determines the result even if the other operand is null. This
+    applies to scalars and to the items of lists. If an operand has axes and either operand is null
+    in a row, the result for this row is null, because the operands may differ in shape.
     """
 
     def bind(x: Arg, y: Arg) -> Bound:
@@ -357,7 +367,10 @@ def _logic(word: str, summary: str, apply: np.ufunc, decisive: bool) -> None:
         return Bound(type_, compute, sees_null=are_scalars, null_items=True)
 
     def _fill_null_items(value: object) -> tuple[Any, Any]:
-        """Replace null items with the neutral value; return the value and a mask of the nulls."""
+        """Return a value with its null items replaced, and a mask of the null items.
+
+        The replacement is ``not decisive``, which leaves the result to the other operand.
+        """
         if not has_null_items(value):
             return value, False
         truths, nulls = split(value)

@@ -1,4 +1,4 @@
-"""Reductions along axes or over all elements of a row: sums, extremes, moments.
+"""Reductions along axes or over all elements of a row, such as SUM, MAX and STD.
 
 For values without elements, SUM, PROD, ANY and ALL return the same as in NumPy; other reductions,
 such as MAX, return null.
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 GROUP = "Reductions"
 
 type Reduce = Callable[[NDArray[Any], tuple[int, ...]], object]
-"""Reduces an array along axes."""
+"""A function that reduces an array along the given axes."""
 
 
 def _sum(x: NDArray[Any], axis: tuple[int, ...]) -> object:
@@ -83,10 +83,25 @@ def _reduction(
     decisive: bool | None = None,
     check: Callable[[str, Arg], None] = numbers,
 ) -> None:
-    """Register a reduction with the option ``axis``; `check` validates its argument.
+    """Register a reduction that has the option ``axis``.
 
-    `of_nothing` says whether the reduction of zero elements has a value. A `decisive` boolean
-    determines the result even if other elements are null; if it is None, nulls are left out.
+    Parameters
+    ----------
+    name : str
+        Name of the function.
+    summary : str
+        The docstring.
+    reduce : callable
+        Reduces an array along axes.
+    *aliases : str
+        Other names.
+    of_nothing : bool
+        Whether the result for an array without elements is a value; otherwise, it is null.
+    decisive : bool, optional
+        The element that determines the result even if other elements are null. If it is None, null
+        elements are left out.
+    check : callable
+        Raises an error if the argument does not have a suitable type.
     """
 
     def bind(x: Arg, axis: Axis = None) -> Bound:
@@ -103,7 +118,9 @@ def _reduction(
             if not has_null_items(value):
                 return whole(value, lead=lead)
             if len(axes(value.ndim, axis, lead)) < value.ndim:
-                raise ValueError("booleans that may be null can only be reduced along all axes")
+                raise ValueError(
+                    "booleans that may be null can only be reduced along all axes. Leave out axis"
+                )
             filled, nulls = split(value)
             present = filled[~np.asarray(nulls)]
             result = whole(present, lead=lead)
@@ -117,7 +134,7 @@ def _reduction(
 
 
 def _null_if_empty(reduce: Compute, axis: Axis, dtype: str) -> Compute:
-    """Wrap a reduction so that rows without elements are null."""
+    """Return a reduction whose result is null for rows without elements."""
 
     def compute(value: object, *, lead: int) -> object:
         array = np.asarray(value)
@@ -133,13 +150,13 @@ def _null_if_empty(reduce: Compute, axis: Axis, dtype: str) -> Compute:
 
 
 def _not_empty(x: Arg) -> Arg:
-    """Return the argument with varying axes in place of empty ones, for `result_of`."""
+    """Return an argument without empty axes, for `result_of`, which then uses axes of size 1."""
     shape = x.type.shape and tuple(n or None for n in x.type.shape)
     return replace(x, type=replace(x.type, shape=shape))
 
 
 def _position(name: str, summary: str, find: Callable[..., object]) -> None:
-    """Register a function that finds the position of an extreme."""
+    """Register ARGMIN or ARGMAX, which returns the position of an extreme element."""
 
     def bind(x: Arg, axis: int | None = None) -> Bound:
         numbers_or_times(name, x)
@@ -161,7 +178,7 @@ def _position(name: str, summary: str, find: Callable[..., object]) -> None:
 
 
 def _plain(reduce: Callable[..., object]) -> Reduce:
-    """Adapt a NumPy reduction so that its second argument is the axes."""
+    """Return a NumPy reduction as a function whose second argument is the axes."""
     return lambda x, over: reduce(x, axis=over)
 
 

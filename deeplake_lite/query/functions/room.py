@@ -1,4 +1,4 @@
-"""Limit the size of a function's result, which is computed from the shape before allocation.
+"""Limit the size of a function's result, which is known from its shape before it is computed.
 
 Broadcasting, comparing all pairs of boxes, and enlarging images can produce results that are far
 larger than the arguments.
@@ -15,30 +15,35 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MAX_BYTES = 1 << 31
-"""Maximum size of one row in bytes, which is also the limit for a cell."""
+"""Maximum size, in bytes, of the result for one row, which is also the limit for a stored cell."""
 
 STACK_BYTES = 1 << 29
-"""Maximum size of stacked rows in bytes: eight times a block, since integers are widened."""
+"""Maximum size, in bytes, of the result for stacked rows. It is eight times the maximum size of the
+rows, because small integers are converted to 64 bits."""
 
 
 class TooMany(Exception):
-    """Raised if stacked rows would take too much memory; the caller retries with fewer rows."""
+    """Raised if the result for stacked rows would be too large, so that fewer must be stacked."""
 
 
 def check_room(shape: Sequence[int], itemsize: int, *, lead: int) -> None:
-    """Check that a result of this shape is not too large.
+    """Check that a result of the given shape is not too large.
 
     Parameters
     ----------
+    shape : sequence of int
+        The shape of the result.
+    itemsize : int
+        Size of an element in bytes.
     lead : int
         1 if rows are stacked along the first axis, otherwise 0.
 
     Raises
     ------
     TooMany
-        If several rows together are too large for a block.
+        If the results for several stacked rows take more than `STACK_BYTES` together.
     ValueError
-        If a single row is too large for a cell.
+        If the result for a single row takes more than `MAX_BYTES`.
 
     Examples
     --------

@@ -33,7 +33,7 @@ def _about_shape(
     of: Callable[..., Any],
     *aliases: str,
 ) -> None:
-    """Register a function that depends only on the shape."""
+    """Register a function whose result depends only on the shape of its argument."""
 
     def bind(x: Arg) -> Bound:
         if x.type.items is None:
@@ -93,8 +93,8 @@ def _reshape(x: Arg, shape: list[int] | int) -> Bound:
     def compute(value: object, *, lead: int) -> NDArray[Any]:
         value = np.asarray(value)
         if value.size == 0 and lead and -1 in sizes:  # NumPy cannot infer -1 without elements
-            rest = prod(value.shape[1:]) // (prod(n for n in sizes if n >= 0) or 1)
-            return value.reshape(*value.shape[:1], *(rest if n < 0 else n for n in sizes))
+            inferred = prod(value.shape[1:]) // (prod(n for n in sizes if n >= 0) or 1)
+            return value.reshape(*value.shape[:1], *(inferred if n < 0 else n for n in sizes))
         return value.reshape(*value.shape[:lead], *sizes)
 
     original = x.type.shape

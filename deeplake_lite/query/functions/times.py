@@ -1,4 +1,4 @@
-"""Compare timestamps with each other, or durations with each other, exactly in any units."""
+"""Compare two timestamps or two durations exactly, even if their units differ."""
 
 from __future__ import annotations
 
@@ -24,12 +24,14 @@ _UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns")
 
 
 def as_times(arg: Arg, other: Arg) -> Arg:
-    """Convert the strings or Python times in a constant that is compared with times.
+    """Return a constant that is compared with times as times; return other arguments unchanged.
+
+    The constant may contain strings, or times from Python's datetime module.
 
     Raises
     ------
     QueryTypeError
-        For strings that are not timestamps, and for times that do not fit in one unit.
+        If a string is not a timestamp, or if no unit can represent all times of the constant.
     """
     other_type = other.type if other.type.items is None else other.type.items.of
     if not other_type.is_time or not arg.is_constant or arg.value is None:
@@ -39,13 +41,13 @@ def as_times(arg: Arg, other: Arg) -> Arg:
         return arg
     parts = [_part(value, arg, other_type) for value in values.flat]
     if {getattr(part, "dtype", np.dtype("O")).kind for part in parts} not in ({"M"}, {"m"}):
-        return arg  # the comparison rejects it
+        return arg  # the comparison raises an error for it
     times = _to_common_unit(parts, arg).reshape(values.shape)
     return Arg(arg.text, Type(times.dtype.name, times.shape), times)
 
 
 def times_of(values: list[Any]) -> NDArray[Any] | None:
-    """Convert a list of timestamps or of durations to an array; return None for other lists.
+    """Return a list of timestamps, or a list of durations, as an array; return None for others.
 
     >>> times_of([dt.date(2026, 1, 2), dt.datetime(2026, 1, 2, 3)])
     array(['2026-01-02T00:00:00.000000', '2026-01-02T03:00:00.000000'],
@@ -61,7 +63,7 @@ def times_of(values: list[Any]) -> NDArray[Any] | None:
 
 
 def as_numpy_time(value: Any) -> Any:
-    """Convert a time to a NumPy time; return any other value unchanged."""
+    """Return a time from Python's datetime module as a NumPy time; return others unchanged."""
     match value:
         case dt.timedelta():
             return np.timedelta64(value, "us")
@@ -73,7 +75,7 @@ def as_numpy_time(value: Any) -> Any:
 
 
 def _part(value: Any, arg: Arg, other_type: Type) -> Any:
-    """Convert one value to a NumPy time; return other values unchanged."""
+    """Return None, a string or a Python time as a NumPy time; return other values unchanged."""
     match value:
         case None:
             return np.array("NaT", other_type.dtype)[()]
@@ -83,7 +85,10 @@ def _part(value: Any, arg: Arg, other_type: Type) -> Any:
 
 
 def _read(text: str, arg: Arg, other_type: Type) -> np.datetime64:
-    """Parse a timestamp. Raises QueryTypeError if the string is not one."""
+    """Return the timestamp in a string.
+
+    Raises QueryTypeError if there is none, or if the string is compared with durations.
+    """
     if other_type.dtype.startswith("timedelta"):
         raise QueryTypeError(
             f"Durations can only be compared with durations, but {arg.text} is a string. Write "
@@ -94,14 +99,14 @@ def _read(text: str, arg: Arg, other_type: Type) -> np.datetime64:
         timestamp = read_odd_timestamp(text)
     if timestamp is None:
         raise QueryTypeError(
-            f"Times can only be compared with times, but {brief(text, 60)} is not a time. Write "
-            "it as '2026-01-31 12:30:00'."
+            f"Times can only be compared with times, but {brief(text, 60)} is not a time. Write a "
+            "time such as '2026-01-31 12:30:00'."
         )
     return timestamp
 
 
 def _to_common_unit(parts: list[Any], arg: Arg) -> NDArray[Any]:
-    """Return times as one array. Raises QueryTypeError if they do not fit in one unit."""
+    """Return times as one array. Raises QueryTypeError if no unit can represent all of them."""
     times = np.array(parts)
     if not all(map(_is_same, parts, times)):
         raise QueryTypeError(
@@ -112,17 +117,12 @@ def _to_common_unit(parts: list[Any], arg: Arg) -> NDArray[Any]:
 
 
 def _is_same(part: Any, converted: object) -> bool:
-    """Return whether a time is unchanged after conversion to another unit, which may overflow."""
+    """Return whether a time is equal to its conversion to another unit, which may overflow."""
     return bool(np.isnat(part) or compare_times(np.equal, part, converted))
 
 
 def check_times(sign: str, x: Arg, y: Arg) -> None:
-    """Check that both values are timestamps or both are durations.
-
-    Raises
-    ------
-    QueryTypeError
-    """
+    """Raise QueryTypeError unless both values are timestamps, or both are durations."""
     kinds = {arg.type.dtype.split("[")[0] for arg in (x, y)}
     if len(kinds) > 1:
         raise QueryTypeError(
@@ -132,11 +132,11 @@ def check_times(sign: str, x: Arg, y: Arg) -> None:
 
 
 def compare_times(compare: Comparison, a: object, b: object) -> Any:
-    """Compare times element by element; NaT behaves like NaN.
+    """Return the result of comparing times element by element; NaT behaves like NaN.
 
-    If the units differ, the finer times are truncated to the coarser unit, and the remainder is
-    considered separately. Converting to the finer unit could overflow: nanoseconds cannot represent
-    the year 3000.
+    If the units differ, the finer times are truncated to the coarser unit; if they are then equal,
+    the remainder decides. Converting the coarser times to the finer unit could overflow, as
+    nanoseconds cannot represent the year 3000.
 
     >>> days = np.array(["2020-01-01", "3000-01-01", "NaT"], "M8[D]")
     >>> compare_times(np.less, days, np.datetime64("2020-01-01T00:00:00.000000001"))
@@ -145,20 +145,20 @@ def compare_times(compare: Comparison, a: object, b: object) -> Any:
     a, b = np.asarray(a), np.asarray(b)
     if not a.dtype.kind == b.dtype.kind in "mM":
         raise QueryTypeError(
-            "Times can only be compared with times, and durations with durations, but these are "
-            f"{a.dtype} and {b.dtype}."
+            "Times can only be compared with times, and durations with durations, but "
+            f"{a.dtype} is compared with {b.dtype}."
         )
     return compare(a, b) if a.dtype == b.dtype else compare(_order(a, b), 0)
 
 
 def _order(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
-    """Return -1, 0 or 1 if a is less than, equal to or greater than b, and NaN for NaT."""
+    """Return -1 where a is less than b, 0 where a equals b, 1 where a is greater, NaN for NaT."""
     coarse, fine = (np.datetime_data(side.dtype)[0] for side in (a, b))
     if _UNITS.index(coarse) > _UNITS.index(fine):
         return -_order(b, a)
-    cut, has_rest = (_cut_months if coarse in "YM" else _cut)(b, coarse)
+    cut, has_remainder = (_cut_months if coarse in "YM" else _cut)(b, coarse)
     counts = a.view(np.int64)
-    order = np.where(counts == cut, -1.0 * has_rest, np.where(counts < cut, -1.0, 1.0))
+    order = np.where(counts == cut, -1.0 * has_remainder, np.where(counts < cut, -1.0, 1.0))
     return np.where(np.isnat(a) | np.isnat(b), np.nan, order)
 
 
@@ -180,7 +180,7 @@ def _cut_months(times: NDArray[Any], unit: str) -> tuple[NDArray[np.int64], NDAr
         return _cut(times, unit)
     if of == "W":
         times = times.astype("M8[D]")
-    counts, has_rest = _cut(times, "D")  # `astype` may raise OverflowError near the minimum
+    counts, has_remainder = _cut(times, "D")  # `astype` may raise OverflowError near the minimum
     days = counts.view("M8[D]")
     whole = days.astype(f"M8[{unit}]")
-    return whole.view(np.int64), has_rest | (whole.astype("M8[D]") != days)
+    return whole.view(np.int64), has_remainder | (whole.astype("M8[D]") != days)

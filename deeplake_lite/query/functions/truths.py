@@ -1,6 +1,7 @@
-"""Three-valued logic of SQL for booleans that belong to the items of a list and may be null.
+"""SQL's three-valued logic for the booleans that a condition on a list, such as x > 1, gives.
 
-A row with nulls is an array of objects in which null is None; other rows are boolean arrays.
+There is one boolean for each item of the list, which is null if the item is null. If a row has
+nulls, its value is an array of objects, in which None means null; otherwise, it is a boolean array.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def has_null_items(value: object) -> bool:
-    """Return whether a row's value is an array of booleans that may be null."""
+    """Return whether the value of a row is an array of booleans some of which may be null."""
     return isinstance(value, np.ndarray) and value.dtype == object
 
 
@@ -52,7 +53,7 @@ def join(truths: object, nulls: Any) -> NDArray[Any]:
 
 
 def make_three_valued(compute: Compute) -> Compute:
-    """Wrap an elementwise function of booleans so that it returns null if an argument is null."""
+    """Return an elementwise function whose results are null for elements that are null."""
 
     def of_items(*values: object, lead: int) -> object:
         if not any(map(has_null_items, values)):
@@ -66,7 +67,10 @@ def make_three_valued(compute: Compute) -> Compute:
 
 
 def with_truths(type_: Type, *args: Arg) -> Type:
-    """Return the type of computed booleans, which may be null if those of an argument may be."""
+    """Return the type of booleans that are computed from arguments.
+
+    They may be null if an argument contains booleans that may be null.
+    """
     is_nullable = type_.dtype == "bool" and type_.ndim != 0
     may_be_null = is_nullable and any(isinstance(a.type.meaning, Truths) for a in args)
     return replace(type_, meaning=Truths()) if may_be_null else type_
@@ -81,7 +85,10 @@ def may_hold_null(list_: Type) -> bool:
 
 
 def way_around_nulls(type_: Type, text: str) -> str:
-    """Return a hint on how to compute with a sequence of numbers that has null items, or ""."""
+    """Return a hint for messages on how to compute with numbers of which some are null.
+
+    Return "" if the type is not a list of numbers whose items may be null.
+    """
     if type_.items is None or not type_.items.of.is_number or not may_hold_null(type_):
         return ""
     return (

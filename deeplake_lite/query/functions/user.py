@@ -1,4 +1,4 @@
-"""Call users' functions with copies of their arguments, and check their results."""
+"""Call functions that users have registered, with copies of arguments, and check their results."""
 
 from __future__ import annotations
 
@@ -35,16 +35,28 @@ GROUP = "Your own"
 type Returns = str | tuple[str, tuple[int | None, ...]] | Htype
 
 _CASTS = {"b": "b", "i": "biu", "u": "biu", "f": "biuf", "c": "biufc", "M": "M", "m": "m"}
-"""Dtype kinds that a result may have, by the kind of the declared dtype."""
+"""A dict from the kind of the declared dtype to the dtype kinds that a result may have."""
 
 
 OWN: dict[str, Function] = {}
-"""Users' functions by name, in capitals. They are stored separately from `REGISTRY`, because they
-may override its functions."""
+"""A dict from names, in capitals, to the functions that the user has registered. They are not in
+`REGISTRY`, because they may override functions in it."""
 
 
 def entry(name: str, function: Callable[..., Any], type_: Type, per: str) -> Function:
-    """Return the entry for a Python function."""
+    """Return a Python function as a function that queries can call.
+
+    Parameters
+    ----------
+    name : str
+        Name in queries, in capitals.
+    function : callable
+        The Python function.
+    type_ : Type
+        Declared type of the result for one row.
+    per : str
+        "row" or "block"; see `registering.function`.
+    """
     signature = inspect.signature(function)
 
     def bind(*args: Arg, **named: Arg) -> Bound:
@@ -65,7 +77,7 @@ def _without_annotations(signature: inspect.Signature) -> str:
 
 
 def declared_type(returns: Returns) -> Type:
-    """Convert the `returns` argument of `function` to a type."""
+    """Return the type that the argument `returns` of `registering.function` declares."""
     if isinstance(returns, Htype):
         return Type.of(returns)
     spec: Any = returns
@@ -85,7 +97,10 @@ def declared_type(returns: Returns) -> Type:
 
 
 def _as_block(value: object, arg: Arg) -> object:
-    """Return the value of one row as a block, which is an array if rows have a fixed shape."""
+    """Return the value of an argument in one row as a block of one row.
+
+    It is an array if the shape of values is fixed, and otherwise a list.
+    """
     if arg.is_constant:
         return value
     if arg.type.ndim != 0 and not arg.type.has_fixed_shape:
@@ -108,11 +123,11 @@ def _copy(value: object) -> object:
 
 
 _NO_SEQUENCES = (str, bytes, bytearray, Mapping, Set)
-"""Types that have a length but are not a sequence of results."""
+"""Types that have a length, but are not sequences with one result per row."""
 
 
 class _Call:
-    """A user's function bound to arguments."""
+    """A function that the user has registered, bound to arguments."""
 
     def __init__(
         self,
@@ -162,21 +177,24 @@ class _Call:
         return values if self.args[argument].is_constant else values[row]
 
     def _call(self, values: Sequence[object], row: int | None) -> Any:
-        """Call the function with copies of its arguments. Raises QueryError if it fails."""
+        """Call the Python function with copies of its arguments.
+
+        Raises QueryError if the function raises an error.
+        """
         copies = [_copy(value) for value in values]
         named = dict(zip(self.names, copies[self.positional :], strict=True))
         try:
             return self.function(*copies[: self.positional], **named)
         except Exception as error:
-            position = "" if row is None else f" in row {row} of its block"
+            position = "" if row is None else f" in row {row} of a block of rows"
             raise QueryError(
                 f"{self.name} failed{position}: {type(error).__name__}: {message_of(error)}"
             ) from error
 
     def _check(self, value: object, row: int | None) -> Any:
-        """Return a copy of a result, converted to the declared dtype.
+        """Return a result as a value of the declared dtype, or None if it is null.
 
-        It is a copy because the function may later modify the array and return it again.
+        The value is a copy, because the function may later modify an array and return it again.
 
         Raises
         ------
@@ -213,14 +231,14 @@ class _Call:
         return str(value)
 
     def _json(self, value: object, row: int | None) -> object:
-        """Return a JSON value as it would be read from a JSON column."""
+        """Return a result as the JSON value that a JSON column would contain."""
         try:
             return Json().decode_cells(Json().encode([value]))[0]
         except InvalidValueError as error:
             raise self._unexpected(str(error).removeprefix("row 0: "), row) from error
 
     def _number(self, value: object, row: int | None) -> NDArray[Any]:
-        """Return numbers, booleans or times as an array of the declared dtype."""
+        """Return a result of numbers, booleans or times as an array of the declared dtype."""
         array, expected = self._array(value, row), np.dtype(self.type.dtype)
         if array.dtype.kind not in _CASTS.get(expected.kind, ""):
             raise self._unexpected(f"{array.dtype} {array.shape}", row)
@@ -234,11 +252,12 @@ class _Call:
         return cast[()]
 
     def _check_meaning(self, array: NDArray[Any], row: int | None) -> None:
-        """Reject numbers outside the range of classes, and shapes that the htype does not allow.
+        """Check a result whose declared type is an htype.
 
         Raises
         ------
         InvalidValueError
+            If a number is not the number of a class, or if the htype does not allow the shape.
         """
         classes, htype = self.type.classes, self.type.htype
         if classes is not None:
@@ -256,7 +275,11 @@ class _Call:
                 raise self._invalid(f"it returned an array of shape {array.shape}.", row)
 
     def _array(self, value: object, row: int | None) -> NDArray[Any]:
-        """Convert a result to an array; class names become numbers, and empty lists keep axes."""
+        """Return a result as an array.
+
+        Class names become class numbers. An empty list becomes an array with the number of axes
+        that the declared type has.
+        """
         kind, classes = np.dtype(self.type.dtype).kind, self.type.classes
         if classes is not None and classes.names:
             try:
@@ -273,12 +296,12 @@ class _Call:
         return array.astype(f"{kind}8") if kind in "Mm" and array.dtype == object else array
 
     def _invalid(self, reason: str, row: int | None) -> InvalidValueError:
-        position = "" if row is None else f" for row {row} of its block"
+        position = "" if row is None else f" for row {row} of a block of rows"
         expected = self.type.htype or self.type
         return InvalidValueError(f"{self.name} must return {expected}{position}: {reason}")
 
     def _unexpected(self, actual: str, row: int | None) -> QueryTypeError:
-        position = "" if row is None else f" for row {row} of its block"
+        position = "" if row is None else f" for row {row} of a block of rows"
         is_json = self.type.dtype == "object" and self.type.items is None
         expected = "JSON" if is_json else self.type
         return QueryTypeError(
@@ -286,7 +309,7 @@ class _Call:
         )
 
     def _stack(self, results: list[Any]) -> object:
-        """Stack results of a fixed shape, masked where null; return other results as a list."""
+        """Return results of a fixed shape as one array, masked where null, and others as a list."""
         if not self.type.has_fixed_shape:
             return results
         null = np.array([result is None for result in results], bool)
@@ -301,7 +324,7 @@ class _Call:
 
 
 def _are_same(cast: NDArray[Any], array: NDArray[Any]) -> bool:
-    """Return whether integers or times have the same values after a cast."""
+    """Return whether a cast of integers or times to another dtype has changed no value."""
     times = array.dtype.kind in "Mm"
     with np.errstate(all="ignore"):
         back = cast.astype(array.dtype) if times else cast

@@ -1,4 +1,7 @@
-"""The type of a value (dtype, shape and meaning), which is known before the query runs."""
+"""The type of a value, which consists of dtype, shape and meaning.
+
+The type is known before the query runs.
+"""
 
 from __future__ import annotations
 
@@ -25,20 +28,23 @@ one entry per row and None for null."""
 
 @dataclass(frozen=True)
 class BoxNumbers:
-    """The meaning of numbers computed from boxes; the format is known, but the unit is not."""
+    """The meaning of numbers that are computed from boxes and have a box format, but no unit."""
 
     format: str
-    """Format, as in `Boxes`."""
+    """Format of the boxes, such as "xyxy"."""
 
 
 @dataclass(frozen=True)
 class ImageNumbers:
-    """The meaning of numbers computed from images element by element: (h, w) or (h, w, c)."""
+    """The meaning of numbers that are computed from images element by element.
+
+    They have shape (h, w) or (h, w, c).
+    """
 
 
 @dataclass(frozen=True)
 class Truths:
-    """The meaning of booleans computed from the items of a list, each of which may be null."""
+    """The meaning of booleans that are computed from the items of a list, and may be null."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +54,7 @@ class Items:
     of: Type
     """Type of each item."""
     htype: Htype | None = None
-    """Type of the column from which the list, or a slice of it, was read unchanged."""
+    """Type of the column, if the list is an unchanged value of a column or a slice of one."""
 
 
 @dataclass(frozen=True)
@@ -59,14 +65,14 @@ class Type:
     """NumPy name of the elements' dtype, or ``"str"``, ``"bytes"``, or ``"object"`` for JSON and
     for lists."""
     shape: Shape | None = ()
-    """Shape of one row, with None for an axis of varying length; None if even the number of axes
-    varies, as for a mixture of greyscale and colour images."""
+    """Shape of the value of one row, with None for each axis whose length varies. If the number of
+    axes varies, as with greyscale and colour images, the shape is None."""
     meaning: Htype | BoxNumbers | ImageNumbers | Truths | Items | None = None
-    """Meaning of the elements, if known, such as boxes in a format, or classes."""
+    """Meaning of the elements, such as boxes in a format, or classes; None for mere numbers."""
 
     @property
     def ndim(self) -> int | None:
-        """Number of axes of one row; 0 for a scalar, None if it varies."""
+        """Number of axes of the value of one row: 0 for a scalar, None if the number varies."""
         return None if self.shape is None else len(self.shape)
 
     @property
@@ -82,14 +88,14 @@ class Type:
 
     @property
     def items(self) -> Items | None:
-        """Type of the items of a list; None for values that are not lists."""
+        """The type of the items, if values are lists; otherwise None."""
         return self.meaning if isinstance(self.meaning, Items) else None
 
     @property
     def list_of(self) -> Type | None:
-        """Type of the items if values are lists from a column that NumPy treats as arrays.
+        """The type of the items, if values are lists from a column that NumPy treats as arrays.
 
-        None for other values.
+        For other values, it is None.
 
         >>> from deeplake_lite.htypes import Sequence
         >>> str(Type.of(Sequence("float32")).list_of)
@@ -102,32 +108,32 @@ class Type:
 
     @property
     def htype(self) -> Htype | None:
-        """The htype of the elements; None for plain numbers and for lists."""
+        """The htype of the elements; None for numbers without a meaning, and for lists."""
         return self.meaning if isinstance(self.meaning, Htype) else None
 
     @property
     def classes(self) -> ClassLabel | None:
-        """The class labels of numbers that represent classes; None for other numbers."""
+        """The htype of class labels, if the numbers are classes; otherwise None."""
         return None if self.htype is None else self.htype.classes
 
     @property
     def pixels(self) -> Pixels | None:
-        """Properties of images and masks; None for anything else, including computed numbers."""
+        """Properties of images or masks; None for other values, and for computed numbers."""
         return None if self.htype is None else self.htype.pixels
 
     @property
     def coordinates(self) -> Coordinates | None:
-        """Properties of positions in an image; None for anything else, including computed ones."""
+        """Properties of positions in images; None for other values, and for computed numbers."""
         return None if self.htype is None else self.htype.coordinates
 
     @property
     def is_image(self) -> bool:
-        """Whether values are images, not numbers computed from them."""
+        """Whether values are images, rather than numbers that are computed from images."""
         return self.pixels is not None and self.pixels.is_image
 
     @property
     def is_mask(self) -> bool:
-        """Whether values are masks, not numbers computed from them."""
+        """Whether values are masks, rather than numbers that are computed from masks."""
         return self.pixels is not None and self.pixels.is_mask
 
     @property
@@ -137,14 +143,14 @@ class Type:
 
     @property
     def names(self) -> tuple[str, ...] | None:
-        """Names of the classes; empty if the classes have no names, None for other values."""
+        """Names of the classes: empty if they have no names, None if values are not classes."""
         if self.classes is not None:
             return tuple(self.classes.names)
         return self.pixels.names if self.pixels is not None and self.pixels.is_mask else None
 
     @property
     def boxes(self) -> Coordinates | None:
-        """Properties of boxes; None for anything else, including numbers computed from boxes."""
+        """Properties of boxes; None for other values, and for numbers computed from boxes."""
         coordinates = self.coordinates
         is_boxes = coordinates is not None and coordinates.marks == "boxes"
         return coordinates if is_boxes else None
@@ -174,7 +180,10 @@ class Type:
         return cls(htype.value_dtype or "uint8", _shape_of(htype), htype)
 
     def as_list(self, htype: Htype | None = None) -> Type:
-        """Return the type of a list of these values, which is an array if their shape is fixed.
+        """Return the type of a list of values of this type.
+
+        If the shape of the values is fixed, the list is an array. `htype` is the type of the column
+        that the list is from.
 
         >>> str(Type("int32").as_list()), str(Type("uint8", (None, None)).as_list())
         ('int32 (?,)', 'list of uint8 (?, ?)')
@@ -195,7 +204,7 @@ class Type:
         return self.is_number and self.shape is not None and None not in self.shape
 
     def is_like(self, other: Type) -> bool:
-        """Return whether both are numbers, or both have the same other dtype, such as strings.
+        """Return whether values of two types can be compared: both are numbers, both strings, ….
 
         >>> Type("bool").is_like(Type("float32")), Type("int32").is_like(Type("str"))
         (True, False)
@@ -231,9 +240,10 @@ class Type:
 
 
 def _shape_of(htype: Htype) -> Shape | None:
-    """Return the shape of a column's values, or None if the number of axes may vary.
+    """Return the shape of a column's values, or None if the number of axes varies.
 
-    Images may have two or three axes. For keypoints, only the number of axes is fixed.
+    Images may have two or three axes. Keypoints always have the same number of axes, but any
+    lengths.
     """
     if htype.is_image:
         return None

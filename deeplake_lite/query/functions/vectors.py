@@ -1,7 +1,8 @@
-"""Functions of vectors along the last axis: products, norms and distances.
+"""Functions of vectors, which are the last axis of an array: products, norms and distances.
 
-Products call BLAS without temporary arrays. Computations use 32 bits for 16-bit floats, and 64 bits
-for integers. A constant vector is converted to the dtype of the column with which it is compared.
+Products call BLAS without temporary arrays. Vectors of 16-bit floats are computed in 32 bits, and
+vectors of integers in 64 bits. A constant vector is converted to the dtype of the column that it is
+compared with.
 """
 
 from __future__ import annotations
@@ -35,24 +36,31 @@ if TYPE_CHECKING:
 
 GROUP = "Vectors"
 
-_NEAR = 1e-2  # fraction of |x|² + |y|² below which |x|² - 2xy + |y|² loses two of seven digits
-_BLOCK = 512  # number of vectors whose differences fit in the CPU's cache
+_NEAR = 1e-2
+"""If |x|² - 2xy + |y|² is less than this fraction of |x|² + |y|², it has lost two of seven digits,
+so it must be computed as |x - y|²."""
+
+_BLOCK = 512
+"""Number of vectors whose differences fit in the CPU's cache."""
 
 
 def _working_dtype(dtype: str) -> str:
-    """Return the dtype for computations with vectors of a given dtype."""
+    """Return the dtype in which to compute with vectors of the given dtype."""
     return {"float16": "float32", "float32": "float32"}.get(dtype, "float64")
 
 
 def _product_dtype(x: Arg, y: Arg) -> str:
-    """Return the dtype of a product. If one argument is constant, only the other one matters."""
+    """Return the dtype of a product; if one argument is constant, the other one decides."""
     if x.is_constant != y.is_constant:
         return _working_dtype((y if x.is_constant else x).type.dtype)
     return np.result_type(_working_dtype(x.type.dtype), _working_dtype(y.type.dtype)).name
 
 
 def _pair_shape(name: str, x: Arg, y: Arg) -> Shape | None:
-    """Check that vectors have the same length; return the shape of a result with one per pair."""
+    """Return the shape of a result that has one number for each pair of vectors.
+
+    Raises ValueError if the vectors differ in length. Return None if the shape is unknown.
+    """
     numbers(name, x, y)
     shapes = x.type.shape, y.type.shape
     if shapes[0] is None or shapes[1] is None:
@@ -75,10 +83,23 @@ def _register_symmetric(
     squares: bool = False,
     second: str = "y",
 ) -> None:
-    """Register a symmetric function of two vectors.
+    """Register a function of two vectors whose order does not matter.
 
-    With `whole`, the result for integers is an integer. With `squares`, the squared lengths of the
-    vectors in a column are cached.
+    Parameters
+    ----------
+    name : str
+        Name of the function.
+    summary : str
+        The docstring.
+    apply : callable
+        Computes the results from two arrays of vectors and the squared lengths of the first ones,
+        or None.
+    whole : bool
+        Whether the result for integers is an integer.
+    squares : bool
+        Whether to cache the squared lengths of the vectors in a column.
+    second : str
+        Name of the second argument.
     """
 
     def bind(x: Arg, y: Arg) -> Bound:
@@ -119,7 +140,7 @@ def _integer_dtype(*args: Arg) -> str | None:
 
 
 def _fits(*args: Arg) -> bool:
-    """Return whether sums of products of integers are exact in float64, which BLAS uses."""
+    """Return whether float64, in which BLAS computes, is exact for sums of products of integers."""
     return all(np.dtype(a.type.dtype).itemsize <= 2 or _is_small(a) for a in args)
 
 
@@ -133,7 +154,10 @@ def _squares(a: NDArray[Any], dtype: str) -> NDArray[Any]:
 
 
 def _products(a: NDArray[Any], b: NDArray[Any], auxiliary: object = None) -> Any:  # noqa: ARG001
-    """Return inner products. BLAS uses several threads for many vectors with a single one."""
+    """Return inner products of vectors.
+
+    For many vectors and a single one, ``@`` calls BLAS, which uses several threads.
+    """
     return a @ b if a.ndim == 2 and b.ndim == 1 else np.vecdot(a, b)
 
 
@@ -156,7 +180,10 @@ def _cosine(a: NDArray[Any], b: NDArray[Any], auxiliary: NDArray[Any] | None) ->
 
 
 def _cosine_of_any(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
-    """Return cosines of vectors, (n, d), after dividing each vector by its largest element."""
+    """Return the cosines of pairs of vectors, (n, d), even if their squares would overflow.
+
+    Each vector is first divided by its largest element.
+    """
     units = []
     for vectors in (a.astype(np.float64), b.astype(np.float64)):
         largest = np.abs(vectors).max(axis=-1, initial=0, keepdims=True)
@@ -230,11 +257,13 @@ def _maxsim(x: Arg, query: Arg) -> Bound:
 
 
 def _as_one_vector(x: Arg) -> Arg:
-    """Return an argument with the type of a single vector."""
+    """Return an argument of many vectors as an argument of a single vector of the same length."""
     return replace(x, type=replace(x.type, shape=x.type.shape and x.type.shape[-1:]))
 
 
 def _norm(name: str, summary: str, of: Callable[[NDArray[Any], tuple[int, ...]], object]) -> None:
+    """Register a norm, which `of` computes from an array and axes."""
+
     def bind(x: Arg, axis: Axis = None) -> Bound:
         numbers(name, x)
 

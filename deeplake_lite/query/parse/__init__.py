@@ -1,1 +1,1 @@
-"""Parse queries to syntax trees, and quote names and literals for queries."""
+"""Parse queries into syntax trees, complete words, and quote names and constants."""

@@ -1,4 +1,4 @@
-"""Nodes, arguments and metadata of the syntax tree that sqlglot does not have."""
+"""Additions to sqlglot's syntax trees: classes of nodes, arguments of nodes, and metadata."""
 
 from __future__ import annotations
 
@@ -13,32 +13,36 @@ if TYPE_CHECKING:
 
 
 AT = "at"
-"""Metadata key of a parameter: the position of its ``?`` in the text."""
+"""Key of metadata that a parameter written as ``?`` has: the offset of the ``?`` in the text."""
 
 WRITTEN = "written"
-"""Metadata key of a type: the name as written in the query."""
+"""Key of metadata that a type has: the name of the type, as written in the query."""
 
 CALL = "call"
-"""Metadata key of a CASE: the call that was lowered to it, for messages."""
+"""Key of metadata that a CASE has if it replaces a call: the name and text of the call."""
 
 WORDY = "wordy"
-"""Metadata key of a list written as ARRAY[…], which could also be an item of a column."""
+"""Key of metadata that a list has if it is written as ARRAY[…], which could also mean an item of a
+column named array."""
 
 UNGROUP = "ungroup"
-"""Argument of a SELECT node: the lists that UNGROUP BY splits into rows."""
+"""Argument of a SELECT node: the expressions after UNGROUP BY."""
 
 CLAUSES = "clauses"
-"""Argument of a SELECT node: the clauses after LIMIT, in the order written."""
+"""Argument of a SELECT node: the clauses after LIMIT, in the order in which they are written."""
 
 
 class Arrange(exp.Expression):
-    """``ARRANGE BY expr, …``: put rows with equal values next to each other."""
+    """``ARRANGE BY expr, …``, which puts rows with equal values next to each other."""
 
     arg_types: ClassVar[dict[str, bool]] = {"expressions": True}
 
 
 class Sample(exp.Expression):
-    """``SAMPLE BY weight [REPLACE [TRUE | FALSE]] [LIMIT n | n PERCENT] [SEED n]``."""
+    """``SAMPLE BY weight [REPLACE [TRUE | FALSE]] [LIMIT n | n PERCENT] [SEED n]``.
+
+    It draws rows at random.
+    """
 
     arg_types: ClassVar[dict[str, bool]] = {
         "this": True,
@@ -50,21 +54,22 @@ class Sample(exp.Expression):
 
 
 class Expand(exp.Expression):
-    """``EXPAND BY before, after``: add the rows around each row."""
+    """``EXPAND BY before, after``, which adds the rows before and after each row."""
 
     arg_types: ClassVar[dict[str, bool]] = {"before": True, "after": True}
 
 
 class Ellipsis(exp.Expression):
-    """``...`` in a subscript."""
+    """``...`` in a subscript, which stands for all axes that have no index."""
 
     arg_types: ClassVar[dict[str, bool]] = {}
 
 
 def check_extensible(node: Callable[[], object]) -> None:
-    """Reject the compiled build of sqlglot, which cannot be extended.
+    """Check that the compiled build of sqlglot is not installed.
 
-    Python classes cannot inherit from its classes: https://github.com/tobymao/sqlglot/issues/7923.
+    Python classes cannot inherit from the classes in that build:
+    https://github.com/tobymao/sqlglot/issues/7923.
 
     Raises
     ------
@@ -76,7 +81,7 @@ def check_extensible(node: Callable[[], object]) -> None:
     except TypeError as error:
         raise MissingPackageError(
             "Queries need sqlglot without its compiled build, which cannot be extended, but the "
-            "compiled build is installed. Remove it: pip uninstall sqlglotc."
+            "compiled build is installed. Remove the compiled build: pip uninstall sqlglotc."
         ) from error
 
 

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
 
 type ParseClause = Callable[[Parser], tuple[str, object]]
-"""Parses a clause; returns the name and the value of an argument for the query's node."""
+"""A function that parses a clause, and returns the name and value of an argument for the query's
+node."""
 
 _CLAUSE_ORDER = (
     (TokenType.WHERE,),
@@ -26,22 +27,25 @@ _CLAUSE_ORDER = (
     (TokenType.LIMIT, TokenType.FETCH, TokenType.OFFSET),
     (TokenType.SORT_BY, TokenType.CLUSTER_BY, TokenType.DISTRIBUTE_BY),
 )
-"""Tokens of clauses in the required order."""
+"""The tokens with which clauses start, in the order in which the clauses must be written."""
 
 NAMED = {"limit", "offset", "locks", "sample", "group"}
-"""Clauses that errors may refer to as a whole, by pointing to the first word."""
+"""Clauses whose first word errors may point to, if they are about the whole clause."""
 
 
 def record_start(e: object, first: Token) -> None:
-    """Record the position of an expression in the text, unless the parser has recorded it."""
+    """Record where an expression starts in the text, unless the parser has recorded it."""
     if isinstance(e, exp.Expression):
         e.meta.setdefault("start", first.start)
 
 
 def check_order(token: TokenType, parse: ParseClause) -> ParseClause:
-    """Wrap the parser of a clause so that it rejects a following clause that must come earlier."""
-    turn = next((at for at, tokens in enumerate(_CLAUSE_ORDER) if token in tokens), 0)
-    earlier = {token for tokens in _CLAUSE_ORDER[:turn] for token in tokens}
+    """Return a parser of the clause `token` that checks the clause after it.
+
+    Parsing fails if the next clause is one that must be written before this clause.
+    """
+    rank = next((at for at, tokens in enumerate(_CLAUSE_ORDER) if token in tokens), 0)
+    earlier = {token for tokens in _CLAUSE_ORDER[:rank] for token in tokens}
 
     def parse_clause(parser: Parser) -> tuple[str, object]:
         # sqlglot has no public way to look at the next token.

@@ -1,4 +1,4 @@
-"""Complete the word at the cursor while a query is being written."""
+"""Suggest completions for the word at the cursor while a query is being written."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ def complete(text: str, cursor: int, view: View) -> list[tuple[str, CompletionKi
     text : str
         The query so far.
     cursor : int
-        Position in the query, from 0.
+        Offset of the cursor in the query.
     view : View
         The view that is queried.
 
     Returns
     -------
     list of (str, str)
-        Replacements for the word before the cursor, including its quote, with their kinds: columns,
-        class names after a comparison, sources after FROM, functions and keywords.
+        Replacements for the word before the cursor and a quote in front of it, each with its kind:
+        a column, a class name after a comparison, a source after FROM, a function or a keyword.
 
     Examples
     --------
@@ -85,13 +85,13 @@ def complete(text: str, cursor: int, view: View) -> list[tuple[str, CompletionKi
 def _matching(
     word: str, options: Iterable[tuple[str, CompletionKind]]
 ) -> list[tuple[str, CompletionKind]]:
-    """Return the options that start with a word, regardless of case and quotes."""
+    """Return the options that start with a word, where case and quotes do not matter."""
     start = word.casefold().lstrip("'\"")
     return [(t, kind) for t, kind in options if t.casefold().lstrip("'\"").startswith(start)]
 
 
 def _classes(view: View, column: str) -> tuple[str, ...]:
-    """Return the names of a column's classes; empty for a column without classes."""
+    """Return the names of a column's classes, which are none if it has no classes."""
     name = column[1:-1].replace('""', '"') if column.startswith('"') else column
     htype = view.schema[name].htype if name in view.columns else None
     classes = None if htype is None else htype.classes

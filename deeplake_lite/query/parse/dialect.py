@@ -1,11 +1,12 @@
-"""The dialect of queries: DuckDB's SQL with additions for tensors.
+"""The dialect in which queries are written, which is DuckDB's SQL with additions for tensors.
 
-It differs from DuckDB in these points:
+The dialect differs from DuckDB's in these points:
 
 - Subscripts are NumPy's (``x[10:20, ::2, -1]``, ``x[..., 0]``), so a cast is always written CAST.
 - A source may be a URL, and may have a VERSION.
-- ARRANGE BY, SAMPLE BY and EXPAND BY follow LIMIT, and are applied in the order written.
-- Functions keep the names used in the query, whether the parser knows them or not.
+- ARRANGE BY, SAMPLE BY and EXPAND BY follow LIMIT, and are applied in the order in which they are
+  written.
+- Functions keep the names used in the query, whether sqlglot knows these functions or not.
 """
 
 from __future__ import annotations
@@ -41,39 +42,41 @@ else:  # sqlglot has moved these classes between releases
     _Parser, _Generator = DuckDB.parser_class, DuckDB.generator_class
 
 _WITH_KEYWORDS = ("CAST", "TRY_CAST", "EXTRACT", "POSITION", "SUBSTRING", "TRIM")
-"""Functions with keywords between their arguments."""
+"""Functions that have keywords between their arguments, as in CAST(x AS INT)."""
 
 WEIGHTS = ("MAX_WEIGHT", "SUM_WEIGHT")
-"""Functions that take ``condition: weight`` pairs."""
+"""Functions whose arguments are pairs, ``condition: weight``."""
 
 _BORROWED = (
     TokenType.SORT_BY, TokenType.CLUSTER_BY, TokenType.DISTRIBUTE_BY, TokenType.ORDER_SIBLINGS_BY,
 )  # fmt: skip
-"""Tokens of other databases' clauses that are reused for the clauses of this language."""
+"""Tokens that sqlglot has for clauses of other databases, and that stand for the added clauses
+here."""
 
 _BEFORE_CALLS = {
     TokenType.SELECT, TokenType.L_PAREN, TokenType.COMMA, TokenType.GROUP_BY, TokenType.ORDER_BY,
     TokenType.DISTINCT,
 }  # fmt: skip
-"""Tokens after which ALL may be a keyword; followed by a parenthesis, it is a function."""
+"""Tokens after which sqlglot takes ALL for a keyword, although ALL( is the start of a call."""
 
 
 _JOIN_WORDS = frozenset({*_Parser.JOIN_METHODS, *_Parser.JOIN_SIDES, *_Parser.JOIN_KINDS})
-"""Words before JOIN that select its method, side or kind."""
+"""Words that may precede JOIN, such as LEFT, CROSS or NATURAL."""
 
 _AMBIGUOUS = {"<=>"}
-"""Operators whose meaning differs between databases, which this language does not have."""
+"""Operators that are not part of the query language, because their meaning differs between
+databases."""
 
 
 class Lakes(DuckDB):
-    """The dialect for queries on lakes."""
+    """The dialect in which queries are written."""
 
     INDEX_OFFSET = 0
 
     class Tokenizer(DuckDB.Tokenizer):
-        """Tokenizer with additional keywords."""
+        """DuckDB's tokenizer with additional keywords."""
 
-        # $a,$b are two parameters, not a string that begins with $a,$.
+        # "$a,$b" is two parameters, not the start of a string that is quoted with "$a,$".
         HEREDOC_STRINGS: ClassVar[list[str | tuple[str, str]]] = []
         KEYWORDS: ClassVar[dict[str, TokenType]] = {
             **{
@@ -88,7 +91,7 @@ class Lakes(DuckDB):
         }
 
     class Generator(_Generator):
-        """Generator that also formats the additional nodes, for messages and names."""
+        """DuckDB's generator, which also formats the added nodes, for messages and column names."""
 
         TRANSFORMS: ClassVar[dict[type[exp.Expr], Callable[..., str]]] = {
             **_Generator.TRANSFORMS,
@@ -105,7 +108,7 @@ class Lakes(DuckDB):
             return f"{start}:{stop}:{step}" if step else f"{start}:{stop}"
 
     class Parser(_Parser):
-        """Parser of subscripts, sources and additional clauses."""
+        """DuckDB's parser, with NumPy's subscripts, sources with a version, and added clauses."""
 
         FUNC_TOKENS: ClassVar[set[TokenType]] = {
             *_Parser.FUNC_TOKENS,
@@ -148,20 +151,23 @@ class Lakes(DuckDB):
         }
 
         def _question(self) -> exp.Expr:
-            """Parse a ``?``, and record its position, which determines its number."""
+            """Parse a ``?``, and record its offset, which determines the value that it gets."""
             placeholder = exp.Placeholder()
             placeholder.meta[AT] = self._prev.start
             return placeholder
 
         def _parse_lambda(self, alias: bool = False) -> exp.Expr | None:
-            """Parse ``DISTINCT x, y`` in a call as two arguments; DISTINCT belongs to the first."""
+            """Parse an argument of a call.
+
+            In ``f(DISTINCT x, y)``, DISTINCT belongs only to the first argument.
+            """
             if not self._match(TokenType.DISTINCT):
                 return super()._parse_lambda(alias)
             distinct = exp.Distinct(expressions=[self._parse_disjunction()])
             return self._parse_order(distinct)
 
         def _weights(self, name: str) -> exp.Expr:
-            """Parse ``condition: weight, …``; the pairs become slices."""
+            """Parse ``condition: weight, …``; each pair becomes a slice node."""
             return exp.Anonymous(this=name, expressions=self._parse_csv(self._weight))
 
         def _weight(self) -> exp.Expr:
@@ -181,7 +187,7 @@ class Lakes(DuckDB):
             return list(columns)
 
         def _clause(self, parse: Callable[[], exp.Expr]) -> list[exp.Expr]:
-            """Parse a clause and the clauses that follow it."""
+            """Parse an added clause and any added clauses that follow it."""
             self._advance()
             clauses = [parse()]
             parsers = {
@@ -232,10 +238,9 @@ class Lakes(DuckDB):
         def _parse_ordered(
             self, parse_method: Callable[[], exp.Expr | None] | None = None
         ) -> exp.Ordered | None:
-            """Parse a term of ORDER BY; ALL means all items only if it is a bare word.
+            """Parse a term of ORDER BY, in which ALL without quotes means all items.
 
-            The base class also treats a quoted column ``"all"`` and a call ``all(…)`` as the
-            keyword.
+            The base class takes a column ``"all"`` and a call ``all(…)`` for the keyword, too.
             """
             term: exp.Expr | None = None
 
@@ -250,9 +255,9 @@ class Lakes(DuckDB):
             return ordered
 
         def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
-            """Parse a subscript; ARRAY[…] is a list only if ARRAY is a bare word.
+            """Parse a subscript, or a list, ``ARRAY[…]``.
 
-            The base class also treats a quoted column ``"array"`` and a string as the keyword.
+            The base class takes a column ``"array"`` and a string for the keyword ARRAY, too.
             """
             if this is None or this.name.upper() not in self.ARRAY_CONSTRUCTORS:
                 return super()._parse_bracket(this)
@@ -271,7 +276,11 @@ class Lakes(DuckDB):
             return bracket
 
         def _parse_alias(self, this: exp.Expr | None, explicit: bool = False) -> exp.Expr | None:
-            """Parse an alias; LEFT before JOIN is not an alias, since FROM may be left out."""
+            """Parse an alias.
+
+            Because FROM may be left out, the LEFT of LEFT JOIN may follow an item of the select
+            list. It is not an alias.
+            """
             return this if self._begins_join() else super()._parse_alias(this, explicit)
 
         def _begins_join(self) -> bool:
@@ -299,10 +308,11 @@ class Lakes(DuckDB):
             return alias
 
         def parse(self, raw_tokens: list[Token], sql: str) -> list[exp.Expr | None]:
-            """Correct the types of some tokens, and then parse them.
+            """Parse tokens, after correcting the types of three kinds of tokens.
 
-            ALL in ``SELECT ALL(x)`` is a function; AS right after SELECT is a name, but the base
-            class would skip it; and ``@`` must not be read as AS.
+            ALL in ``SELECT ALL(x)`` is a function. AS right after SELECT is the name of a column,
+            but the base class would skip it. ``@`` does not start a parameter, as the base class
+            assumes.
             """
             kinds = [token.token_type for token in raw_tokens]
             for at, token in enumerate(raw_tokens[1:], 1):
@@ -323,7 +333,7 @@ class Lakes(DuckDB):
             return field
 
         def _parse_type(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
-            """Parse a type, unless it is a column named like a type: ``text[0]``, ``date[1:]``."""
+            """Parse a type, but read ``text[0]`` and ``date[1:]`` as subscripts of columns."""
             named = self._curr.token_type in self.TYPE_TOKENS
             if named and self._next and self._next.token_type == TokenType.L_BRACKET:
                 column = self.expression(exp.Column(this=self._parse_id_var()))
@@ -331,7 +341,10 @@ class Lakes(DuckDB):
             return super()._parse_type(*args, **kwargs)
 
         def _parse_types(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
-            """Parse a type and record its name: ``int8`` has 8 bits in NumPy, 8 bytes in SQL."""
+            """Parse a type, and record its name as it is written.
+
+            The name matters because ``int8`` has 8 bits in NumPy, but 8 bytes in SQL.
+            """
             first = self._curr
             type_ = super()._parse_types(*args, **kwargs)
             if isinstance(type_, exp.DataType):
@@ -341,7 +354,7 @@ class Lakes(DuckDB):
         def _parse_csv[T](
             self, parse_method: Callable[[], T | None], sep: TokenType = TokenType.COMMA
         ) -> list[T]:
-            """Parse a list, and reject a comma without an expression before it."""
+            """Parse a list; a comma that is not preceded by an expression is an error."""
 
             def parse() -> T | None:
                 before = self._index
@@ -391,7 +404,7 @@ class Lakes(DuckDB):
             return exp.Slice(this=start, expression=stop, step=step)
 
         def _parse_table(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
-            """Parse a source, optionally followed by VERSION 'v' and an alias."""
+            """Parse an item of FROM, which VERSION 'v' and an alias may follow."""
             quoted = self._curr.token_type == TokenType.STRING
             if quoted:
                 name = exp.to_identifier(self._curr.text, quoted=True)

@@ -1,4 +1,4 @@
-"""Build syntax nodes for DuckDB's SQL: calls, lists, errors, AND and OR, sources."""
+"""Build syntax nodes for DuckDB's SQL, such as calls, lists, errors and subqueries."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ def func(name: str, *args: exp.Expr) -> exp.Expr:
 
 
 OUR_ERROR = "deeplake_lite: "
-"""Prefix of the messages that the generated SQL makes DuckDB raise. Users do not see it."""
+"""Prefix of the messages of errors that the generated SQL raises, to tell them from DuckDB's own.
+Users do not see the prefix."""
 
 
 def build_error(message: str, *more: exp.Expr) -> exp.Expr:
-    """Return a call that makes DuckDB raise an error; the message joins a string and SQL values.
+    """Return a call that makes DuckDB raise an error.
+
+    The message consists of the string `message` and the values of the expressions `more`.
 
     >>> build_error("There is no ", exp.column("x")).sql("duckdb")
     "ERROR(CONCAT('deeplake_lite: There is no ', x))"
@@ -30,7 +33,9 @@ def build_error(message: str, *more: exp.Expr) -> exp.Expr:
 
 
 def as_list(*items: exp.Expr) -> exp.Array:
-    """Return ``[a, b]``, with parentheses around a query, since sqlglot would add ARRAY(…).
+    """Return a list, ``[a, b]``.
+
+    A subquery gets parentheses, because sqlglot would otherwise write ARRAY(…).
 
     >>> as_list(exp.select("1").subquery()).sql("duckdb")
     '[((SELECT 1))]'
@@ -39,11 +44,11 @@ def as_list(*items: exp.Expr) -> exp.Array:
 
 
 ITEM = exp.column("lake_item")
-"""The current item in the body of `each`."""
+"""Stands for the current item in the argument `body` of `each`."""
 
 
 def each(node: exp.Expr, body: exp.Expr) -> exp.Expr:
-    """Return a list comprehension: `body` for each `ITEM` of the list `node`; NULL for NULL."""
+    """Return SQL that computes `body` for each `ITEM` of the list `node`; NULL if it is NULL."""
     comprehension = exp.Comprehension(
         this=body, expression=exp.to_identifier(ITEM.name), iterator=node.copy()
     )
@@ -53,7 +58,7 @@ def each(node: exp.Expr, body: exp.Expr) -> exp.Expr:
 
 
 def combine_balanced(kind: type[exp.Connector], terms: Sequence[exp.Expr]) -> exp.Expr:
-    """Combine terms with AND or OR as a balanced tree, whose depth is logarithmic.
+    """Return terms combined with AND or OR, as a balanced tree, whose depth is logarithmic.
 
     >>> terms = [exp.column("a") for _ in range(1024)]
     >>> max(node.depth for node in combine_balanced(exp.Or, terms).walk())
@@ -61,13 +66,13 @@ def combine_balanced(kind: type[exp.Connector], terms: Sequence[exp.Expr]) -> ex
     """
     while len(terms) > 1:
         pairs = zip(terms[::2], terms[1::2], strict=False)
-        rest = terms[-1:] if len(terms) % 2 else []
-        terms = [*(kind(this=a, expression=b) for a, b in pairs), *rest]
+        unpaired = terms[-1:] if len(terms) % 2 else []
+        terms = [*(kind(this=a, expression=b) for a, b in pairs), *unpaired]
     return terms[0]
 
 
 def as_source(query: exp.Query, name: str) -> exp.Subquery:
-    """Return a query in parentheses with an alias, for FROM."""
+    """Return ``(query) AS name``, for use in FROM."""
     return exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(name)))
 
 

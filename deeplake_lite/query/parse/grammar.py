@@ -1,7 +1,7 @@
-"""The syntax that belongs to the language; anything else is an error.
+"""Check that a query uses only syntax that is part of the query language.
 
-The parser knows the SQL of many databases. Without this check, syntax that the lowering does not
-handle would be silently ignored: ASOF in a join, SYMMETRIC in BETWEEN, WITH TIES in LIMIT.
+The parser accepts the SQL of many databases. Without this check, syntax that the binder does not
+handle would be silently ignored, such as ASOF in a join, or WITH TIES in LIMIT.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from deeplake_lite.query.parse.added_nodes import CLAUSES, UNGROUP
 from deeplake_lite.query.parse.dialect import text_of
 
 _OPERANDS = frozenset({"this", "expression", "expressions"})
-"""Allowed parts of nodes that are not in `PARTS`."""
+"""Parts that a node may have if it is not in `PARTS`."""
 
 _SET = frozenset(
     {"this", "expression", "distinct", "with_", "order", "limit", "offset", UNGROUP, CLAUSES}
@@ -76,23 +76,24 @@ PARTS: dict[str, frozenset[str]] = {
     ),
     "with": frozenset({"expressions", "recursive"}),
 }  # fmt: skip
-"""Allowed parts of nodes that have more than operands, by the key of the node."""
+"""A dict from the keys of nodes that may have more parts than operands to the parts that they may
+have."""
 
 _WORDS = {
     ("limit", "expressions"): "LIMIT BY", ("limit", "this"): "LIMIT within a call",
     ("select", "locks"): "FOR UPDATE", ("select", "laterals"): "LATERAL VIEW",
     ("subquery", "pivots"): "PIVOT", ("table", "pivots"): "PIVOT",
 }  # fmt: skip
-"""SQL keywords for parts that the parser calls by a different name."""
+"""A dict from a node and a part of it, as the parser names them, to the SQL keyword."""
 
 
 def check_parts(tree: exp.Query, text: str) -> None:
-    """Reject syntax that the parser accepts but that is not part of the language.
+    """Check that a query uses only syntax that is part of the query language.
 
     Raises
     ------
     QueryError
-        For such syntax, with its position in the text.
+        If the query uses other syntax. The error has the position of this syntax in the text.
     """
     for node in tree.walk():
         allowed = PARTS.get(node.key, _OPERANDS)
@@ -132,8 +133,8 @@ def _unsupported(name: str, node: exp.Expr) -> QueryError:
     if isinstance(node, exp.ColumnDef):
         return QueryError(
             "The type in CAST must be a simple type or a list type, such as TIMESTAMP or INT[], "
-            f"but it contains {text_of(node).strip()}. Cast each part: {{'a': CAST(x.a AS "
-            "TIMESTAMP)}."
+            f"but it contains {text_of(node).strip()}. CAST each part of the struct: "
+            "{'a': CAST(x.a AS TIMESTAMP)}."
         )
     words = _WORDS.get((node.key, name)) or name.strip("_").replace("_", " ").upper()
     return QueryError(f"{words} is not part of the language: {text_of(node).strip()}.")

@@ -1,4 +1,4 @@
-"""Keywords of the language, and how to write column names and constants in a query."""
+"""The keywords of the query language, and functions that write names and constants in queries."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def quote_column(column: str) -> str:
-    """Return the name of a column for use in a query, quoted unless it is a plain word.
+    """Return the name of a column as it must be written in a query, in quotes if necessary.
 
     >>> quote_column("label"), quote_column("a/b"), quote_column("order")
     ('label', '"a/b"', '"order"')
@@ -39,10 +39,10 @@ def quote_column(column: str) -> str:
 
 
 def unused(columns: Iterable[str], *names: str) -> list[str]:
-    """Return names for result columns that differ from all columns of the source, ignoring case.
+    """Return names for result columns, changed so that they differ from all columns of the source.
 
-    If the source has a column ``b`` and a query has an alias ``b``, then GROUP BY ``b`` refers to
-    the column of the source.
+    Upper and lower case count as equal. If the source had a column ``b`` and a query an alias
+    ``b``, then GROUP BY ``b`` would refer to the column of the source.
 
     >>> unused(["B", "x"], "b", "n")
     ['b_', 'n']
@@ -59,12 +59,12 @@ def unused(columns: Iterable[str], *names: str) -> list[str]:
 
 @cache
 def _is_always_column(word: str) -> bool:
-    """Return whether the parser reads a word as a column in every place where columns may occur.
+    """Return whether the parser reads a word as a column wherever a column may occur.
 
-    DuckDB's dialect has hundreds of words, such as ``row`` and ``list``, that are columns in some
-    places and keywords in others.
+    DuckDB's dialect has hundreds of words, such as ``row`` and ``list``, that it reads as columns
+    in some contexts and as keywords in others.
     """
-    from sqlglot import exp  # imported on first use, since it takes 0.1 s to load
+    from sqlglot import exp  # imported on first use, because it takes 0.1 s to load
 
     from deeplake_lite.query.parse.dialect import Lakes
     from deeplake_lite.query.parse.parsing import parse
@@ -81,7 +81,7 @@ def _is_always_column(word: str) -> bool:
 
 
 def literal(value: object) -> str:
-    """Return a value as a literal for use in a query.
+    """Return a string, number or boolean as it is written in a query.
 
     >>> literal("it's"), literal(True), literal(0.5), literal(-3)
     ("'it''s'", 'TRUE', '0.5', '-3')

@@ -1,4 +1,4 @@
-"""Parse a query to a syntax tree, and explain syntax errors."""
+"""Parse a query into a syntax tree, and explain syntax errors."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ TOO_DEEP = (
     "Expected at most about 250 levels of nested expressions (WITH can name parts), but the query "
     "is nested more deeply"
 )
+"""Message for a query that is nested too deeply."""
 
 LONG = 16
-"""Minimum number of terms for balancing a chain of AND or OR."""
+"""Number of terms from which on a chain of AND or OR is balanced."""
 
 _STARTS = (
     TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN, TokenType.FROM,
@@ -35,7 +36,7 @@ _SIGNS = {
     "GT": ">", "GTE": ">=", "LT": "<", "LTE": "<=", "EQ": "=", "NEQ": "<>", "ADD": "+", "SUB": "-",
     "MUL": "*", "DIV": "/", "SAMPLE": "SAMPLE BY", "EXPAND": "EXPAND BY", "ARRANGE": "ARRANGE BY",
 }  # fmt: skip
-"""Symbols and keywords of nodes, by the parser's names."""
+"""A dict from the parser's names of nodes to their symbols or keywords."""
 
 
 def parse(text: str) -> exp.Query:
@@ -44,7 +45,8 @@ def parse(text: str) -> exp.Query:
     Raises
     ------
     QuerySyntaxError
-        For a syntax error. The message shows the line, a caret, and the expected syntax.
+        For a syntax error. The message shows the line, a caret under the error, and the expected
+        syntax.
     QueryTypeError
         If the query is not a string.
 
@@ -100,14 +102,20 @@ def _balance(tree: exp.Expr) -> None:
 
 
 def _parts(term: exp.Expr) -> list[exp.Expr]:
-    """Split ``(a, b) DESC`` in ORDER BY into ``a DESC, b DESC``; return other terms unchanged."""
+    """Return the term ``(a, b) DESC`` of ORDER BY as the terms ``a DESC, b DESC``.
+
+    Other terms are returned unchanged.
+    """
     if not isinstance(term, exp.Ordered) or not isinstance(term.this, exp.Tuple):
         return [term]
     return [exp.Ordered(**{**term.args, "this": part}) for part in term.this.expressions]
 
 
 def _surrogate_error(text: str, position: int) -> QuerySyntaxError:
-    """Return the error for a lone surrogate, which is replaced in the text that the error shows."""
+    """Return the error for a lone surrogate in a query.
+
+    The error shows the query with replacement characters, because surrogates cannot be printed.
+    """
     printable = re.sub("[\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", text)
     place = Place.at(printable, position)
     reason = f"Expected Unicode text, got a lone surrogate, {text[position]!a}"
@@ -115,7 +123,7 @@ def _surrogate_error(text: str, position: int) -> QuerySyntaxError:
 
 
 def _check_start(text: str) -> None:
-    """Reject text that is not a single query, before parsing it. Raises QuerySyntaxError."""
+    """Raise QuerySyntaxError unless the text is one statement that starts like a query."""
     ends = groupby(Lakes().tokenize(text), lambda token: token.token_type is TokenType.SEMICOLON)
     statements = [list(tokens) for is_end, tokens in ends if not is_end]
     if len(statements) != 1:
@@ -128,7 +136,7 @@ def _check_start(text: str) -> None:
 
 
 def _parser_error(text: str, error: Mapping[str, Any]) -> QuerySyntaxError:
-    """Convert an error of the parser to a QuerySyntaxError."""
+    """Return an error of sqlglot's parser as a QuerySyntaxError."""
     line, end, word = error["line"] or 1, error["col"] or 1, error["highlight"] or ""
     column = end - len(word) + 1
     if text.splitlines()[line - 1][column - 1 :].startswith("::"):
@@ -137,7 +145,9 @@ def _parser_error(text: str, error: Mapping[str, Any]) -> QuerySyntaxError:
 
 
 def _reason(message: str, word: str) -> str:
-    """Rewrite a parser message in the terms of the language.
+    """Return a message of sqlglot's parser in terms of the query language.
+
+    `word` is the word of the query that the message is about.
 
     >>> _reason("Required keyword: 'this' missing for <class 'sqlglot.query.Where'>", "")
     'Expected an expression in WHERE'
@@ -153,7 +163,7 @@ def _reason(message: str, word: str) -> str:
 
 
 def _token_error(text: str, error: TokenError) -> QuerySyntaxError:
-    """Return the error for text that cannot be tokenized, usually because of an unclosed quote."""
+    """Return the error for a query that cannot be tokenized, often because of an unclosed quote."""
     if opened := re.match(r"Missing (\S+) from (\d+):(\d+)", str(error.__cause__)):
         quote, line, before = opened[1], int(opened[2]), int(opened[3])
         return QuerySyntaxError.at(text, line, before + 1, f"Expected a closing {quote}")

@@ -1,4 +1,4 @@
-"""The columns of a result: values computed by DuckDB, and trees that are computed on access."""
+"""The columns of a result, which DuckDB has computed, or which NumPy computes on access."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ type Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class SqlColumn:
-    """A column that DuckDB has computed."""
+    """A column of scalars or lists that DuckDB has computed."""
 
     array: pa.Array
     htype: Htype
     locate: Callable[[LakeError], None]
-    """Makes an error point to the expression of the column."""
+    """A function that makes an error point to the expression of the column."""
     adds_up: bool = False
-    """Whether the query aggregates. If so, its floats depend on the order of addition."""
+    """Whether the query has aggregates, so that floats depend on the order of additions."""
     computed = False
     metadata = NO_METADATA
 
@@ -70,7 +70,10 @@ class SqlColumn:
         *,
         adds_up: bool = False,
     ) -> Self:
-        """Return the result column for a DuckDB column."""
+        """Return a column of DuckDB's result as a column of the query's result.
+
+        `kind` is the kind of the values.
+        """
         try:
             whole = concat_chunks(column)
             check_result(whole)
@@ -91,15 +94,15 @@ class SqlColumn:
             raise
 
     def marks(self, rows: Rows) -> list[NDArray[np.uint64]]:
-        """Return digests of the values, which are the same whenever the query runs."""
+        """Return digests of the values, which are the same each time the query runs."""
         return [digests_of(self.htype.layout, _reproducible(self.read(rows), adds_up=self.adds_up))]
 
 
 def _reproducible(cells: Cells, *, adds_up: bool) -> Cells:
-    """Remove the parts of floats that may differ from run to run.
+    """Return cells without the digits of floats that may differ from run to run.
 
-    Sums depend on the order in which threads finish, so floats become 0 in a query with aggregates.
-    Other floats are rounded to float32, since machines may differ in the last bits.
+    With `adds_up`, floats become 0, because sums depend on the order in which threads finish.
+    Otherwise, they are rounded to float32, because machines may differ in the last bits.
     """
     if isinstance(cells, NestedCells):
         return replace(cells, items=_reproducible(cells.items, adds_up=adds_up))
@@ -119,17 +122,18 @@ class ComputedColumn:
 
     tensor: Tensor
     env: Mapping[str, Any]
-    """An array for each key of the tree, with one entry for each row of the result."""
+    """A mapping from each key of the tree to an array with one entry for each row of the result."""
     locate: Callable[[LakeError, str], None]
-    """Makes an error point to the expression that it quotes, or to the given expression."""
+    """A function that makes an error point to the expression that its message quotes, or else to
+    the given expression."""
     adds_up: bool = False
-    """Whether the query aggregates; see `SqlColumn`."""
+    """Whether the query has aggregates; see `SqlColumn`."""
     computed = True
     metadata = NO_METADATA
 
     @property
     def htype(self) -> Htype:
-        """Type of the values. Raises QueryTypeError if they are too large for a column."""
+        """Htype of the column. Raises QueryTypeError if the values are too large for a column."""
         try:
             return htype_of_tree(self.tensor.tree)
         except SchemaError as error:
@@ -138,7 +142,7 @@ class ComputedColumn:
             raise query_error from error
 
     def read(self, rows: Rows) -> Cells:
-        """Compute the cells of rows."""
+        """Compute and return the cells of the given rows."""
         try:
             return self._compute(rows)
         except (QueryError, InvalidValueError) as error:
@@ -167,14 +171,14 @@ class ComputedColumn:
 
 
 def _object_digests(values: NDArray[Any]) -> NDArray[np.uint64]:
-    """Return digests of groups (based on their rows), strings and lists."""
+    """Return digests of objects, which are strings, lists or `GroupRows`."""
     parts = (str(v.digest) if isinstance(v, GroupRows) else repr(v) for v in values)
     digests = (xxhash.xxh3_64_intdigest(part.encode(errors="replace")) for part in parts)
     return np.fromiter(digests, np.uint64, len(values))
 
 
 def _encode_unchecked(values: Any, layout: Ragged) -> RaggedCells:
-    """Encode computed arrays without the checks that are needed for values from users."""
+    """Return computed arrays as cells, without the checks that values from users need."""
     arrays = [
         None if v is None else _cast_exactly(np.asarray(v), layout.dtype) for v in with_none(values)
     ]
@@ -188,18 +192,21 @@ def _encode_unchecked(values: Any, layout: Ragged) -> RaggedCells:
 
 
 def _cast_exactly(array: NDArray[Any], dtype: str) -> NDArray[Any]:
-    """Cast an array. Raises QueryError for integers that do not fit."""
+    """Return an array cast to a dtype. Raises QueryError if integers do not fit in the dtype."""
     cast = array.astype(dtype, copy=False)
     if array.dtype.kind in "iu" and not np.can_cast(array.dtype, dtype) and (cast != array).any():
         raise QueryError(
             f"The result column is {dtype}, but some {array.dtype} values do not fit in that type. "
-            f"CAST them: CAST(x AS {array.dtype})."
+            f"CAST the column: CAST(x AS {array.dtype})."
         )
     return cast
 
 
 def _for_htype(values: Any) -> Block:
-    """Convert computed values for an htype's `encode`: None for null, lists for object arrays."""
+    """Return computed values in the form that `Htype.encode` accepts.
+
+    Nulls become None, and arrays of objects become lists.
+    """
     if isinstance(values, np.ndarray):
         return values
     rows = (None if v is np.ma.masked else v for v in values)
@@ -210,10 +217,10 @@ def _for_htype(values: Any) -> Block:
 
 
 def to_storable(array: pa.Array) -> pa.Array:
-    """Convert values, including items of lists, to types that columns support.
+    """Return DuckDB's values with a type that columns support.
 
-    Wide integers and decimals become int64, uint64 or float64, INTERVALs become durations in
-    microseconds, and times of day become strings.
+    Integers of 128 bits and decimals become int64, uint64 or float64, INTERVALs become durations in
+    microseconds, and times of day become strings. Items of lists are converted in the same way.
 
     >>> import datetime as dt
     >>> to_storable(pa.array([[decimal.Decimal(3)], None])).to_pylist()
@@ -235,7 +242,7 @@ def to_storable(array: pa.Array) -> pa.Array:
 
 
 def _with_items(array: pa.Array, items: pa.Array) -> pa.Array:
-    """Return lists with their items replaced."""
+    """Return an array of lists in which `items` replace the items of all lists, in order."""
     import pyarrow.compute as pc  # takes 0.1 s, and only columns of lists need it
 
     lengths = pc.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False)
@@ -244,12 +251,12 @@ def _with_items(array: pa.Array, items: pa.Array) -> pa.Array:
 
 
 def _from_decimals(array: pa.Array) -> pa.Array:
-    """Return decimals as int64 or uint64 if all fit, otherwise as float64.
+    """Return decimals as int64 or uint64 if all values fit in that type, and otherwise as float64.
 
     Raises
     ------
     QueryTypeError
-        For integers that none of the three types can represent.
+        If the values are integers that none of the three types can represent exactly.
     """
     values = array.to_pylist()
     whole = array.type.scale == 0
@@ -267,7 +274,7 @@ def _from_decimals(array: pa.Array) -> pa.Array:
 
 
 def to_values(array: pa.Array, htype: Htype) -> Any:
-    """Convert Arrow values for the `encode` method of an htype.
+    """Return Arrow values in the form that the method `encode` of an htype accepts.
 
     >>> from deeplake_lite.htypes import Json
     >>> to_values(pa.array(['{"a": 1}', None]), Json(nullable=True))
@@ -287,7 +294,7 @@ def to_values(array: pa.Array, htype: Htype) -> Any:
 
 
 def _split(array: pa.Array, items: Any) -> list[Any]:
-    """Split the items of all lists into one list per row; None for a null list."""
+    """Return the converted items of all lists as one list per row, with None for a null list."""
     import pyarrow.compute as pc
 
     lengths = pc.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False)
@@ -315,8 +322,8 @@ def _jsonable(value: object) -> Any:
             return [_jsonable(v) for v in value]
         case bytes():
             raise InvalidValueError(
-                "Structs and maps are returned as JSON, which does not support bytes, but one of "
-                f"them contains {brief(value)}. Select the bytes as a separate column, or as a "
+                "Structs and maps are returned as JSON, which does not support bytes, but a struct "
+                f"or map contains {brief(value)}. Select the bytes as a separate column, or as a "
                 "string: BASE64(x)."
             )
         case decimal.Decimal():

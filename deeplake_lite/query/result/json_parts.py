@@ -1,6 +1,7 @@
-"""Mark JSON in a result, since DuckDB exports its JSON type to Arrow as plain strings.
+"""Record which strings in DuckDB's result are JSON.
 
-The metadata of Arrow fields marks JSON, including JSON within lists, structs and maps.
+DuckDB exports JSON to Arrow as strings. Fields of the Arrow table that contain JSON, including
+fields within lists, structs and maps, therefore get metadata; they are called marked.
 """
 
 from __future__ import annotations
@@ -41,7 +42,10 @@ def is_json(field: pa.Field) -> bool:
 
 
 def _mark(field: pa.Field, type_: Any) -> pa.Field:
-    """Return a field with JSON marked, at any depth of its type."""
+    """Return a field in which JSON is marked, at any depth of nested types.
+
+    `type_` is DuckDB's type of the field.
+    """
     if str(type_) == "JSON":
         return field.with_metadata(_METADATA)
     kind = field.type
@@ -58,7 +62,7 @@ def _mark(field: pa.Field, type_: Any) -> pa.Field:
 
 
 def parse_within(value: Any, kind: pa.DataType) -> Any:
-    """Parse the marked JSON in a Python value of a nested Arrow type.
+    """Return a Python value of a nested Arrow type, in which marked JSON is parsed.
 
     >>> kind = pa.struct([pa.field("k", pa.string(), metadata=_METADATA)])
     >>> parse_within({"k": '{"a": 1}'}, kind)

@@ -1,4 +1,4 @@
-"""Determine the htypes of result columns computed by trees or by DuckDB."""
+"""Determine the htypes of the columns of a result that NumPy or DuckDB computes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def htype_of_tree(tree: Tree) -> Htype:
 
 
 def htype_of_type(type_: Type) -> Htype:
-    """Return the htype of computed values.
+    """Return the htype of a column of computed values, given their type.
 
     >>> from deeplake_lite.query.functions import Type
     >>> htype_of_type(Type("float32", (None, 4))), htype_of_type(Type("str"))
@@ -69,7 +69,7 @@ def htype_of_type(type_: Type) -> Htype:
 
 
 def _with_meaning(type_: Type, shape: Shape | None) -> Htype | None:
-    """Return the htype of images, boxes or classes; None for values without such a meaning."""
+    """Return the htype of images, boxes or classes, or None for values of other types."""
     boxes, classes = type_.boxes, type_.classes
     if type_.is_image and type_.dtype == "uint8" and (shape is None or len(shape) == 3):
         return Image("raw", nullable=True)
@@ -83,7 +83,7 @@ def _with_meaning(type_: Type, shape: Shape | None) -> Htype | None:
 
 
 def htype_of_arrow(array: pa.Array, kind: Kind) -> Htype:
-    """Return the htype of a column computed by DuckDB, given the kind of its values.
+    """Return the htype of a column that DuckDB has computed, given the kind of the values.
 
     >>> from deeplake_lite.query.values import ANY, Kind
     >>> htype_of_arrow(pa.array([1, None]), ANY)
@@ -109,7 +109,7 @@ def htype_of_arrow(array: pa.Array, kind: Kind) -> Htype:
 
 
 def _item(type_: pa.DataType, kind: Kind) -> Htype:
-    """Return the htype of the items of lists, given the kind of the lists."""
+    """Return the htype of the items of lists, given their Arrow type and the kind of the lists."""
     unchanged = None if kind.item is None else _unchanged(type_, kind.item)
     if unchanged is not None:
         return Scalar(unchanged, nullable=True)
@@ -117,9 +117,10 @@ def _item(type_: pa.DataType, kind: Kind) -> Htype:
 
 
 def _unchanged(type_: pa.DataType, kind: Kind) -> str | None:
-    """Return the original dtype of unchanged values from a column, if DuckDB's dtype differs.
+    """Return the dtype of the column that values are unchanged from, if DuckDB's dtype differs.
 
-    DuckDB has no float16, and it has different units of times.
+    DuckDB has no float16, and has other units of times. Return None if the dtypes are the same, or
+    if the values are computed.
     """
     dtype, sql_dtype = kind.column_dtype, dtype_of(type_)
     if not dtype or sql_dtype is None or sql_dtype == dtype:
@@ -133,7 +134,7 @@ def _unchanged(type_: pa.DataType, kind: Kind) -> str | None:
 
 
 def _scalar(type_: pa.DataType, kind: Kind, *, nullable: bool) -> Htype:
-    """Return the htype of single values, which may be the items of lists."""
+    """Return the htype of values of an Arrow type other than a list."""
     if kind.name == "json" and is_text(type_):
         return Json(nullable=True)  # a document may be a JSON null
     if pa.types.is_null(type_):

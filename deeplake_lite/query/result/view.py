@@ -1,7 +1,7 @@
-"""Build the view for the result of a query.
+"""Build the view that a query returns.
 
-If the result consists of rows and columns of one lake, it is a plain view of that lake. Otherwise,
-it is a view of a virtual table, whose columns are read or computed on access.
+If the result consists of unchanged rows and columns of one lake, it is a view of that lake.
+Otherwise, it is a view of a virtual table, whose columns are read or computed on access.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ type Rows = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Nowhere:
-    """Placeholder for the repository of a result without a source, such as ``SELECT 1``."""
+    """Stands for the repository if a result has no source, as with ``SELECT 1``."""
 
     url: str = "memory://query"
     checks_reads: bool = False
-    """Whether every read is checked; there is nothing to read here."""
+    """Whether every read is checked. Here, there is nothing to read."""
     limits: Limits = DEFAULT_LIMITS
     """Limits for lakes that are opened when the result is queried."""
 
@@ -57,9 +57,9 @@ def to_view(plan: Plan, table: pa.Table, rows: Rows, question: Question) -> View
     table : pyarrow.Table
         The result of the plan's SQL.
     rows : ndarray, (n,) int64
-        Positions of the rows that form the result, in order.
+        Positions in `table` of the rows that form the result, in order.
     question : Question
-        The query, so that the view can be computed again.
+        The query, which the view stores so that it can be run again.
     """
     if len(rows) != len(table) or (len(rows) and not (np.diff(rows) == 1).all()):
         table = table.take(numbers_of(rows))
@@ -84,7 +84,10 @@ def to_view(plan: Plan, table: pa.Table, rows: Rows, question: Question) -> View
 
 
 def _plain_view(plan: Plan, table: pa.Table) -> View | None:
-    """Return the result as a view of a source if it consists of rows and columns of one source."""
+    """Return the result as a view of a source, if it consists of unchanged columns of one source.
+
+    Otherwise, return None.
+    """
     columns = {o.name: o.plain for o in plan.outputs if o.plain is not None}
     rows = _rows_read(plan, table)
     if rows is None or len(columns) < len(plan.outputs):
@@ -98,7 +101,7 @@ def _plain_view(plan: Plan, table: pa.Table) -> View | None:
 
 
 def _ids(plan: Plan, table: pa.Table) -> Rows | None:
-    """Return the ids of the rows if all columns read the same rows of one source, or None."""
+    """Return the ids of the rows, if all columns read the same rows of one source, or None."""
     rows = _rows_read(plan, table) if len(plan.instances) == 1 else None
     if rows is None:
         return None
@@ -109,9 +112,10 @@ def _ids(plan: Plan, table: pa.Table) -> Rows | None:
 
 
 def _rows_read(plan: Plan, table: pa.Table) -> Rows | None:
-    """Return the position of the source row that each row of the result reads.
+    """Return, for each row of the result, the position of the source row that it is read from.
 
-    Return None if a row of the result does not correspond to exactly one source row.
+    Return None if the columns are read from different rows, or if a row of the result stands for
+    several source rows or none.
     """
     if any(o.plain is not None and o.plain.of_several for o in plan.outputs):
         return None
@@ -123,7 +127,7 @@ def _rows_read(plan: Plan, table: pa.Table) -> Rows | None:
 
 
 def _positions(column: pa.ChunkedArray) -> Rows:
-    """Return positions, with -1 for null."""
+    """Return a column of row positions, with -1 for null."""
     filled = column.fill_null(-1) if column.null_count else column  # `fill_null` imports pandas
     return np.asarray(numbers_in(filled), np.int64)
 

@@ -1,1 +1,5 @@
-"""Run a plan: read sources, prune and stage rows, run the SQL, and apply the last clauses."""
+"""Run a plan.
+
+The steps are: read the sources, filter rows before the SQL (staging), run the SQL, and apply the
+clauses that follow LIMIT.
+"""

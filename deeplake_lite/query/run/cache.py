@@ -1,8 +1,9 @@
 """The cache of committed columns, which is shared by all queries in the process.
 
-It contains NumPy or Arrow arrays by lake, version, column and purpose, up to a limit. An array
-larger than half the limit is not cached; queries then read the column in blocks. Cached arrays are
-read-only, and so are their slices and reshaped views, so that they cannot be changed by accident.
+The cache contains NumPy and Arrow arrays. The key of an array consists of the lake, the version,
+the column and the purpose. An array larger than half the limit of the cache is not cached; queries
+then read the column in blocks. Cached arrays are read-only, and so are their slices and reshaped
+views, so that they cannot be changed by accident.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ class Sized(Protocol):
 
 
 class ColumnCache(LRUCache[tuple[object, ...], Any]):
-    """A cache of arrays by lake, version, column and purpose."""
+    """A cache of arrays, whose keys are tuples of lake, version, column and purpose."""
 
     def __init__(self, limit: int = CACHE_BYTES) -> None:
         super().__init__(limit, LARGEST_SHARE)
 
     def get_or_make[T: Sized](self, key: tuple[object, ...], make: Callable[[], T]) -> T:
-        """Return the cached array, or make it and cache it.
+        """Return the cached array with a key; if there is none, call `make` and cache the result.
 
         `make` runs without the lock, so two threads may make the same array.
         """

@@ -20,9 +20,10 @@ type Rows = NDArray[np.int64]
 
 
 def arrange(keys: Sequence[object]) -> Rows:
-    """Return an order that puts rows with equal keys next to each other.
+    """Return the positions of all rows, in an order that puts rows with equal keys together.
 
-    Groups are ordered by their first rows, and the rows within a group keep their order.
+    Rows with equal keys keep their order. The groups that they form are ordered by their first
+    rows.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ def arrange(keys: Sequence[object]) -> Rows:
 
 
 def _hashable(key: object) -> object:
-    """Make a key hashable: lists and dicts become tuples, and every NaN the same object."""
+    """Return a key as a hashable object: lists and dicts become tuples, and all NaNs one object."""
     match key:
         case list() | tuple():
             return tuple(map(_hashable, key))
@@ -62,7 +63,9 @@ def sample(
     percent: bool,
     seed: int,
 ) -> Rows:
-    """Draw rows in proportion to their weights.
+    """Draw rows at random, with probabilities in proportion to their weights.
+
+    Return the positions of the drawn rows.
 
     Parameters
     ----------
@@ -71,8 +74,8 @@ def sample(
     replace : bool
         Whether a row may be drawn more than once.
     limit : float, optional
-        Number of rows to draw, by default as many as there are. Without `replace`, there may be
-        fewer, because rows with weight 0 are left out.
+        Number of rows to draw; by default, the number of weights. Without `replace`, fewer rows may
+        be drawn, because rows with weight 0 are left out.
     percent : bool
         Whether `limit` is a percentage of the rows.
     seed : int
@@ -81,7 +84,7 @@ def sample(
     Raises
     ------
     QueryError
-        For a weight that is negative, infinite or NaN.
+        If a weight is negative, infinite or NaN, or if too many rows would be drawn.
 
     Examples
     --------
@@ -91,24 +94,25 @@ def sample(
     wrong = weights[~(np.isfinite(weights) & (weights >= 0))]
     if len(wrong):
         raise QueryError(
-            f"The weights of SAMPLE BY must be finite and at least 0, but one is {wrong[0]:g}. Use "
-            "null for rows that must not be drawn, as in IF(ISNAN(x), NULL, x)."
+            f"The weights of SAMPLE BY must be finite and at least 0, but one is {wrong[0]:g}. "
+            "Give rows that must not be drawn the weight null, as in IF(ISNAN(x), NULL, x)."
         )
     likely, rng = np.flatnonzero(weights), np.random.default_rng(seed)
     wanted = len(weights) if limit is None else limit * len(weights) / 100 if percent else limit
     if replace and wanted > MAX_SAMPLED_ROWS:
         raise QueryError(
             f"SAMPLE BY … REPLACE must draw at most {MAX_SAMPLED_ROWS:,} rows, but it would draw "
-            f"{round(wanted):,}. Lower its LIMIT."
+            f"{round(wanted):,}. Lower the LIMIT of SAMPLE BY."
         )
     draw = _draw_with_replacement if replace else _draw_without_replacement
     return likely[draw(_scale_down(weights[likely]), round(wanted), rng)] if len(likely) else likely
 
 
 def _scale_down(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Divide weights by a power of 2, so that their sum is finite.
+    """Return weights divided by a power of 2, so that their sum is finite.
 
-    This is exact, except for weights that are too small to be drawn compared with the largest one.
+    The division is exact, except for weights that are so small, compared with the largest one, that
+    their rows are never drawn.
 
     >>> _scale_down(np.array([1e308, 5e307])) / _scale_down(np.array([1e308]))
     array([1. , 0.5])
@@ -120,7 +124,7 @@ def _scale_down(weights: NDArray[np.float64]) -> NDArray[np.float64]:
 def _draw_with_replacement(
     weights: NDArray[np.float64], count: int, rng: np.random.Generator
 ) -> Rows:
-    """Draw positions of weights; a position may be drawn more than once."""
+    """Return `count` positions of weights, drawn at random; a position may be drawn repeatedly."""
     ends = np.cumsum(weights)
     drawn = np.searchsorted(ends, rng.random(count) * ends[-1], side="right")
     return np.asarray(np.minimum(drawn, len(weights) - 1))
@@ -129,11 +133,12 @@ def _draw_with_replacement(
 def _draw_without_replacement(
     weights: NDArray[np.float64], count: int, rng: np.random.Generator
 ) -> Rows:
-    """Draw positions of weights, each at most once.
+    """Return up to `count` positions of weights, drawn at random, each at most once.
 
     Notes
     -----
-    Efraimidis and Spirakis, Weighted random sampling with a reservoir, IPL 97 (2006).
+    The algorithm is from Efraimidis and Spirakis, Weighted random sampling with a reservoir,
+    IPL 97 (2006).
     """
     with np.errstate(divide="ignore"):  # `_scale_down` turns tiny weights into 0, which rank last
         ranks = np.log(rng.random(len(weights))) / weights
@@ -141,7 +146,10 @@ def _draw_without_replacement(
 
 
 def expand(rows: Rows, total: int, *, before: int, after: int) -> Rows:
-    """Return rows with their neighbours; each row appears once, where it first occurs.
+    """Return the positions of rows and their neighbours, each once, where it first occurs.
+
+    There are `total` rows. The neighbours are the `before` rows before, and the `after` rows after
+    each row.
 
     >>> expand(np.array([5, 1]), 7, before=1, after=2).tolist()
     [4, 5, 6, 0, 1, 2, 3]
@@ -156,10 +164,10 @@ def expand(rows: Rows, total: int, *, before: int, after: int) -> Rows:
 
 
 def _expand_many(rows: Rows, total: int, before: int, after: int) -> Rows:
-    """Do the same as `expand`, with memory proportional to `total`.
+    """Do the same as `expand`, with memory in proportion to `total`.
 
-    Each row of the result belongs to the first of `rows` that is near enough, so the result is
-    sorted by the position of that row in `rows`.
+    A row of the result is a neighbour of one or several of `rows`. The result is sorted by the
+    first of these, and then by position.
     """
     first = np.full(after + total + before, len(rows))
     np.minimum.at(first, rows + after, np.arange(len(rows)))
@@ -169,7 +177,10 @@ def _expand_many(rows: Rows, total: int, before: int, after: int) -> Rows:
 
 
 def _minimum_within(values: Rows, length: int) -> Rows:
-    """Return the minimum of each window of `length` values; the window doubles in each step.
+    """Return the minimum of each window of `length` successive values.
+
+    The minima of windows are combined to minima of windows twice as long, until these are long
+    enough.
 
     >>> _minimum_within(np.array([3, 1, 2, 5, 4]), 3).tolist()
     [1, 1, 2]
@@ -178,5 +189,5 @@ def _minimum_within(values: Rows, length: int) -> Rows:
     while 2 * span <= length:
         values = np.minimum(values[:-span], values[span:])
         span *= 2
-    rest = length - span
-    return np.minimum(values[: len(values) - rest], values[rest:])
+    shift = length - span
+    return np.minimum(values[: len(values) - shift], values[shift:])

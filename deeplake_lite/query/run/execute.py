@@ -1,7 +1,8 @@
 """Run a plan in DuckDB.
 
-Each source becomes an Arrow table (`staging`), trees that DuckDB calls are registered as functions,
-and then the SQL runs over the tables. DuckDB reads no files and keeps no data between queries.
+Each source becomes an Arrow table (see `staging`), the trees that the SQL calls are registered as
+functions, and then DuckDB runs the SQL on the tables. DuckDB reads no files, and keeps no data
+between queries.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ else:
     pc = LazyModule("pyarrow.compute")
 
 NULLS_PASS = FunctionNullHandling.SPECIAL
-"""Makes DuckDB pass nulls to a function and accept nulls from it."""
+"""The option that makes DuckDB pass nulls to a function, and accept nulls from the function."""
 
 
 def _physical_memory() -> int:
@@ -63,19 +64,20 @@ MEMORY = _physical_memory() // 2
 """DuckDB's memory limit in bytes."""
 
 MAX_BYTES = MEMORY // 4
-"""Maximum size in bytes of a result that may be larger than its sources."""
+"""Maximum size in bytes of a result that may be larger than the sources of the query."""
 
 MAX_PAIRS = 1 << 18
-"""Maximum number of rows in a cross join of sources that is run to find the cause of an error."""
+"""Maximum number of combinations of rows that are tried to find the expression that caused an
+error."""
 
 BATCH_ROWS = 1 << 13
 """Number of rows that are fetched between two checks of the size of a result."""
 
 
 def _spill_folder() -> str:
-    """Return the folder to which DuckDB spills. DuckDB creates and removes it.
+    """Return the folder in which DuckDB stores data that does not fit in memory.
 
-    By default, DuckDB would spill to ``.tmp`` in the current folder.
+    DuckDB creates and removes the folder. By default, it would use ``.tmp`` in the current folder.
     """
     name = f"deeplake-lite-{os.getpid()}-{secrets.token_hex(4)}"
     return os.path.join(tempfile.gettempdir(), name)
@@ -83,7 +85,7 @@ def _spill_folder() -> str:
 
 @cache
 def _database() -> duckdb.DuckDBPyConnection:
-    """Return the database that all queries share: empty, without files or extensions."""
+    """Return the database that all queries share, which has no tables, files or extensions."""
     database = connect(memory_limit=f"{MEMORY}B", temp_directory=_spill_folder())
     with contextlib.suppress(duckdb.CatalogException):  # before DuckDB 2, the result is always null
         database.execute("SET GLOBAL error_on_division_by_zero = false")
@@ -92,12 +94,12 @@ def _database() -> duckdb.DuckDBPyConnection:
 
 
 def _end(database: duckdb.DuckDBPyConnection) -> None:
-    """Close the database once no thread uses it."""
+    """Wait until no thread uses the database, and close it."""
     await_all()
     database.close()
 
 
-if hasattr(os, "register_at_fork"):  # a forked child has none of the database's threads
+if hasattr(os, "register_at_fork"):  # the threads of the database do not run in a forked process
     os.register_at_fork(after_in_child=_database.cache_clear)
 
 
@@ -110,22 +112,26 @@ def run(
 
     Parameters
     ----------
+    plan : Plan
+        The plan.
+    progress : callable, optional
+        Called with the number of rows computed so far and the total number.
     most_rows : int, optional
-        Number of rows that the caller needs. A result that may be larger than its sources may end
+        Number of rows that the caller needs. A result that may be larger than the sources may end
         after these rows; any other result is complete.
 
     Raises
     ------
     QueryError
-        For an error that depends on the values, such as a string that is not a number.
+        If a value causes an error, such as a string that is cast to a number but is none.
     KeyboardInterrupt
-        If the user has interrupted the query. Its tables and functions are removed.
+        If the user has interrupted the query. The tables and functions of the query are removed.
     """
 
     def work(query: _Query) -> Run:
         with Bar(progress) as bar:
             staging = Staging(query.execute, query.run, bar)
-            query.create_functions()  # the conditions of `staging` may call them
+            query.create_functions()  # first, because the conditions of `staging` may call them
             for instance in plan.instances:
                 query.register(instance.table, staging.table(instance))
             return query.finish(most_rows)
@@ -134,12 +140,17 @@ def run(
 
 
 def at_rows(plan: Plan, source: str, rows: NDArray[np.int64], name: str) -> pa.Table:
-    """Return the result of a plan's SELECT for the given rows of a source, in the given order.
+    """Return what the SELECT of a plan returns for the given rows of a source, in this order.
 
     Parameters
     ----------
+    plan : Plan
+        The plan.
     source : str
-        Table of the source that SELECT reads. The plan's other sources belong to its subqueries.
+        Table of the only source that the SELECT reads. All other sources of the plan belong to
+        subqueries.
+    rows : ndarray, (n,) int64
+        Positions of rows in the source.
     name : str
         Column of the result that contains the row positions.
     """
@@ -160,13 +171,13 @@ def at_rows(plan: Plan, source: str, rows: NDArray[np.int64], name: str) -> pa.T
             return query.execute(select)
 
     result = _in_database(plan, work)
-    # DuckDB may return the rows in a different order: sort them by position, then as in `rows`.
+    # DuckDB may return rows in any order, so they are sorted by position, and then as in `rows`.
     order = np.argsort(numbers_in(result[name]), kind="stable")
     return result.take(numbers_of(order[np.argsort(np.argsort(rows))]))
 
 
 def _in_database[T](plan: Plan, work: Callable[[_Query], T]) -> T:
-    """Call a function with a query that is connected to the database, and clean up afterwards."""
+    """Call a function with a query that is connected to the database, and disconnect afterwards."""
     query = _Query(plan)
     try:
         query.begin()
@@ -178,9 +189,9 @@ def _in_database[T](plan: Plan, work: Callable[[_Query], T]) -> T:
 
 
 class _Query:
-    """One query in the database, with its tables and functions, and any error that they raised.
+    """A query that runs in the database, with its tables and functions.
 
-    All calls to DuckDB are made in a thread that belongs to the query.
+    The query has a thread of its own, in which it calls DuckDB.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -194,7 +205,7 @@ class _Query:
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
-        """The query's connection, after `begin`."""
+        """The connection to the database, which exists after `begin`."""
         assert self._connection is not None, "begin() comes first"
         return self._connection
 
@@ -208,7 +219,7 @@ class _Query:
         self._call(lambda: self.connection.register(name, table))
 
     def finish(self, most_rows: int | None) -> Run:
-        """Run the plan's SQL over the tables and return the run."""
+        """Run the plan's SQL on the registered tables; return the result and the steps."""
         self._most_rows = most_rows
         before, started = sum(len(i.source) for i in self._plan.instances), time.perf_counter()
         self.run.table = _sort(self.execute(self._plan.sql), self._plan.order)
@@ -221,9 +232,10 @@ class _Query:
             self._call(partial(self._create, udf))
 
     def execute(self, sql: exp.Expr, **tables: pa.Table) -> pa.Table:
-        """Run a statement with additional tables, and translate DuckDB's errors.
+        """Run a statement, with additional tables, and return its result.
 
-        A QueryTypeError points to the expression that causes it, if that can be found.
+        An error of DuckDB is raised as an error of this package. A QueryTypeError points to the
+        expression that caused the error, if this expression can be found.
         """
         interrupt.check()
         for name, table in tables.items():
@@ -234,21 +246,21 @@ class _Query:
         except (duckdb.Error, RuntimeError, KeyboardInterrupt) as error:
             if isinstance(error, duckdb.FatalException | duckdb.InternalException):
                 _database.cache_clear()  # after such an error, DuckDB rejects all further queries
-            ours = self._translate(error)
-            if ours is self._raised:  # keep its cause, the error of a user's function
-                raise ours from ours.__cause__
-            if isinstance(ours, QueryTypeError):
+            translated = self._translate(error)
+            if translated is self._raised:  # keep the cause: the error of a user's function
+                raise translated from translated.__cause__
+            if isinstance(translated, QueryTypeError):
                 if "must appear in the GROUP BY" in str(error) and self._plan.ungrouped:
-                    ours.place = Place.at(self._plan.text, self._plan.ungrouped[0])
+                    translated.place = Place.at(self._plan.text, self._plan.ungrouped[0])
                 else:
-                    self._locate(ours, error, next(iter(tables), None))
-            raise ours from error
+                    self._locate(translated, error, next(iter(tables), None))
+            raise translated from error
         finally:
             for name in tables:
                 self._call(partial(self.connection.unregister, name))
 
     def _fetch_table(self, text: str, *, grows: bool) -> pa.Table:
-        """Run a statement and return its result; see `_fetch`."""
+        """Run a statement and return its result; `grows` is explained in `_fetch`."""
         try:
             return self._run_text(text, grows=grows)
         except UnicodeDecodeError as error:  # DuckDB's message quotes bytes that are not UTF-8
@@ -265,8 +277,8 @@ class _Query:
     def _fetch(self, relation: duckdb.DuckDBPyRelation, *, grows: bool) -> pa.Table:
         """Return the rows of a relation.
 
-        If the result may become larger than its sources, its size is checked as it is fetched.
-        Raises QueryError if it takes too much memory.
+        `grows` says whether the result may be larger than the sources. If so, its size is checked
+        while it is fetched, and QueryError is raised if it takes too much memory.
         """
         if not grows or not hasattr(relation, "to_arrow_reader"):
             return relation.to_arrow_table()
@@ -286,14 +298,21 @@ class _Query:
                 raise _too_large() from error
             raise duckdb.Error(str(error)) from error
 
-    def _locate(self, ours: QueryTypeError, error: BaseException, staged: str | None) -> None:
-        """Make an error point to the smallest expression that raises it in DuckDB.
+    def _locate(self, translated: QueryTypeError, error: BaseException, staged: str | None) -> None:
+        """Make an error point to the smallest expression that caused it.
 
-        If there is no better explanation, the message also names the function.
+        DuckDB does not say which expression failed, so all expressions of the query are run, one by
+        one, until one raises the same error. If `duckdb_errors` has no specific message for the
+        error, the message is replaced with one that names the function.
 
-        DuckDB does not say which expression failed, so expressions are run one by one over the
-        sources. If there is a table `staged`, it is used in place of the source from which its rows
-        were filtered.
+        Parameters
+        ----------
+        translated : QueryTypeError
+            The error that the user sees.
+        error : BaseException
+            The error of DuckDB.
+        staged : str or None
+            A table with some rows of the source, which is used in place of the source.
         """
         complaint = gist(reason_of(error))
         tables = {instance.table for instance in self._plan.instances}
@@ -311,12 +330,16 @@ class _Query:
             for source in sources[1:]:
                 probe = probe.join(source, join_type="cross")
             if complaint == self._call(partial(self._find_complaint, probe.sql("duckdb"))):
-                ours.args = (explain_call(error, node) or ours.args[0], *ours.args[1:])
-                ours.place = Place.at(self._plan.text, start)
+                message = explain_call(error, node) or translated.args[0]
+                translated.args = (message, *translated.args[1:])
+                translated.place = Place.at(self._plan.text, start)
                 return
 
     def _probe_source(self, name: str, limit: int | None, staged: str | None) -> exp.Expr:
-        """Return a source or a subquery under its own name, limited to `limit` rows."""
+        """Return a source or a subquery for use in FROM, with the alias `name`.
+
+        It has at most `limit` rows, and the rows of the table `staged` if there is one.
+        """
         inner = self._plan.relations.get(name)
         query = inner or exp.select("*").from_(exp.to_table(staged or name))
         if limit is not None:
@@ -324,7 +347,7 @@ class _Query:
         return query.subquery(name)
 
     def _find_complaint(self, text: str) -> str | None:
-        """Return the gist of DuckDB's error for a query, or None if there is no error."""
+        """Run SQL; return the gist of the error that DuckDB raises, or None if it raises none."""
         try:
             self._run_text(text, grows=False)
         except UnicodeDecodeError as error:
@@ -346,7 +369,10 @@ class _Query:
             self._connection.close()
 
     def _translate(self, error: BaseException) -> BaseException:
-        """Return the error of a Python function that caused a DuckDB error, or translate it."""
+        """Return the error to raise in place of an error of DuckDB.
+
+        If a Python function that DuckDB called has raised an error, return this error.
+        """
         if self._raised is not None:
             return self._raised
         if isinstance(error, KeyboardInterrupt | duckdb.InterruptException):
@@ -356,7 +382,7 @@ class _Query:
         return QueryTypeError(explain_error(error))
 
     def _create(self, udf: Udf) -> None:
-        """Register a tree as a function of row positions, groups or scalars."""
+        """Register a tree as a DuckDB function, whose arguments are the values of the keys."""
 
         def call(*columns: Any) -> Any:  # DuckDB reads the annotations
             try:
@@ -378,7 +404,7 @@ class _Query:
 
 
 def _sort(table: pa.Table, names: tuple[str, ...]) -> pa.Table:
-    """Sort a result by columns of positions; rows without a position come last."""
+    """Return a result sorted by columns of row positions; rows without a position come last."""
     if not names or len(table) < 2:
         return table
     keys = [(name, "ascending") for name in names]
@@ -386,12 +412,13 @@ def _sort(table: pa.Table, names: tuple[str, ...]) -> pa.Table:
 
 
 _MULTIPLIES = ("RANGE", "GENERATE_SERIES", "UNNEST", "REPEAT", "LPAD", "RPAD", "FORMAT", "PRINTF")
+"""Functions that can make a result much larger than its sources."""
 
 
 def _too_large() -> QueryError:
     return QueryError(
-        f"A result must take at most {MAX_BYTES >> 20:,} MiB, but this one takes more. Add a "
-        "LIMIT, a condition or an aggregate."
+        f"A result must take at most {MAX_BYTES >> 20:,} MiB, but the result of this query takes "
+        "more. Add a LIMIT, a condition or an aggregate."
     )
 
 

@@ -1,4 +1,4 @@
-"""Evaluate `Meta` leaves (shapes, sizes, hashes, row ids, …) without reading values."""
+"""Evaluate `Meta` leaves of trees, such as shapes, sizes and row ids, without reading values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def metadata(leaf: Meta, positions: NDArray[Any]) -> NDArray[Any]:
-    """Return the value of a leaf for each position, masked where the position is null."""
+    """Return the values of a leaf for row positions, masked where a position is null."""
     rows, null = rows_of(positions)
     return mask_rows(_evaluate(leaf, rows), null)
 
@@ -44,16 +44,17 @@ def _evaluate(leaf: Meta, rows: Rows) -> NDArray[Any]:
             present = source.present(leaf.field, rows)
             return np.ma.MaskedArray(present, ~present)
         case "shape":
-            axes = leaf.type.shape[0] if leaf.type.shape else None  # drops unused padding
+            axes = leaf.type.shape[0] if leaf.type.shape else None  # cuts off padding, if known
             shapes = source.shapes(leaf.field, rows).astype(np.int64)[:, :axes]
             return _mask_padding(shapes, _nulls(source, leaf.field, rows, shapes))
     return _from_shapes(source, leaf.field, rows, what, option)
 
 
 def _mask_padding(shapes: NDArray[np.int64], null: NDArray[np.bool_] | None) -> NDArray[Any]:
-    """Convert shapes that are padded with -1 to a masked array.
+    """Return shapes, (rows, axes), in which -1 marks missing axes, as a masked array.
 
-    If a value has no axes, return an array of objects, since its mask would look like a null.
+    If a value has no axes, return an array of objects instead, because all of its axes would be
+    masked, like those of a null.
 
     >>> _mask_padding(np.array([[2, -1], [-1, -1]]), np.array([False, True]))[1].tolist()
     [None, None]
@@ -70,7 +71,11 @@ def _mask_padding(shapes: NDArray[np.int64], null: NDArray[np.bool_] | None) -> 
 
 
 def _from_shapes(source: Source, f: Field, rows: Rows, what: str, option: str) -> NDArray[Any]:
-    """Return the length of an axis, the number of axes or the number of elements."""
+    """Return a property of the shapes in a column.
+
+    `what` is "axis" for the length of the axis with the number `option`, "ndim" for the number of
+    axes, or "size" for the number of elements.
+    """
     shapes = source.shapes(f, rows).astype(np.int64)
     match what:
         case "axis":
@@ -86,9 +91,10 @@ def _from_shapes(source: Source, f: Field, rows: Rows, what: str, option: str) -
 def _nulls(
     source: Source, f: Field, rows: Rows, shapes: NDArray[np.int64]
 ) -> NDArray[np.bool_] | None:
-    """Return a mask of the null rows, or None if there are none.
+    """Return a mask of the rows in which a column is null, or None if there are none.
 
-    Arrays without axes have no lengths either, but they are not null.
+    `shapes` has -1 for missing axes. A row in which all axes are missing is null, or an array
+    without axes.
     """
     null = (shapes < 0).all(axis=1)
     if not f.htype.nullable or not null.any():
@@ -98,7 +104,9 @@ def _nulls(
 
 
 def _axis(shapes: NDArray[np.int64], axis: int) -> NDArray[Any]:
-    """Return the length of an axis from shapes padded with -1, masked where the axis is missing.
+    """Return the length of an axis in each row, masked where the axis is missing.
+
+    `shapes` has -1 for missing axes.
 
     >>> _axis(np.array([[2, 3, -1], [4, 5, 6]]), -1)
     array([3, 6])
@@ -113,7 +121,9 @@ def _axis(shapes: NDArray[np.int64], axis: int) -> NDArray[Any]:
 
 
 def _random(seed: int, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return numbers in [0, 1) by splitmix64, which depend only on the seed and the row.
+    """Return a number in [0, 1) for each row, which depends only on the seed and the row position.
+
+    The algorithm is splitmix64.
 
     >>> bool((_random(1, np.arange(3)) == _random(1, np.arange(3))).all())
     True

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 
 def only_value(plan: Plan) -> Any:
-    """Run a plan and return the value of its first column; None if it has no row.
+    """Run a plan, and return the value of the only row in the first column.
+
+    Return None if the result has no row.
 
     Raises
     ------
@@ -28,7 +30,7 @@ def only_value(plan: Plan) -> Any:
     if len(table) > 1:
         raise QueryError(
             f"A subquery that is used as a value must return one row, but ({plan.text}) returns "
-            f"{len(table)} rows. Select one with WHERE, or with ORDER BY … LIMIT 1."
+            f"{len(table)} rows. Select one row with WHERE, or with ORDER BY … LIMIT 1."
         )
     output, plain = plan.outputs[0], plan.outputs[0].plain
     if not len(table):

@@ -1,8 +1,8 @@
-"""Open the sources in FROM: the queried view, other views by name, and lakes by URL.
+"""Open the sources in FROM, which are the queried view, other views, and lakes.
 
-A name is looked up in `sources`, and then among the saved views of the queried lake. A lake is
-opened with the same checks and limits as the queried view or, if there is none, as the first view
-in `sources`.
+A name in FROM is looked up among the views in `sources`; then it is opened as the URL of a lake;
+and then it is looked up among the saved views of the queried lake. A lake is opened with the same
+checks and limits as the queried view or, if there is none, as the first view in `sources`.
 """
 
 from __future__ import annotations
@@ -25,16 +25,17 @@ if TYPE_CHECKING:
 
 
 class Sources:
-    """Open each source in FROM once, and pin it to the state that it has then.
+    """Opens each source in FROM once, and pins it, so that later changes do not affect the query.
 
     Parameters
     ----------
     view : View, optional
         The queried view, which a query without FROM reads.
     views : mapping
-        Views by name.
+        A mapping from names to the views that they refer to in FROM.
     opened : mapping
-        Sources that the query opened in an earlier run, by name and VERSION.
+        The sources that the query opened when it ran first, which are used again. The keys are
+        pairs of a name and a VERSION, or None.
     """
 
     def __init__(
@@ -54,7 +55,10 @@ class Sources:
         self._opened = {key: Source(v, key[0]) for key, v in (opened or {}).items()}
 
     def __call__(self, name: str, version: str | None) -> Source:
-        """Return a source. Raises QueryError if there is no source with that name."""
+        """Return the source with a name or URL, at a version or, with None, as it is now.
+
+        Raises QueryError if there is no such source.
+        """
         key = (name, version)
         if key in self._opened:
             return self._opened[key]
@@ -72,7 +76,7 @@ class Sources:
         return self._opened[key]
 
     def _open(self, url: str, version: str | None = None) -> View:
-        """Return all rows of the lake at a URL."""
+        """Open the lake at a URL, and return all rows of it."""
         model = (
             next(iter(self._views.values()), None) if self.default is None else self.default.view
         )
@@ -81,7 +85,10 @@ class Sources:
         return open_for(model.rows.lake, url, version)
 
     def _find(self, name: str) -> View:
-        """Return the lake at a URL, or a saved view. Raises QueryError if neither exists."""
+        """Return all rows of the lake at the URL `name`, or the saved view with this name.
+
+        Raises QueryError if neither exists.
+        """
         try:
             return self._open(name)
         except LakeNotFoundError as error:
@@ -94,11 +101,11 @@ class Sources:
             ) from error
 
     def _saved(self) -> Mapping[str, View]:
-        """Return the saved views of the queried lake; an empty mapping if it has no version."""
+        """Return the saved views of the queried lake, or none if there is no such lake."""
         view = None if self.default is None else self.default.view
         return SavedViews(view.rows.lake) if view is not None and view.version else {}
 
     @property
     def opened(self) -> dict[tuple[str, str | None], View]:
-        """The sources that were opened, without the queried view."""
+        """The sources that have been opened, as in the parameter `opened`; not the queried view."""
         return {key: source.view for key, source in self._opened.items()}

@@ -1,4 +1,4 @@
-"""A progress bar for queries that take longer than a second."""
+"""Show a progress bar for queries that take longer than a second."""
 
 from __future__ import annotations
 

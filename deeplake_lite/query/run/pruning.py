@@ -1,8 +1,10 @@
-"""Chunk pruning: skip rows based on the chunk statistics of columns.
+"""Skip rows that cannot satisfy the conditions of a query, using the statistics of chunks.
 
-A chunk is skipped only if its bounds prove that none of its rows satisfies the conditions.
-Conditions that this module does not understand skip nothing. Bounds only widen, and constants are
-widened by the rounding error of every DuckDB type, so pruning never changes the result of a query.
+The statistics of a column contain bounds for each chunk of rows: no value in the chunk is smaller
+or larger. A chunk is skipped only if the bounds prove that none of its rows satisfies the
+conditions. Conditions that this module does not understand are taken to be satisfied. A constant is
+compared as the range of numbers to which DuckDB may round it, so skipping chunks never changes the
+result of a query.
 """
 
 from __future__ import annotations
@@ -29,14 +31,17 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 WORTH = 4
-"""Pruning is worthwhile if at most one in this many rows remains."""
+"""Chunks are skipped only if at most one in this many rows remains; otherwise, all are read."""
 
 type Chunks = NDArray[np.bool_]
-"""For each chunk, whether any of its rows may satisfy a condition, (chunks,)."""
+"""An array, (chunks,), that says for each chunk whether any of its rows may satisfy a condition."""
 
 
 def remaining_rows(instance: Instance) -> NDArray[np.int64] | None:
-    """Return the rows that may satisfy a source's cheap conditions, or None to read all rows."""
+    """Return the positions of the rows that may satisfy the cheap conditions of a source.
+
+    Return None if all rows should be read.
+    """
     source = instance.source
     if source.table.uncommitted or all(map(source.is_cached, instance.scalars.values())):
         return None
@@ -49,7 +54,7 @@ def remaining_rows(instance: Instance) -> NDArray[np.int64] | None:
 
 @dataclass(frozen=True)
 class _Statistics:
-    """Statistics of the chunks of a column: bounds, and numbers of nulls and NaNs, (chunks,)."""
+    """Statistics of a column: arrays, (chunks,), of the bounds and numbers of nulls and NaNs."""
 
     field: Field
     low: NDArray[Any]
@@ -68,7 +73,7 @@ def _all_of(parts: Iterator[Chunks | None]) -> Chunks | None:
 
 
 def _may_pass(e: exp.Expr, instance: Instance) -> Chunks | None:
-    """Return the chunks in which a condition may be true, or None if that is unknown."""
+    """Return the chunks in which a condition may be true, or None if it may be true in all."""
     match e:
         case exp.Paren():
             return _may_pass(e.this, instance)
@@ -115,7 +120,10 @@ def _may_compare(e: exp.Binary, instance: Instance) -> Chunks | None:
 def _may_be_in(
     e: exp.Expr, ranges: list[tuple[exp.Expr, exp.Expr]], instance: Instance
 ) -> Chunks | None:
-    """Return the chunks that may contain a value in one of the ranges."""
+    """Return the chunks in which a column may have a value in one of the ranges.
+
+    Return None if the expression is not a column, or if an end of a range is not a constant.
+    """
     column = _statistics(e, instance)
     if column is None:
         return None
@@ -129,11 +137,11 @@ def _may_be_in(
 
 
 _NUMBERS = ("bool", "number", "time", "class")
-"""Kinds that are compared by their stored numbers, for which there are bounds."""
+"""Kinds of values that are stored as numbers, so that the statistics contain bounds."""
 
 
 def _statistics(e: exp.Expr, instance: Instance) -> _Statistics | None:
-    """Return the statistics of a column; None for other expressions and columns without any."""
+    """Return the statistics of a column, or None if `e` is not a column with statistics."""
     while isinstance(e, exp.Paren):
         e = e.this
     field = instance.scalars.get(e.name) if isinstance(e, exp.Column) else None
@@ -152,9 +160,9 @@ def _statistics(e: exp.Expr, instance: Instance) -> _Statistics | None:
 
 
 def _rounding_range(e: exp.Expr, column: _Statistics) -> tuple[Any, Any] | None:
-    """Return the smallest and the largest value to which DuckDB may round a constant.
+    """Return the smallest and the largest number to which DuckDB may round a constant.
 
-    Return None if the expression is not a constant, or cannot be compared with the bounds.
+    Return None if the expression is not a constant, or if it cannot be compared with the bounds.
     """
     value = _constant(e)
     htype = column.field.htype
@@ -171,6 +179,7 @@ def _rounding_range(e: exp.Expr, column: _Statistics) -> tuple[Any, Any] | None:
 
 
 def _time_ends(value: object, dtype: str) -> tuple[int, int] | None:
+    """Return the range of counts to which a timestamp in a string may be rounded, or None."""
     if not isinstance(value, str) or not dtype.startswith("datetime64"):
         return None
     try:
@@ -178,13 +187,13 @@ def _time_ends(value: object, dtype: str) -> tuple[int, int] | None:
         if timestamp is None:
             return None
         count = int(cast_time(np.array(timestamp), np.dtype(dtype)).astype(np.int64))
-    except LakeError:  # out of the dtype's range, too fine for it, or in another time zone
+    except LakeError:  # the dtype cannot represent the time, or its time zone is not supported
         return None
     return count - 1, count + 1
 
 
 def _constant(e: exp.Expr) -> Any:
-    """Return the value of a constant number or string; None for other expressions."""
+    """Return the value of a constant number, boolean or string; None for other expressions."""
     match e:
         case exp.Literal(is_string=True):
             return e.this

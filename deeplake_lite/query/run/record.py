@@ -1,4 +1,4 @@
-"""The steps of a query, with row counts and times, which `explain` shows."""
+"""The record of a query's run, with row counts and times of the steps, which `explain` shows."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Step:
-    """One completed step, for `explain`."""
+    """A completed step of a query."""
 
     name: str
     """``"read"``, ``"where"``, the name of a precomputed column, or ``"sql"``."""
     table: str
-    """Table of the source to which the step belongs; empty for the query itself."""
+    """Table of the source that the step is for; empty for ``"sql"``."""
     rows_in: int
+    """Number of rows before the step."""
     rows_out: int
+    """Number of rows after the step."""
     seconds: float
     nbytes: int = 0
-    """Bytes read, counted after decompression; 0 if everything was cached."""
+    """Number of bytes that were read, after decompression; 0 if all values were in the cache."""
 
 
 @dataclass
@@ -44,7 +46,7 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """The plan of the query behind a view, and the completed steps."""
+    """The plan of the query that a view results from, and the completed steps."""
 
     plan: Plan
     steps: tuple[Step, ...]

@@ -1,7 +1,8 @@
-"""The sources of a query: rows of a view, as Arrow columns for DuckDB and as arrays for NumPy.
+"""The sources of a query, which read the rows of views as Arrow columns for DuckDB or NumPy arrays.
 
-Columns of committed versions are cached in memory by lake, version and column (`run.cache`), so
-that a second query reads nothing. Rows are numbered by their position in the view.
+Columns of committed versions are cached in memory (see `run.cache`), so that a second query does
+not read them again. Rows are numbered by their position in the view. The slot of a row is its index
+in the arrays of the lake.
 """
 
 from __future__ import annotations
@@ -47,25 +48,25 @@ BLOCK_BYTES = 64 * 2**20
 """Approximate size of a block of values in memory."""
 
 SCAN_BYTES = 4 * 2**20
-"""Minimum size of a request for consecutive rows that is considered part of a scan, so that the
-whole column is read and cached."""
+"""If consecutive rows of at least this many bytes are requested, the query is assumed to need all
+rows, so the whole column is read and cached."""
 
 type Rows = NDArray[np.int64]
 
 
 class Tally:
-    """The number of bytes that were read, counted after decompression."""
+    """A counter of the bytes that have been read, after decompression."""
 
     def __init__(self) -> None:
         self.bytes = 0
 
     def add_array[D: np.generic](self, array: NDArray[D]) -> NDArray[D]:
-        """Count an array and return it."""
+        """Add the size of an array, and return the array."""
         self.bytes += array.nbytes
         return array
 
     def add_cells[C: Cells | FlatCells](self, cells: C) -> C:
-        """Count cells and return them."""
+        """Add the size of cells, and return the cells."""
         match cells:
             case FlatCells(data):
                 self.bytes += data.nbytes
@@ -75,12 +76,12 @@ class Tally:
 
 
 PROBED = 1_000
-"""Number of rows that are searched for the first image of a column."""
+"""Number of rows, from the start, in which the first image of a column is looked for."""
 
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """The rows of one view."""
+    """The rows of a view that a query reads."""
 
     view: View
     name: str
@@ -88,11 +89,11 @@ class Source:
 
     tally: Tally = field(default_factory=Tally)
     memo: dict[Any, Any] = field(default_factory=dict)
-    """Results that are computed once per query."""
+    """A dict of results that are computed only once per query."""
 
     @cached_property
     def _location(self) -> tuple[ReadTable, Rows]:
-        """The version to read, and the slots of all rows; fixed for the whole query."""
+        """The version to read and the slots of all rows, which do not change during a query."""
         return self.view.rows.locate()
 
     @property
@@ -107,7 +108,7 @@ class Source:
 
     @cached_property
     def _is_all(self) -> bool:
-        """Whether the rows are all slots of the version, in order."""
+        """Whether the source has the rows of all slots of the version, in order of their slots."""
         slots = self._location[1]
         return len(slots) == self.table.slots and chunks.counts_up(slots)
 
@@ -116,9 +117,10 @@ class Source:
         return rows if self._is_all else self._location[1][rows]
 
     def rows_in_chunks(self, wanted: NDArray[np.bool_], size: int) -> Rows:
-        """Return the rows whose slots are in a wanted chunk; each chunk has `size` slots.
+        """Return the positions of the rows whose slots are in wanted chunks.
 
-        Rows in chunks beyond the end of `wanted` are included.
+        Each chunk has `size` slots, and `wanted` says for each chunk whether it is wanted. Rows in
+        chunks beyond the end of `wanted` are included.
         """
         padded = np.append(wanted, True)
         return np.flatnonzero(padded[np.minimum(self._location[1] // size, len(wanted))])
@@ -128,13 +130,14 @@ class Source:
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        """The view's columns."""
+        """The columns of the view."""
         return self.view.schema.fields
 
     def scalar(self, f: Field, rows: Rows | None = None) -> pa.Array:
-        """Return a column for DuckDB, (rows,), for the given rows or for all rows.
+        """Return a column for DuckDB, (rows,), with the given rows or with all rows.
 
-        If most rows are needed, the column of the whole version is read and cached.
+        If all rows of the source are needed, and they are not few, the column is read for all rows
+        of the version and cached.
         """
         slots = self._location[1] if rows is None else self.at(rows)
         few = rows is not None or len(slots) * 8 <= self.table.slots
@@ -144,13 +147,13 @@ class Source:
         return whole if rows is None and self._is_all else whole.take(numbers_of(slots))
 
     def is_cached(self, f: Field) -> bool:
-        """Return whether `scalar` would return a column without reading."""
+        """Return whether `scalar` can return a column from the cache."""
         return not self.table.uncommitted and self._key(f, "scalar") in CACHE
 
     def shapes(self, f: Field, rows: Rows) -> NDArray[np.int32]:
         """Return the shapes of values, (rows, ndim) int32, padded with -1.
 
-        If a type does not store shapes, the values are decoded one after the other.
+        If the lake does not store the shapes for the type of the column, the values are decoded.
         """
         if not f.htype.stores_shapes:
             decode = self.decoder(f, rows)
@@ -172,16 +175,17 @@ class Source:
         return decode_block(f.htype, cells, self.view.rows.lake.allow)
 
     def dense(self, f: Field, rows: Rows) -> Any:
-        """Return values of a column of fixed shape; the whole column is cached if it fits."""
+        """Return values of a column of fixed shape, from a cache of the column if possible."""
         whole = self._whole(f, rows)
         return self.values(f, rows) if whole is None else whole[_as_slice(rows)]
 
     def auxiliary(
         self, f: Field, of: Callable[[NDArray[Any]], NDArray[Any]], rows: Rows
     ) -> NDArray[Any] | None:
-        """Return an array that a function computes from a column, and cache it for later queries.
+        """Return entries of a helper array that the function `of` computes from a column.
 
-        The array has one entry per row. Return None if the column itself is not cached.
+        The helper array has one entry for each row of the column, and is cached for later queries.
+        Return None if the column is not cached, so that the helper array cannot be computed.
         """
         whole = self._whole(f, rows)
         if whole is None or np.ma.isMaskedArray(whole) or self.table.uncommitted:
@@ -190,9 +194,10 @@ class Source:
         return self._cached(f, name, lambda: _in_blocks(of, whole))[_as_slice(rows)]
 
     def part(self, f: Field, rows: Rows, index: tuple[Any, ...]) -> Any:
-        """Index the values of a column of fixed shape, reading only the required bytes.
+        """Return the values of a column of fixed shape after indexing.
 
-        Return None if whole rows have to be read, or if the column is cached.
+        Only the bytes that the index selects are read. Return None if whole values have to be read,
+        or if the column is cached.
         """
         if self._key(f, "dense") in CACHE and not self.table.uncommitted:
             return None
@@ -203,9 +208,10 @@ class Source:
         return decode_block(f.htype, cells, self.view.rows.lake.allow)
 
     def _whole(self, f: Field, rows: Rows) -> NDArray[Any] | None:
-        """Return a whole column of fixed shape from the cache, or None if it is not worth caching.
+        """Return all values of a column of fixed shape, from the cache, which is filled if needed.
 
-        A column is worth caching if it is small or if `rows` are a large part of it.
+        Return None if the column is not worth caching. It is if it is small, or if `rows`, which
+        the query needs now, are a large part of it.
         """
         layout = f.htype.layout
         assert isinstance(layout, Dense)
@@ -228,7 +234,7 @@ class Source:
         return self._cached(f, "dense", read)
 
     def _read_scalar(self, f: Field, slots: Rows) -> pa.Array:
-        """Read a column as Arrow. Classes become integers, and JSON becomes strings."""
+        """Read a column, and return it as Arrow; classes become integers, and JSON strings."""
         interrupt.check()
         layout = f.htype.layout
         if isinstance(layout, Ragged) and layout.dtype in ("utf8", "json"):
@@ -244,7 +250,10 @@ class Source:
         return self.tally.add_cells(self.table.read([f.id], slots)[f.id])
 
     def narrow_kind(self, f: Field, kind: Kind) -> Kind:
-        """Return a column's kind with `real` set only if some value is NaN or infinite."""
+        """Return the kind of a column, in which `real` is true only if a value is not finite.
+
+        SQL without checks for NaN is faster.
+        """
         if not kind.real:
             return kind
         return replace(kind, real=bool(self._cached(f, "real", lambda: self._not_finite(f))))
@@ -252,8 +261,9 @@ class Source:
     def type_of(self, f: Field) -> Type:
         """Return the type of a column's values.
 
-        The number of axes is known if it is the same for all values. The dtype of image files is
-        taken from the first image, because files with the same codec may have different dtypes.
+        If all values have the same number of axes, the type contains this number. The dtype of
+        image files is that of the first image, because files with the same codec may have different
+        dtypes.
         """
         declared = type_of(f.htype, self._pixels(f))
         if declared.shape is not None or not f.htype.stores_shapes:
@@ -266,7 +276,7 @@ class Source:
         return Type(declared.dtype, (None,) * int(counts[0]), declared.meaning)
 
     def _pixels(self, f: Field) -> str:
-        """Return the dtype of the first image in a column of files; "uint8" if there is none."""
+        """Return the dtype of the first image in a column of files, or "uint8" if there is none."""
         if not _has_files(f.htype):
             return "uint8"
         if ("pixels", f.id) not in self.memo:
@@ -275,7 +285,7 @@ class Source:
         return str(self.memo["pixels", f.id])
 
     def _images_at(self, f: Field, row: int) -> Iterator[NDArray[Any]]:
-        """Yield the images of a row, or nothing if they cannot be read."""
+        """Yield the images in a row of a column, or nothing if they cannot be read."""
         cells = self._cells(f, self.at(np.array([row])))
         try:
             yield from _images(decode_one(f.htype, cells, self.view.rows.lake.allow))
@@ -283,18 +293,23 @@ class Source:
             return
 
     def _not_finite(self, f: Field) -> NDArray[np.bool_]:
-        """Return whether any value is NaN or infinite, as an array that can be cached."""
+        """Return whether any value of a column is NaN or infinite, as an array of one boolean.
+
+        Only arrays can be cached.
+        """
         statistics = None if self.table.uncommitted else self.table.statistics(f.id)
-        if statistics is not None:  # bounds only widen, so an overwritten NaN still counts
+        # Statistics still count a NaN that has been overwritten.
+        if statistics is not None:
             (low, high), nans = statistics[0].T, statistics[1][:, 1]
             return np.asarray((nans > 0).any() or (np.isinf([low, high]) & (low <= high)).any())
         values = numbers_in(self.scalar(f).drop_null())
         return np.asarray(not np.isfinite(values).all())
 
     def decoder(self, f: Field, positions: NDArray[Any]) -> Callable[[int], Any]:
-        """Read the stored bytes of rows and return a function that decodes one of them.
+        """Read the stored bytes of a column in some rows, and return a function that decodes them.
 
-        The function takes an index into `positions`, and returns None if that position is null.
+        The function takes an index into `positions`, and returns the value in that row, or None if
+        the position is null.
         """
         rows = np.asarray(np.ma.getdata(positions), np.int64)
         null = np.ma.getmaskarray(positions)
@@ -322,20 +337,23 @@ class Source:
         return item
 
     def _check_dtype(self, f: Field, value: object) -> object:
-        """Return a value. Raises QueryTypeError if an image does not fit the column's dtype."""
+        """Return a value. Raises QueryTypeError if the column's dtype cannot represent an image."""
         if _has_files(f.htype):
             dtype = self._pixels(f)
             for image in _images(value):
                 if not np.can_cast(image.dtype, dtype):
                     raise QueryTypeError(
                         f"A query reads the images of {f.name} as {dtype}, the dtype of the first "
-                        f"image, but another image is {image.dtype}. Store them in two columns, or "
-                        "query the rows separately."
+                        f"image, but another image is {image.dtype}. Store the images of different "
+                        "dtypes in two columns, or query the rows separately."
                     )
         return value
 
     def each(self, f: Field, positions: NDArray[Any]) -> list[Any]:
-        """Return the values of rows, which may have any shape, as a list; None for null."""
+        """Return the values of a column in some rows as a list, with None for null.
+
+        The values may differ in shape.
+        """
         rows, null = rows_of(positions)
         present = np.flatnonzero(np.ones(len(rows), bool) if null is None else ~null)
         values = with_none(self.values(f, rows[present]))
@@ -345,21 +363,21 @@ class Source:
         return out
 
     def digests(self, f: Field, rows: Rows) -> NDArray[np.uint64]:
-        """Return the digests of values, (rows,); equal values have equal digests.
+        """Return the digests of values, (rows,), which are equal for equal values.
 
-        Values are read only if their stored digests are not sufficient.
+        Values are read only if the digests that the lake stores are not equal for all equal values.
         """
         return digests_by_value(self.table, f, self.at(rows), lambda at: self._cells(f, at))
 
     def present(self, f: Field, rows: Rows) -> NDArray[np.bool_]:
-        """Return a mask of the non-null values, (rows,) bool."""
+        """Return a mask, (rows,) bool, that is true for the values that are not null."""
         valid = self.table.valid(f.id, self.at(rows))
         return np.ones(len(rows), bool) if valid is None else np.asarray(valid)
 
     def text_index(self, f: Field) -> tuple[TextIndex, Rows | None]:
-        """Return the index of all strings in a column, and the slots of the source's rows.
+        """Return the text index of a column, in which strings are numbered by slot, and the slots.
 
-        The slots are None if the source has all rows.
+        These are the slots of the source's rows, or None if the source has the rows of all slots.
         """
 
         def make() -> TextIndex:
@@ -376,12 +394,15 @@ class Source:
         return self.view.url, self.table.snapshot_id, f.id, checked, what
 
     def _cached[T: Sized](self, f: Field, what: object, make: Callable[[], T]) -> T:
-        """Return a value from the cache, or make it; uncommitted data is never cached."""
+        """Return a value from the cache, or else from `make`.
+
+        The value is then cached, unless the table has uncommitted edits.
+        """
         return make() if self.table.uncommitted else CACHE.get_or_make(self._key(f, what), make)
 
 
 def kind_of(htype: Htype) -> Kind | None:
-    """Return the kind of a column that is a scalar to DuckDB, or None for a tensor.
+    """Return the kind of a column whose values are scalars in SQL, or None for tensors.
 
     >>> from deeplake_lite.htypes import Embedding, Scalar
     >>> kind_of(Scalar("float32")).real, kind_of(Embedding(4))
@@ -395,7 +416,7 @@ def kind_of(htype: Htype) -> Kind | None:
 
 
 def _has_files(htype: Htype) -> bool:
-    """Return whether cells are image files (or lists of them) whose codec allows several dtypes.
+    """Return whether cells are image files, or lists of them, that may have different dtypes.
 
     >>> from deeplake_lite.htypes import Image, Link, Sequence
     >>> [_has_files(h) for h in (Image("png"), Sequence("image"), Link("image"))]
@@ -421,7 +442,9 @@ def _images(value: Any) -> Iterator[NDArray[Any]]:
 
 
 def type_of(htype: Htype, pixels: str = "uint8") -> Type:
-    """Return the type of a column's values as tensors; `pixels` is the dtype of image files.
+    """Return the type that the values of a column have as tensors.
+
+    `pixels` is the dtype of the images, if the values are image files.
 
     >>> from deeplake_lite.htypes import Embedding, Scalar, Sequence
     >>> str(type_of(Embedding(4))), str(type_of(Sequence(Scalar("int32"))))
@@ -449,9 +472,10 @@ def _pad_shapes(shapes: Sequence[tuple[int, ...]]) -> NDArray[np.int32]:
 
 
 def _as_items(value: object, kind: Type) -> Any:
-    """Convert a sequence to an array whose first axis is that of the items.
+    """Return a list as an array whose first axis is the items; return other values unchanged.
 
-    For strings, and for items of any shape, it is an array of objects.
+    If the items are strings, or may differ in shape, it is an array of objects. `kind` is the type
+    of the value.
     """
     if not isinstance(value, list):
         return value
@@ -464,18 +488,21 @@ def _as_items(value: object, kind: Type) -> Any:
 
 
 def select_cell(cells: RaggedCells, row: int) -> RaggedCells:
-    """Return one cell of a block, without a copy."""
+    """Return one of several cells, without copying its bytes."""
     valid = None if cells.valid is None else cells.valid[row : row + 1]
     return RaggedCells([cells.buffers[row]], cells.shapes[row : row + 1], valid)
 
 
 def _as_slice(rows: Rows) -> slice | Rows:
-    """Convert consecutive rows to a slice, which avoids a copy; return other rows unchanged."""
+    """Return consecutive rows as a slice, so that indexing does not copy.
+
+    Other rows are returned unchanged.
+    """
     return chunks.contiguous(rows) or rows
 
 
 def _in_blocks(of: Callable[[NDArray[Any]], NDArray[Any]], whole: NDArray[Any]) -> NDArray[Any]:
-    """Apply a function block by block, to limit its temporary memory."""
+    """Return the results of a function for all values, computed in blocks to save memory."""
     size = max(1, BLOCK_BYTES // max(1, whole[:1].nbytes))
     spans = chunks.spans(len(whole), size)
     return np.concatenate([of(whole[span]) for span in spans] or [of(whole)])

@@ -1,8 +1,9 @@
-"""Build the table of a source: the remaining rows, with the columns that NumPy precomputes.
+"""Build the table of a source, with stored and precomputed columns, that DuckDB queries.
 
-Rows are first filtered by chunk statistics (`pruning`) and by cheap conditions, before any column
-is computed. Then come conditions on precomputed columns. If the query needs only a few rows, these
-are applied to parts of growing size until enough rows pass.
+The table has only the rows that pass the conditions on the source. Before any column is computed,
+rows are filtered by the statistics of chunks (see `pruning`) and by the cheap conditions. The
+conditions on precomputed columns, called staged, follow. If the query needs only a few rows, the
+staged conditions are applied to blocks of rows, until enough rows have passed.
 """
 
 from __future__ import annotations
@@ -33,37 +34,37 @@ if TYPE_CHECKING:
     from deeplake_lite.query.run.record import Run
 
 STAGED_ROWS = 4096
-"""Number of rows in the first part, if a query needs only some rows. Each part is twice as large
-as the one before."""
+"""Number of rows in the first block, if a query needs only some rows. Each further block has twice
+as many rows as the previous one."""
 
 MAX_ROWS = 2**18
-"""Maximum number of rows in such a part."""
+"""Maximum number of rows in a block."""
 
 LEFT = "lake_rows"
-"""Name of the table that a condition filters."""
+"""Name of the temporary table to which conditions are applied."""
 
 AT = "lake_at"
-"""Name of the column of row numbers in this table."""
+"""Name of the column of the temporary table that numbers its rows."""
 
 
 class RunStatement(Protocol):
-    """A function that runs a statement over tables."""
+    """A function that runs a statement on tables."""
 
     def __call__(self, sql: exp.Expr, **tables: pa.Table) -> pa.Table:
-        """Return the result of a statement."""
+        """Return the result of a statement; the keywords are the names of the tables."""
         ...
 
 
 @dataclass(frozen=True)
 class Staging:
-    """Build the tables of a query's sources."""
+    """Builds the tables of a query's sources."""
 
     run_statement: RunStatement
     run: Run
     bar: Bar
 
     def table(self, instance: Instance) -> pa.Table:
-        """Return the table of a source, with the rows that pass the conditions."""
+        """Return the table of a source, with the rows that pass the conditions on the source."""
         table = self._read(instance, remaining_rows(instance))
         if not instance.precomputed:
             return table
@@ -75,14 +76,14 @@ class Staging:
         return table
 
     def at(self, instance: Instance, rows: NDArray[np.int64]) -> pa.Table:
-        """Return the table of a source for the given rows, without applying conditions."""
+        """Return the table of a source with the given rows, without applying conditions."""
         table = self._read(instance, rows)
         for name in instance.precomputed:
             table = self._with_column(table, instance, name)
         return table
 
     def _read(self, instance: Instance, rows: NDArray[np.int64] | None) -> pa.Table:
-        """Return the stored scalar columns of a source, for the given rows or for all rows."""
+        """Return a table with the stored columns of a source, with the given rows or all rows."""
         source, started = instance.source, time.perf_counter()
         before = source.tally.bytes
         columns = {name: source.scalar(f, rows) for name, f in instance.scalars.items()}
@@ -109,32 +110,33 @@ class Staging:
         return rows
 
     def _apply_staged(self, instance: Instance, table: pa.Table) -> pa.Table:
-        """Apply the conditions on precomputed columns in order; stop when there are enough rows.
+        """Return the rows that pass the staged conditions, or as many of them as the query needs.
 
-        If all rows and columns have been computed before the last condition, that condition is left
-        to the query itself, which saves a statement.
+        If the query needs all rows, and all columns have been computed when only the last condition
+        remains, this condition is not applied here, but only by the SQL of the query. This saves a
+        statement.
         """
         if not instance.staged:
             return table
         filtered: list[pa.Table] = []
-        for part in _parts(table, instance.rows_needed):
+        for block in _blocks(table, instance.rows_needed):
             for at, (condition, columns) in enumerate(instance.staged):
                 for name in columns:
-                    part = self._with_column(part, instance, name)
-                is_complete = set(part.column_names) >= instance.precomputed.keys()
+                    block = self._with_column(block, instance, name)
+                is_complete = set(block.column_names) >= instance.precomputed.keys()
                 if (
                     instance.rows_needed is not None
                     or not is_complete
                     or at + 1 < len(instance.staged)
                 ):
-                    part = self._filter(instance, part, [condition])
-            filtered.append(part)
+                    block = self._filter(instance, block, [condition])
+            filtered.append(block)
             if instance.rows_needed is not None and sum(map(len, filtered)) >= instance.rows_needed:
                 break
         return pa.concat_tables(filtered)
 
     def _with_column(self, table: pa.Table, instance: Instance, name: str) -> pa.Table:
-        """Return a table with a precomputed column, computing it if it is missing."""
+        """Return a table to which a precomputed column has been added, unless it has the column."""
         if name in table.column_names:
             return table
         started, tree, source = time.perf_counter(), instance.precomputed[name], instance.source
@@ -151,8 +153,8 @@ class Staging:
         return table.append_column(name, as_arrow(values, tree.type.dtype))
 
 
-def _parts(table: pa.Table, rows_needed: int | None) -> Iterator[pa.Table]:
-    """Cut a table into parts of growing size, or yield it as a whole if all rows are needed."""
+def _blocks(table: pa.Table, rows_needed: int | None) -> Iterator[pa.Table]:
+    """Yield the rows of a table in blocks of growing size, or in one block if all are needed."""
     size, start = len(table) if rows_needed is None else STAGED_ROWS, 0
     yield table.slice(0, size)
     while (start := start + size) < len(table):
@@ -161,7 +163,10 @@ def _parts(table: pa.Table, rows_needed: int | None) -> Iterator[pa.Table]:
 
 
 def _select(instance: Instance, conditions: Sequence[exp.Expr]) -> exp.Select:
-    """Return a statement that selects the numbers of the rows that pass all conditions."""
+    """Return a statement that selects the rows of the temporary table that pass all conditions.
+
+    It returns the numbers of these rows.
+    """
     select = exp.Select(expressions=[exp.column(AT, table=instance.table)])
     alias = exp.alias_(exp.to_table(LEFT), instance.table, table=True)
     select.set("from_", exp.From(this=alias))

@@ -1,7 +1,7 @@
-"""Text search with exact BM25 scores over all strings in a column.
+"""Search strings, with exact BM25 scores over all strings in a column.
 
-Strings are split into words, from which an inverted index is built (`TextIndex`). It computes the
-scores and is cached with the columns of its version. To use a stored index instead, only
+Strings are split into words, from which an inverted index, `TextIndex`, is built. The index
+computes the scores, and is cached like a column. To use a stored index instead, only
 `TextIndex.build` would have to be replaced.
 """
 
@@ -23,16 +23,18 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 K1 = 1.2
-"""BM25's k1: the smaller it is, the less repeated occurrences of a word add to the score."""
+"""The parameter k1 of BM25. The smaller k1 is, the less repeated occurrences of a word add to the
+score."""
 
 B = 0.75
-"""BM25's b, from 0 to 1: how much a string's length reduces its score."""
+"""The parameter b of BM25, from 0 to 1. The larger b is, the more the length of a string reduces
+its score."""
 
 NO_WORD = r"[^\pL\pM\pN_]+"
-"""Matches separators of words: anything but letters, marks, digits and ``_``."""
+"""Matches separators of words, which are all characters but letters, marks, digits and ``_``."""
 
 BLOCK_TEXTS = 65_536
-"""Number of strings that are split at a time."""
+"""Number of strings that are split into words at a time."""
 
 
 def words(text: str) -> list[str]:
@@ -53,9 +55,10 @@ def _fold(word: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class TextIndex:
-    """An inverted index, which stores for each word its postings: the strings that contain it.
+    """An inverted index, which lists, for each word, the strings that contain it.
 
-    Strings are numbered by position. The postings of all words are concatenated.
+    A word's entry for one string is called a posting. The postings of all words are concatenated.
+    Strings are numbered by position.
 
     Examples
     --------
@@ -65,17 +68,17 @@ class TextIndex:
     """
 
     numbers: dict[str, int]
-    """Numbers of the words."""
+    """A dict from words to their numbers."""
     starts: NDArray[np.int64]
-    """Offsets at which the postings of each word begin, and the end of the last, (words + 1,)."""
+    """Offset, (words + 1,), at which the postings of each word begin, and the end of the last."""
     texts: NDArray[np.int32]
-    """Number of the string of each posting, (postings,), ascending within a word."""
+    """Number of the string of each posting, (postings,), in ascending order for each word."""
     counts: NDArray[np.int32]
-    """How often the word occurs in that string, (postings,)."""
+    """Number of times that the word of a posting occurs in its string, (postings,)."""
     lengths: NDArray[np.int32]
     """Number of words in each string, (strings,)."""
     present: NDArray[np.bool_]
-    """Whether each string is non-null, (strings,)."""
+    """Mask, (strings,), that is true for the strings that are not null."""
 
     @property
     def nbytes(self) -> int:
@@ -85,12 +88,12 @@ class TextIndex:
 
     @classmethod
     def build(cls, texts: pa.Array) -> TextIndex:
-        """Build the index of a column of strings, (n,)."""
+        """Return the index of a column of strings."""
         numbers: dict[str, int] = {}
         blocks = list(_split_words(texts, numbers))
         occurrences = np.concatenate([p for p, _ in blocks]) if blocks else np.empty(0, np.int64)
         lengths = np.concatenate([n for _, n in blocks]) if blocks else np.empty(0, np.int32)
-        # One integer per occurrence, so that sorting sorts by word, and then by string.
+        # Each occurrence becomes one integer, so that sorting sorts by word, and then by string.
         keys = occurrences * len(texts) + np.repeat(np.arange(len(texts)), lengths)
         keys.sort()
         starts = np.flatnonzero(np.diff(keys, prepend=-1))
@@ -105,20 +108,20 @@ class TextIndex:
         )
 
     def scores(self, query: str, rows: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
-        """Return the scores of strings for the words in a query; 0 for strings that contain none.
+        """Return how well each string matches some words; strings with none of them score 0.
 
         Parameters
         ----------
         query : str
-            Words to search for; a word that occurs twice counts twice.
+            Words to search for. A word that occurs twice counts twice.
         rows : ndarray, (n,) int64, optional
-            Positions of the strings to search; by default all.
+            Positions of the strings to search; by default, all strings are searched.
 
         Notes
         -----
-        BM25 with k1 = 1.2 and b = 0.75: Robertson and Zaragoza, The probabilistic relevance
-        framework: BM25 and beyond, 2009. The weight of a word that occurs in n of N strings is
-        ``log(1 + (N − n + 0.5) / (n + 0.5))``, which is never negative, as in Lucene.
+        The scores are BM25 with k1 = 1.2 and b = 0.75: Robertson and Zaragoza, The probabilistic
+        relevance framework: BM25 and beyond, 2009. The weight of a word that occurs in n of N
+        strings is ``log(1 + (N − n + 0.5) / (n + 0.5))``, which is never negative, as in Lucene.
         """
         lengths = self.lengths if rows is None else self.lengths[rows]
         present = self.present if rows is None else self.present[rows]
@@ -136,7 +139,7 @@ class TextIndex:
     def _postings(
         self, word: int, rows: NDArray[np.int64] | None
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the rows that contain a word, as indices into `rows`, and the number of times."""
+        """Return which strings contain a word, as indices into `rows`, and how often each does."""
         span = slice(self.starts[word], self.starts[word + 1])
         if rows is None:
             return self.texts[span].astype(np.int64), self.counts[span].astype(np.float64)
@@ -150,7 +153,7 @@ class TextIndex:
 def _split_words(
     texts: pa.Array, numbers: dict[str, int]
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int32]]]:
-    """Yield, for each block of strings, the words as numbers and the number of words per string.
+    """Yield, for each block of strings, the numbers of all words, and each string's word count.
 
     New words are added to `numbers`.
     """
@@ -164,7 +167,7 @@ def _split_words(
               for w in encoded.dictionary.to_pylist()]  # fmt: skip
         occurrences = np.asarray(at, np.int64)[encoded.indices.to_numpy()]
         owner = np.repeat(np.arange(len(block)), pc.list_value_length(parts).to_numpy())
-        is_word = occurrences >= 0  # splitting can produce empty strings at the ends
+        is_word = occurrences >= 0  # a separator at the start or end of a string gives empty parts
         yield (
             occurrences[is_word],
             np.bincount(owner[is_word], minlength=len(block)).astype(np.int32),
@@ -172,9 +175,9 @@ def _split_words(
 
 
 def scores(source: Source, f: Field, query: str) -> NDArray[np.float64]:
-    """Return the scores of a source's rows, masked where the string is null.
+    """Return the scores of all rows of a source, masked where the string is null.
 
-    They are computed only once per query and then used for each block of rows.
+    A query computes the scores only once, and uses them for each block of rows.
     """
     key = ("scores", f.id, query)
     if key not in source.memo:

@@ -1,1 +1,1 @@
-"""The tensor part of a query, which NumPy computes in blocks of rows."""
+"""Evaluate trees with NumPy, in blocks of rows."""

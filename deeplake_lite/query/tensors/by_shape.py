@@ -1,10 +1,11 @@
-"""Evaluate trees with small rows that differ in shape, by stacking rows with the same shape.
+"""Evaluate trees whose values are small and differ in shape, by stacking rows of the same shape.
 
-Boxes, tags and the like have few shapes in many rows. The values in a block of rows are stored as
-`ByShape`: each part consists of the rows with one shape, stacked. Functions are applied to one part
-at a time. If two arguments are divided into different parts, the intersections of the parts are
-used. Results are divided into parts again if a function processes one row at a time, or if their
-shape depends on values (for example, when a mask is used as an index).
+Columns such as boxes and tags have few different shapes in many rows. The rows of a block are
+divided into parts, each of which consists of the rows whose values have the same shape; `ByShape`
+stores the stacked values of each part. Functions are applied to one part at a time. If the
+arguments of a function are divided into different parts, the intersections of these parts are used.
+Results are divided into parts again if a function processes one row at a time, or if the shapes of
+the results depend on values, as with a mask as an index.
 """
 
 from __future__ import annotations
@@ -55,23 +56,24 @@ if TYPE_CHECKING:
     from deeplake_lite.query.tensors.trees import Env
 
 type Rows = NDArray[np.int64]
-"""Row numbers within a block."""
+"""Numbers of rows within a block."""
 
 type Parts = tuple[Rows, ...]
-"""Row numbers, ascending in each part. Each row of the block is in exactly one part."""
+"""The numbers of the rows in each part, in ascending order. Each row of a block is in one part."""
 
 
 @dataclass(frozen=True, eq=False)
 class ByShape:
-    """The values of all rows in a block, divided into parts with one shape each."""
+    """The values of all rows in a block, divided into parts of rows with the same shape."""
 
     rows: Parts
     values: tuple[Any, ...]
-    """For each part, an array, (rows, *shape), a list of non-numeric values, or None for nulls."""
+    """The values of each part: an array, (rows, *shape), a list of values that are not numbers, or
+    None if all rows of the part are null."""
 
     @classmethod
     def of(cls, values: Sequence[object] | NDArray[Any], rows: NDArray[np.int64]) -> ByShape:
-        """Divide the values of rows by shape; None stands for null.
+        """Return the values of rows, divided by shape; a value of None means null.
 
         >>> ByShape.of([np.zeros(2), None, np.ones(2)], np.arange(3)).rows
         (array([0, 2]), array([1]))
@@ -86,12 +88,15 @@ class ByShape:
 
     @classmethod
     def join(cls, parts: Sequence[ByShape]) -> ByShape:
-        """Join the values of disjoint sets of rows."""
+        """Return the values of several disjoint sets of rows together."""
         rows = tuple(r for part in parts for r in part.rows)
         return cls(rows, tuple(v for part in parts for v in part.values))
 
     def over(self, rows: Parts) -> tuple[Any, ...]:
-        """Return the values for other parts, each of which is a subset of one of these parts."""
+        """Return the values of each of the parts `rows`.
+
+        Each of these parts must be contained in one of the parts of this object.
+        """
         if rows is self.rows:
             return self.values
         number = self.number()
@@ -100,7 +105,7 @@ class ByShape:
         )
 
     def number(self) -> NDArray[np.int64]:
-        """Return the number of the part to which each row belongs, (rows,)."""
+        """Return an array, (rows,), of the number of the part that each row belongs to."""
         out = np.empty(sum(map(len, self.rows)), np.int64)
         for number, part in enumerate(self.rows):
             out[part] = number
@@ -108,19 +113,19 @@ class ByShape:
 
 
 def compute(tree: Tree, env: Env, count: int) -> Block:
-    """Return a tree's values.
+    """Return a tree's values for the `count` rows of a block.
 
     Returns
     -------
     ndarray, (count,)
-        For numbers without axes, masked where they are null.
+        If the values are numbers without axes; masked where they are null.
     list
         Otherwise, with None for null.
 
     Raises
     ------
     TooMany
-        If the results take too much memory.
+        If the results take too much memory, so that there must be fewer rows.
     """
     with np.errstate(all="ignore"):
         result = _Walk(env, count)(tree)
@@ -147,7 +152,7 @@ def _as_numbers(result: ByShape, type_: Type, count: int) -> NDArray[Any]:
 
 
 class _Walk:
-    """Evaluate trees over one block; a tree that occurs twice is computed only once."""
+    """Evaluates a tree for one block; a subtree that occurs twice is computed only once."""
 
     def __init__(self, env: Env, count: int) -> None:
         self._env, self._every = env, np.arange(count)
@@ -156,7 +161,7 @@ class _Walk:
         self._held = 0  # bytes
 
     def __call__(self, tree: Tree) -> ByShape:
-        """Return a tree's values for all rows."""
+        """Return the values of a tree or subtree for all rows."""
         if tree not in self._results:
             interrupt.check()
             self._results[tree] = self._compute(tree)
@@ -243,9 +248,9 @@ class _Walk:
         )
 
     def _runs(self, tree: Index) -> NDArray[np.int64] | None:
-        """Return the rows at which the base of an index changes.
+        """Return the first rows of runs, which are consecutive rows with the same base of an index.
 
-        Return None if it changes in every row, or if the index is not a single position.
+        Return None if all runs consist of one row, or if the index is not a single position.
         """
         [first, *others] = tree.items
         if others or first is ... or first is None or isinstance(first, tuple):
@@ -256,9 +261,10 @@ class _Walk:
         return run_starts(self._env, keys(tree.base))
 
     def _index_runs(self, tree: Index, starts: NDArray[np.int64]) -> ByShape:
-        """Compute the base only once for consecutive rows that select items of the same value.
+        """Return the values of an index, whose base is computed only once for each run.
 
-        Stacking a copy of the value for each of its items would take quadratic memory.
+        `starts` are the first rows of the runs. Without runs, the base would be stacked for each
+        row that selects one of its items, which would take quadratic memory.
         """
         walk = _Walk({key: values[starts] for key, values in self._env.items()}, len(starts))
         base = walk(tree.base)
@@ -284,10 +290,10 @@ class _Walk:
     def _each(
         self, rows: Parts, inputs: Sequence[ByShape], apply: Callable[[tuple[Any, ...], Rows], Any]
     ) -> ByShape:
-        """Apply a function to the values and the row numbers of each part.
+        """Return the results of applying a function to the values and row numbers of each part.
 
-        If no part is divided further, the result has the same `rows` object as the input, so that
-        `over` and `_intersect_parts` can compare these objects by identity.
+        If no part is divided further, the `rows` of the result are the same object as the argument,
+        so that `over` and `_intersect_parts` can compare them by identity.
         """
         parts, is_same = [], True
         values = [by_shape.over(rows) for by_shape in inputs]
@@ -300,7 +306,10 @@ class _Walk:
         return ByShape(rows, out.values) if is_same and len(out.rows) == len(rows) else out
 
     def _add_size(self, result: object) -> None:
-        """Count the memory of results, which are held until the block ends. Raises `TooMany`."""
+        """Count the memory of a result, which is kept until the whole block has been computed.
+
+        Raises `TooMany` if all results of the block take too much memory.
+        """
         items = result if isinstance(result, list) else [result]
         self._held += sum(item.nbytes for item in items if isinstance(item, np.ndarray))
         if self._held > STACK_BYTES and len(self._every) > 1:
@@ -308,7 +317,7 @@ class _Walk:
 
 
 def _call(bound: Bound, values: tuple[object, ...], rows: Rows) -> object:
-    """Apply a function to a part: to all rows at once if possible, otherwise one by one."""
+    """Apply a function to the rows of a part, at once if possible, and otherwise one by one."""
     if any(v is None for v in values):
         if not bound.sees_null:
             return None
@@ -321,7 +330,7 @@ def _call(bound: Bound, values: tuple[object, ...], rows: Rows) -> object:
 def _one_by_one(
     apply: Callable[[tuple[Any, ...]], Any], values: tuple[object, ...], rows: Rows
 ) -> list[Any]:
-    """Apply a function to each row of a part. Raises QueryError if it fails."""
+    """Apply a function to each row of a part. Raises QueryError if the function raises an error."""
     columns = [[None] * len(rows) if v is None else v for v in values]
     out = []
     for args in zip(*columns, strict=True):
@@ -335,7 +344,7 @@ def _one_by_one(
 
 
 def _index(index: tuple[object, ...], text: str, values: tuple[Any, ...], rows: Rows) -> object:
-    """Index a part; the result is null if the index is out of range for its shape."""
+    """Return the values of a part after indexing; they are null if the index is out of range."""
     [stack] = values
     if isinstance(stack, list):
         return _one_by_one(lambda row: apply_index(row[0], index, text), values, rows)
@@ -351,20 +360,23 @@ def _index(index: tuple[object, ...], text: str, values: tuple[Any, ...], rows: 
 
 
 def _intersect_parts(inputs: Sequence[ByShape], whole: Parts) -> Parts:
-    """Return the coarsest parts that are each contained in a single part of every input."""
-    different = {id(one.rows): one for one in inputs if len(one.rows) > 1}
+    """Return the intersections of the parts of all inputs.
+
+    Each of the returned parts is contained in one part of every input.
+    """
+    different = {id(values.rows): values for values in inputs if len(values.rows) > 1}
     if not different:
         return inputs[0].rows if inputs else whole
     if len(different) == 1:
         return next(iter(different.values())).rows
-    numbers = np.stack([one.number() for one in different.values()])
+    numbers = np.stack([values.number() for values in different.values()])
     _, which = np.unique(numbers, axis=1, return_inverse=True)
     order = np.argsort(which, kind="stable")
     return tuple(np.split(order, np.flatnonzero(np.diff(which[order])) + 1))
 
 
 def _take(values: Any, rows: NDArray[np.int64], subset: NDArray[np.int64]) -> object:
-    """Return the values for a subset of the rows in a part."""
+    """Return the values of a part for a subset of its rows."""
     if values is None or len(rows) == len(subset):
         return values
     at = np.searchsorted(rows, subset)
@@ -372,7 +384,10 @@ def _take(values: Any, rows: NDArray[np.int64], subset: NDArray[np.int64]) -> ob
 
 
 def _divide(values: object, rows: NDArray[np.int64]) -> ByShape:
-    """Divide the result of a part: lists by shape, and arrays into values and nulls."""
+    """Return the result for the rows of a part, divided into parts.
+
+    Lists are divided by shape, and arrays into values and nulls.
+    """
     if isinstance(values, list):
         return ByShape.of(values, rows)
     if not isinstance(values, np.ma.MaskedArray):
@@ -386,7 +401,7 @@ def _divide(values: object, rows: NDArray[np.int64]) -> ByShape:
 
 
 def _form(value: object) -> object:
-    """Return a key that is the same for all values that can be stacked; None for null."""
+    """Return a key that is the same for all values that can be stacked, or None for null."""
     if value is None or value is np.ma.masked:
         return None
     return (value.shape, value.dtype) if isinstance(value, np.ndarray | np.generic) else list

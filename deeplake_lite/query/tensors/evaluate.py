@@ -1,16 +1,17 @@
 """Evaluate trees with NumPy, in blocks of rows, in one of three ways.
 
 `stacked`
-    If all rows have the same shape, the rows in a block are stacked along a first axis and computed
-    with one call of each function.
+    If the values of all rows have the same shape, the rows in a block are stacked along a first
+    axis and computed with one call of each function.
 `by_shape`
-    If rows differ in shape and are small, such as boxes and tags, the rows with the same shape are
-    stacked.
+    If values differ in shape and are small, such as boxes and tags, the rows of a block that have
+    the same shape are stacked.
 `rowwise`
-    If rows are large, such as images, each row is decoded, computed and released before the next
-    one, in a few threads. The same is done for users' functions, which may be slow.
+    If values are large, such as images, each row is decoded, computed and released before the next
+    row. A few threads do this in parallel. Trees with users' functions, which may be slow, are
+    evaluated in the same way.
 
-The inputs and the results of a block are limited in bytes.
+The sizes of the inputs and the results of a block are limited.
 """
 
 from __future__ import annotations
@@ -37,17 +38,23 @@ if TYPE_CHECKING:
 def evaluate(
     tree: Tree, env: Env, count: int, report: Callable[[int], None] | None = None
 ) -> Block:
-    """Return a tree's values for `count` rows.
+    """Return a tree's values.
 
     Parameters
     ----------
+    tree : Tree
+        The tree.
+    env : mapping
+        The inputs of the tree; see `Env`.
+    count : int
+        Number of rows.
     report : callable, optional
         Called after each block with the number of rows computed so far.
 
     Returns
     -------
     ndarray, (count, *shape)
-        If all rows have the same shape; a masked array if some are null.
+        If the values of all rows have the same shape; a masked array if some are null.
     list
         Otherwise, with None for null.
     """
@@ -73,9 +80,9 @@ def blocks(tree: Tree, env: Env, count: int) -> Iterator[Block]:
 
 
 def _blocks_of_varying_shape(tree: Tree, env: Env, count: int) -> Iterator[Block]:
-    """Yield blocks of rows that differ in shape, with None for null.
+    """Yield the values of a tree, which differ in shape, in blocks of rows, with None for null.
 
-    The stored bytes of the next block are read while a block is being computed.
+    While a block is being computed, the stored bytes of the next block are read.
     """
 
     def read(span: slice) -> Callable[[], Iterable[Block]]:
@@ -91,7 +98,7 @@ def _blocks_of_varying_shape(tree: Tree, env: Env, count: int) -> Iterator[Block
 
 
 def _compute_by_shape(tree: Tree, env: Env, count: int) -> Iterator[Block]:
-    """Yield the values of small rows; split the rows in half if the results are too large."""
+    """Yield the values of a block of small rows, in several blocks if the results are too large."""
     try:
         yield by_shape.compute(tree, env, count)
     except TooMany:
@@ -101,7 +108,7 @@ def _compute_by_shape(tree: Tree, env: Env, count: int) -> Iterator[Block]:
 
 
 def _compute_ahead[T, R](make: Callable[[T], R], items: Iterator[T]) -> Iterator[R]:
-    """Yield the results of `make`, computing the next one in a thread while one is in use."""
+    """Yield the results of `make` for all items; while one is in use, a thread makes the next."""
     head = list(islice(items, 2))
     if len(head) < 2:
         yield from map(make, head)
@@ -114,7 +121,7 @@ def _compute_ahead[T, R](make: Callable[[T], R], items: Iterator[T]) -> Iterator
                 yield ready
             yield job.result()
         finally:
-            job.wait()  # after an error or an interrupt, no thread may still be reading
+            job.wait()  # so that no thread is still reading after an error or an interrupt
 
 
 def _dtype(tree: Tree) -> Any:

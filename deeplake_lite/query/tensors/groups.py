@@ -1,6 +1,7 @@
-"""Compute tensors of a group: a list of its values, or an elementwise aggregate.
+"""Compute `Grouped` leaves of trees: the list, or an elementwise aggregate, of a group's values.
 
-Results are cached for the duration of a query, because a join may repeat the same group many times.
+Aggregates are cached for the duration of a query, because a join may repeat the same group many
+times.
 """
 
 from __future__ import annotations
@@ -24,30 +25,36 @@ if TYPE_CHECKING:
     from deeplake_lite.query.values import Grouped, Tree
 
 type Blocks = Callable[[Tree, Env, int], Iterator[Block]]
-"""Evaluates a tree in blocks of rows. Passed as an argument, since `evaluate` imports this module.
-"""
+"""A function that evaluates a tree in blocks of rows. It is passed as an argument, because
+`evaluate`, which defines it, imports this module."""
 
 CACHED_VALUES = 1024
-"""Maximum number of groups whose values are cached."""
+"""Maximum number of groups whose aggregates are cached."""
 
 CACHED_BYTES = 64 * 2**10
-"""Maximum size of a cached value, in bytes."""
+"""Maximum size of a cached aggregate, in bytes."""
 
 _ORDERED: dict[str, Callable[..., Any]] = {"MIN": np.min, "MAX": np.max, "MEDIAN": np.median}
-"""Aggregates that compare values."""
+"""A dict from aggregates that compare values to NumPy's functions."""
 
 _ADDED: dict[str, Callable[..., Any]] = {"SUM": np.sum, "MEAN": np.sum, "PROD": np.prod}
-"""Aggregates that add or multiply in a wide dtype. For MEAN, the sum is divided at the end."""
+"""A dict from aggregates that add or multiply values, in the dtype of `accumulator`, to NumPy's
+functions. MEAN is computed as a sum, which is divided at the end."""
 
 _SPREAD: dict[str, Callable[..., Any]] = {"STD": np.std, "VAR": np.var}
-"""Aggregates of deviations from the mean, which are also computed in a wide dtype."""
+"""A dict from aggregates of deviations from the mean, which are also computed in the dtype of
+`accumulator`, to NumPy's functions."""
 
 _STREAMED = {"SUM": np.add, "MEAN": np.add, "MIN": np.minimum, "MAX": np.maximum}
-"""Aggregates that are computed block by block, with the function that combines two blocks."""
+"""A dict from aggregates that are computed block by block to the function that combines the results
+of two blocks."""
 
 
 def group_value(leaf: Grouped, rows: GroupRows | None, inner: Blocks) -> object:
-    """Return the list of a group's values, or their aggregate; None if there is no group."""
+    """Return the list, or the aggregate, of the values of a tree in the rows of a group.
+
+    Return None if there is no group. `inner` evaluates the tree.
+    """
     if rows is None:
         return None
     source = next((cell.source for cell in cells(leaf.inner)), None)
@@ -76,7 +83,7 @@ def _compute(leaf: Grouped, rows: GroupRows, inner: Blocks) -> object:
 
 
 def _reduce(leaf: Grouped, stack: NDArray[Any]) -> Any:
-    """Return the aggregate of stacked values; for MEAN, their sum."""
+    """Return the aggregate of stacked values, or for MEAN, the sum."""
     if leaf.aggregate in _ORDERED:
         return _ORDERED[leaf.aggregate](stack, axis=0)
     wide = accumulator(stack.dtype, floats=leaf.type.dtype[0] in "fc")
@@ -86,9 +93,9 @@ def _reduce(leaf: Grouped, stack: NDArray[Any]) -> Any:
 
 
 def _reduce_blocks(leaf: Grouped, parts: Iterable[list[Any]]) -> object:
-    """Compute an aggregate with only one block of values in memory at a time.
+    """Return the aggregate of blocks of values, of which only one is in memory at a time.
 
-    Each block is stacked with the first value, to detect shapes that differ between blocks.
+    The first value of all blocks is stacked with each block, to detect different shapes.
     """
     first: Any = None
     total, count = None, 0
@@ -97,8 +104,8 @@ def _reduce_blocks(leaf: Grouped, parts: Iterable[list[Any]]) -> object:
             continue
         stack = _stack(leaf, part if first is None else [first, *part])[first is not None :]
         first = first if first is not None else part[0]
-        one = _reduce(leaf, stack)
-        total = one if total is None else _STREAMED[leaf.aggregate](total, one)
+        block = _reduce(leaf, stack)
+        total = block if total is None else _STREAMED[leaf.aggregate](total, block)
         count += len(stack)
     if total is None:
         return None
@@ -111,7 +118,7 @@ def _stack(leaf: Grouped, values: list[Any]) -> NDArray[Any]:
         raise QueryError(
             f"{leaf.aggregate} over a group needs tensors of equal shape, but the shapes of "
             f"{_columns(leaf)} include {' and '.join(map(str, sorted(shapes)[:3]))}. CROP or "
-            f"RESIZE them first, or reduce each of them: {leaf.aggregate}(AMEAN(x))."
+            f"RESIZE the tensors first, or reduce each of them: {leaf.aggregate}(AMEAN(x))."
         )
     stack = np.stack(values)
     if stack.dtype == object:
@@ -123,7 +130,7 @@ def _stack(leaf: Grouped, values: list[Any]) -> NDArray[Any]:
 
 
 def _columns(leaf: Grouped) -> str:
-    """Return the columns that an aggregate reads, with their types."""
+    """Return the names and types of the columns that an aggregate reads, as text for messages."""
     names = {f"{c.field.name} ({c.field.htype})": None for c in cells(leaf.inner)}
     return ", ".join(names) or "the group"
 
@@ -133,7 +140,7 @@ def _is_present(value: object) -> bool:
 
 
 def _remove_mask(value: object) -> object:
-    """Return a plain array, because NumPy masks non-finite results in masked arrays."""
+    """Return a value without its mask; in masked arrays, NumPy would mask results such as NaN."""
     return np.ma.getdata(value) if np.ma.isMaskedArray(value) else value
 
 

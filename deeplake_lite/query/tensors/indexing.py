@@ -1,4 +1,4 @@
-"""Index the value of one row; an index out of range returns null."""
+"""Index the value of one row; if the index is out of range, the result is null."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 
 def apply_index(value: Any, index: tuple[object, ...] | None, text: str) -> object:
-    """Index the value of one row; return None if the index is out of range or either is null."""
+    """Return the value of one row after indexing.
+
+    Return None if the index is out of range, or if the value or the index is None. `text` is the
+    expression, for messages.
+    """
     if isinstance(value, list):
         if index is not None and len(index) == 1 and isinstance(index[0], int):
             return None if _outside(index[0], len(value)) else value[index[0]]
@@ -34,7 +38,7 @@ def apply_index(value: Any, index: tuple[object, ...] | None, text: str) -> obje
 
 
 def take_items(value: object, positions: NDArray[np.int64]) -> Block:
-    """Return the items of a value at the given positions; None if a position is out of range.
+    """Return the items of a value at positions, with None for positions that are out of range.
 
     >>> take_items(np.arange(5), np.array([1, 3])), take_items(["a"], np.array([0, 1]))
     (array([1, 3]), ['a', None])
@@ -45,9 +49,9 @@ def take_items(value: object, positions: NDArray[np.int64]) -> Block:
 
 
 def index_of(tree: Index, value_of: Callable[[Tree], Any]) -> tuple[Any, ...] | None:
-    """Return the NumPy index for one row; None if any part of it is null.
+    """Return the index of one row in NumPy's form, or None if any part of the index is null.
 
-    `value_of` returns the value of each tree in the index for that row.
+    `value_of` returns the value that a tree in the index has in this row.
     """
     out: list[Any] = []
     for item in tree.items:
@@ -72,7 +76,7 @@ def index_of(tree: Index, value_of: Callable[[Tree], Any]) -> tuple[Any, ...] | 
 
 
 def _slice(ends: list[int | None], text: str) -> slice:
-    """Return a slice. Raises ValueError for a step of 0; the caller adds the row to the error."""
+    """Return a slice with the given start, stop and step. Raises ValueError if the step is 0."""
     if ends[2] == 0:
         raise ValueError(
             f"the step of a slice must not be 0, but in {text} it is 0. Exclude such rows: "
@@ -82,11 +86,11 @@ def _slice(ends: list[int | None], text: str) -> slice:
 
 
 def _whole(value: Any, text: str) -> int:
-    """Return a position as an int. Raises QueryTypeError if it is not an integer."""
+    """Return a position as an int. Raises QueryTypeError if it is not a whole number."""
     if np.ndim(value):
         raise QueryTypeError(
             f"{text}: an end of a slice must be an integer, but it is an array of shape "
-            f"{np.shape(value)}. Select one element of it."
+            f"{np.shape(value)}. Select one element of the array."
         )
     if not float(value).is_integer():
         raise QueryTypeError(

@@ -1,4 +1,7 @@
-"""Evaluate trees row by row: each row is decoded, computed and released before the next one."""
+"""Evaluate trees row by row.
+
+Each row is decoded, computed and released before the next row, which saves memory.
+"""
 
 from __future__ import annotations
 
@@ -49,21 +52,23 @@ if TYPE_CHECKING:
     from deeplake_lite.query.tensors.trees import Env
 
 PART_ROWS = 32
-"""Number of rows that a thread processes at a time."""
+"""Number of rows that a thread computes before it takes further rows."""
 
 
 def read(tree: Tree, env: Env, count: int, inner: Blocks) -> Callable[[], list[Any]]:
-    """Read the stored bytes of rows; return a function that computes them, with None for null.
+    """Read the stored bytes of rows, and return a function that computes a tree's values from them.
 
-    `inner` evaluates the trees of groups.
+    The function returns a list with one value per row, which is None for null. `inner` evaluates
+    the trees within `Grouped` leaves.
     """
     return partial(_compute_rows, tree, _Reader(tree, env, inner), count)
 
 
 def _compute_rows(tree: Tree, read: _Reader, count: int) -> list[Any]:
-    """Compute rows one by one; threads process parts of the rows in parallel.
+    """Return the values of rows, which threads compute in parallel.
 
-    Rows with groups are computed without threads here, because the groups use the same thread pool.
+    If the tree has `Grouped` leaves, no threads are used, because evaluating the trees of groups
+    uses the same thread pool.
     """
     if count <= PART_ROWS or any(isinstance(leaf, Grouped) for leaf in leaves(tree)):
         return _compute_part(tree, read, 0, count)
@@ -74,7 +79,7 @@ def _compute_rows(tree: Tree, read: _Reader, count: int) -> list[Any]:
         return [row for job in jobs for row in _result(job)]
     finally:
         for job in jobs:
-            job.cancel()  # after an error or an interrupt, the rest of the block is not needed
+            job.cancel()  # after an error or an interrupt, the remaining rows are not needed
 
 
 def _result(job: Job[list[Any]]) -> list[Any]:
@@ -96,7 +101,10 @@ def _compute_part(tree: Tree, read: _Reader, start: int, stop: int) -> list[Any]
 
 
 def _without_base(value: object) -> object:
-    """Copy a small view of a large array, since it would keep the array in memory."""
+    """Return a copy of a small view of a large array, so that the array is released.
+
+    Other values are returned unchanged.
+    """
     base = getattr(value, "base", None)
     if isinstance(value, np.ndarray) and isinstance(base, np.ndarray):
         return value.copy() if value.nbytes * 2 < base.nbytes else value
@@ -104,12 +112,13 @@ def _without_base(value: object) -> object:
 
 
 class _Reader:
-    """Read the leaves of a tree for single rows, and decode them when they are needed."""
+    """Returns the values of a tree's leaves for single rows, which are decoded when needed."""
 
     def __init__(self, tree: Tree, env: Env, inner: Blocks) -> None:
         self.env, self._inner = env, inner
         readers: dict[Tree, Callable[[int], object]] = {}
-        self._read: dict[int, Callable[[int], object]] = {}  # by id, since hashing takes 10 µs/row
+        # The keys are the ids of leaves, because hashing a leaf would take 10 µs per row.
+        self._read: dict[int, Callable[[int], object]] = {}
         for leaf in leaves(tree):
             if leaf not in readers:
                 readers[leaf] = self._open(leaf)
@@ -159,7 +168,7 @@ class _Reader:
 
 
 class _Shared:
-    """Read a value only once for consecutive rows with the same position."""
+    """Returns the value for a row, which is read only once for consecutive rows that share it."""
 
     def __init__(self, read: Callable[[int], object], starts: NDArray[np.int64]) -> None:
         self._read, self._starts = read, starts
@@ -175,7 +184,7 @@ class _Shared:
 
 
 def _remove_mask(value: object) -> object:
-    """Return a row's value without a mask; None if any part is masked, which means null."""
+    """Return the value of a row as an array without a mask, or None if any element is masked."""
     if not np.ma.isMaskedArray(value):
         return value
     return None if value.mask.any() else np.ma.getdata(value)
@@ -207,14 +216,14 @@ COUNT_ITEMS = {"LEN", "LENGTH"}
 
 
 def _as_array(tree: Tree, value: object, *, typed: bool = True) -> object:
-    """Convert a list of numbers, or of arrays with the same shape, to an array for functions.
+    """Return a list of numbers, or of arrays of the same shape, as an array; others unchanged.
 
-    If `typed` is true, a list from DuckDB is converted to the dtype of its type.
+    `typed` says whether a list from DuckDB gets the dtype of the tree's type.
 
     Raises
     ------
     QueryError
-        If some items are null.
+        If an item of the list is null.
     """
     if not isinstance(value, list) or not tree.type.is_number or not value:
         return value

@@ -1,4 +1,4 @@
-"""Estimate the sizes of rows that differ in shape, to plan blocks and to detect small rows."""
+"""Estimate the sizes of values that differ in shape, to choose blocks and how to compute them."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ if TYPE_CHECKING:
     from deeplake_lite.query.tensors.trees import Env
 
 BLOCK_BYTES = 32 * 2**20
-"""Approximate size of the stored bytes or of the values in a block."""
+"""Approximate size of the stored bytes, or of the values, of the rows in a block."""
 
 ROW_BYTES = 1024
 """Assumed size of the Python objects for one row."""
 
 WINDOW_ROWS = 65_536
-"""Number of rows whose sizes are looked up at a time to plan blocks."""
+"""Number of rows whose sizes are looked up at a time."""
 
 SMALL_BYTES = 16 * 2**10
-"""Maximum average size of rows for a block to be computed by shape."""
+"""Maximum average size of a value in a block that `by_shape` computes."""
 
 FILE_BYTES = 4 << 20
-"""Assumed size of a linked file when planning blocks."""
+"""Assumed size of a linked file."""
 
 
 def block_spans(tree: Tree, env: Env, count: int) -> Iterator[slice]:
-    """Divide rows into blocks of about `BLOCK_BYTES`."""
+    """Yield slices that divide rows into blocks of about `BLOCK_BYTES`."""
     for window in chunks.spans(count, WINDOW_ROWS):
         part = {key: values[window] for key, values in env.items()}
         ends = np.cumsum(_sizes(tree, part, window.stop - window.start))
@@ -55,14 +55,18 @@ def block_spans(tree: Tree, env: Env, count: int) -> Iterator[slice]:
 
 
 def _sizes(tree: Tree, env: Env, count: int) -> NDArray[np.int64]:
-    """Return the size of each row in bytes: stored bytes, or the value's size if it has axes."""
+    """Return the size of each row in bytes.
+
+    It is the size of the decoded inputs if the tree's values have axes, and otherwise of the stored
+    inputs.
+    """
     sizes = np.full(count, ROW_BYTES, np.int64)
     split = split_cells(tree)
     for cell in cells(tree):
         rows, null = rows_of(env[cell.key])
         present = np.ones(count, bool) if null is None else ~null
         starts = run_starts(env, [cell.key]) if cell in split else None
-        if starts is not None:  # each value is decoded only once for all its items
+        if starts is not None:  # a value is decoded only once for consecutive rows
             is_start = np.zeros(count, bool)
             is_start[starts] = True
             present &= is_start
@@ -80,7 +84,7 @@ def _sizes(tree: Tree, env: Env, count: int) -> NDArray[np.int64]:
 
 
 def are_small(tree: Tree, env: Env, count: int) -> bool:
-    """Return whether decoded rows are so small that it is faster to compute many of them at once.
+    """Return whether the inputs of rows are so small that computing many rows at once is faster.
 
     Return False for trees that call a user's function, which may be slow, so that the query can be
     interrupted between two rows.
@@ -96,13 +100,17 @@ def are_small(tree: Tree, env: Env, count: int) -> bool:
 
 
 def _decoded_positions(env: Env, key: str, *, split: bool) -> NDArray[Any]:
-    """Return the positions of a cell to decode; a split cell is decoded only once per value."""
+    """Return the positions of the rows in which a cell must be decoded.
+
+    `split` says whether the cell is in `split_cells`. If so, it is decoded only once for
+    consecutive rows with the same position.
+    """
     starts = run_starts(env, [key]) if split else None
     return env[key] if starts is None else env[key][starts]
 
 
 def _decoded_size(cell: Cell, rows: NDArray[np.int64]) -> float:
-    """Return the total size of decoded rows of a column in bytes; infinity if it is unknown."""
+    """Return the total size in bytes of a column's decoded values, or infinity if it is unknown."""
     htype = cell.field.htype
     layout = htype.layout
     if isinstance(layout, Dense) and cell.type.is_number:

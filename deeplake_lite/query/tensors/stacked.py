@@ -1,4 +1,4 @@
-"""Evaluate trees whose rows have the same shape, by stacking a block of rows."""
+"""Evaluate trees whose values have the same shape in all rows, by stacking the rows of a block."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ BLOCK_ROWS = 65_536
 
 
 def blocks(tree: Tree, env: Env, count: int) -> Iterator[Block]:
-    """Yield a tree's values in blocks of rows: arrays with masked nulls, or lists with None."""
+    """Yield a tree's values in blocks of rows.
+
+    A block is an array that is masked where values are null, or a list with None for null.
+    """
     size, stop = _block_rows(tree), 0
     while stop < count:
         start, stop = stop, min(stop + size, count)
@@ -55,7 +58,7 @@ def blocks(tree: Tree, env: Env, count: int) -> Iterator[Block]:
         try:
             with np.errstate(all="ignore"):
                 values = _stack(tree, part)
-        except TooMany:  # the results take too much memory, so retry with half as many rows
+        except TooMany:  # try again with half as many rows
             size, stop = (stop - start) // 2, start
             continue
         if isinstance(values, list):
@@ -68,20 +71,21 @@ def blocks(tree: Tree, env: Env, count: int) -> Iterator[Block]:
 
 
 def _block_rows(tree: Tree) -> int:
-    """Return the number of rows per block."""
+    """Return the number of rows in a block."""
     widest = max((row_bytes(cell) for cell in cells(tree)), default=8)
     return max(1, min(BLOCK_ROWS, BLOCK_BYTES // max(8, widest)))
 
 
 def gives_lists(tree: Tree) -> bool:
-    """Return whether a tree is a call that processes a block of rows and returns a list."""
+    """Return whether a tree is a call of a function that gets a whole block, and returns a list."""
     return isinstance(tree, Call) and tree.bound.lists and all(map(stacks, tree.args))
 
 
 def stacks(tree: Tree) -> bool:
-    """Return whether a block of rows can be stacked and computed at once.
+    """Return whether the rows of a block can be stacked and computed at once.
 
-    Rows without elements cannot be stacked, because a mask has no element to mark them as null.
+    Values without elements cannot be stacked, because a masked array has no element with which to
+    mark them as null.
     """
     if 0 in (tree.type.shape or ()):
         return False
@@ -108,7 +112,7 @@ def stacks(tree: Tree) -> bool:
 
 
 def _stack(tree: Tree, env: Env) -> Any:
-    """Return a block of values stacked along a first axis, whose length is 1 if all are equal."""
+    """Return the stacked values of a block; the first axis has size 1 if all rows are equal."""
     match tree:
         case Cell(key, source, field):
             rows, null = rows_of(env[key])
@@ -131,7 +135,10 @@ def _stack(tree: Tree, env: Env) -> Any:
 
 
 def _choose(tree: Choice, env: Env) -> NDArray[Any]:
-    """Evaluate each option only for the rows that chose it, where its inputs are valid."""
+    """Return the values of a choice, evaluating each option only for the rows that use it.
+
+    In other rows, the inputs of the option may be null.
+    """
     tags = tags_of(env[tree.key])
     shape = tuple(n or 0 for n in tree.type.shape or ())
     out = np.ma.zeros((len(tags), *shape), tree.type.dtype)
@@ -145,9 +152,10 @@ def _choose(tree: Choice, env: Env) -> NDArray[Any]:
 
 
 def _argument(tree: Tree, env: Env) -> object:
-    """Return the values of an argument, broadcast to all rows in the block unless it is constant.
+    """Return the values of an argument, with one entry for each row of the block.
 
-    Functions are already bound to the values of constants.
+    A constant has only one entry, because functions have been bound to the values of constants, and
+    ignore the argument.
     """
     values = _stack(tree, env)
     rows = max(map(len, env.values()), default=1)
@@ -162,7 +170,10 @@ def _argument(tree: Tree, env: Env) -> object:
 
 
 def _auxiliary(tree: Call, env: Env) -> NDArray[Any] | None:
-    """Return the auxiliary array that a function caches for its column argument."""
+    """Return the entries of the helper array that a function has for a column, or None.
+
+    See `Bound.auxiliary`.
+    """
     if tree.bound.auxiliary is None:
         return None
     [cell, *others] = [arg for arg in tree.args if not isinstance(arg, Literal_)]
@@ -175,7 +186,10 @@ def _auxiliary(tree: Call, env: Env) -> NDArray[Any] | None:
 
 
 def _index(tree: Index, env: Env) -> object:
-    """Index a block of values, reading only the required part of a stored column."""
+    """Return the values of a block after indexing.
+
+    Of a stored column, only the bytes that the index selects are read, if possible.
+    """
     index = constant_index(tree)
     assert index is not None
     if isinstance(tree.base, Cell) and all(isinstance(i, int | slice) or i is ... for i in index):

@@ -1,4 +1,4 @@
-"""Helpers for evaluating trees: leaves, sizes, null masks and constant indices."""
+"""Helpers for evaluating trees, which deal with leaves, sizes, nulls and constant indices."""
 
 from __future__ import annotations
 
@@ -31,16 +31,17 @@ if TYPE_CHECKING:
     from deeplake_lite.query.functions.value_type import Type
 
 type Env = Mapping[str, NDArray[Any]]
-"""An array for each key, with one entry per row: positions (masked where null) or scalars."""
+"""The inputs of a tree: a mapping from each key to an array with one entry per row, which is a row
+position (masked where it is null) or a scalar."""
 
 
 def keys(tree: Tree) -> set[str]:
-    """Return the keys of a tree, without the keys inside groups and choices."""
+    """Return the keys of a tree, except those within `Grouped` and `Choice` leaves."""
     return {leaf.key for leaf in leaves(tree) if isinstance(leaf, Cell | Given | Meta)}
 
 
 def cells(tree: Tree) -> Iterator[Cell]:
-    """Yield the cells that a tree reads, including cells inside choices."""
+    """Yield the `Cell` leaves of a tree, including those within `Choice` leaves."""
     for leaf in leaves(tree):
         if isinstance(leaf, Cell):
             yield leaf
@@ -50,13 +51,13 @@ def cells(tree: Tree) -> Iterator[Cell]:
 
 
 def reads(tree: Tree) -> bool:
-    """Return whether a tree reads values, rather than only metadata such as shapes."""
+    """Return whether a tree reads values, not only metadata such as shapes."""
     metadata = (leaf for leaf in leaves(tree) if isinstance(leaf, Meta))
     return any(cells(tree)) or any(leaf.what.startswith("bm25") for leaf in metadata)
 
 
 def is_dense(leaf: Cell) -> bool:
-    """Return whether a column of numbers has a fixed shape."""
+    """Return whether a leaf is a column of numbers that all have the same shape."""
     return isinstance(leaf.field.htype.layout, Dense) and leaf.type.is_number
 
 
@@ -66,23 +67,23 @@ def row_bytes(leaf: Cell) -> int:
 
 
 def rows_of(positions: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
-    """Return positions as int64, and a mask of null positions, or None if there are none."""
+    """Return row positions as int64, and a mask of the null positions, or None if none is null."""
     rows = np.asarray(np.ma.getdata(positions), np.int64)
     null = np.ma.getmaskarray(positions) if np.ma.isMaskedArray(positions) else None
     return rows, None if null is None or not null.any() else null
 
 
 def tags_of(values: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the numbers of the chosen options, with -1 for null rows.
+    """Return the positions of the options that the rows of a `Choice` use, with -1 for null rows.
 
-    A row is null if an outer join, or a function such as LAG, finds no matching row.
+    A row is null if an outer join, or a function such as LAG, finds no row to read.
     """
     tags, null = rows_of(values)
     return tags if null is None else np.where(null, -1, tags)
 
 
 def mask_rows(values: NDArray[Any], null: NDArray[np.bool_] | None) -> NDArray[Any]:
-    """Return values, (rows, *shape), in which the null rows are masked as well."""
+    """Return values, (rows, *shape), in which the rows that `null` marks are masked, too."""
     if null is None:
         return values
     mask = np.broadcast_to(null.reshape(-1, *[1] * (values.ndim - 1)), values.shape)
@@ -90,7 +91,7 @@ def mask_rows(values: NDArray[Any], null: NDArray[np.bool_] | None) -> NDArray[A
 
 
 def objects(items: Sequence[object]) -> NDArray[Any]:
-    """Return an array with one object per item; the items may have any shape.
+    """Return an array of objects, one for each item; the items may be arrays of any shape.
 
     >>> objects([np.zeros(2), np.ones(2)]).shape
     (2,)
@@ -102,7 +103,7 @@ def objects(items: Sequence[object]) -> NDArray[Any]:
 
 
 def as_array(value: Any) -> NDArray[Any]:
-    """Return a value as an array; lists of different lengths become an array of objects.
+    """Return a value as an array, which has dtype object if lists in it differ in length.
 
     >>> as_array([[1, 2], [3]])
     array([list([1, 2]), list([3])], dtype=object)
@@ -114,9 +115,9 @@ def as_array(value: Any) -> NDArray[Any]:
 
 
 def from_sql(values: NDArray[Any], type_: Type) -> NDArray[Any]:
-    """Convert values from DuckDB for use in functions.
+    """Return values from DuckDB in the form that functions accept.
 
-    JSON documents are parsed, and int64 microseconds become durations.
+    JSON text is parsed, and int64 microseconds become durations. `type_` is the type of the values.
     """
     if type_.dtype == "timedelta64[us]" and values.dtype == np.int64:
         return values.astype("m8[us]")
@@ -126,7 +127,7 @@ def from_sql(values: NDArray[Any], type_: Type) -> NDArray[Any]:
 
 
 def _parse_json(value: Any, type_: Type) -> object:
-    """Parse a JSON document, or each document in a list."""
+    """Return JSON text as a JSON value, or each text in a list as a JSON value."""
     if value is None or type_.dtype != "object":
         return value
     if type_.items is None:
@@ -135,7 +136,7 @@ def _parse_json(value: Any, type_: Type) -> object:
 
 
 def trim_padding(value: object) -> object:
-    """Remove masked padding from a shape; return None if all axes are masked, which means null."""
+    """Return a shape without masked axes, or None if all axes are masked, which means null."""
     if not np.ma.isMaskedArray(value):
         return value
     return None if value.mask.all() else value.compressed()
@@ -144,27 +145,29 @@ def trim_padding(value: object) -> object:
 def out_of_range(
     text: str, error: IndexError, index: tuple[Any, ...], shape: tuple[int, ...]
 ) -> QueryError:
-    """Build the error for an index that NumPy rejects for rows with a given shape.
+    """Return the error for an index that NumPy rejects for values of the given shape.
 
-    A single row is indexed again, because the message for stacked rows also counts their axis.
+    The message is NumPy's message for the value of a single row, because the message for stacked
+    rows also counts the axis of the rows.
     """
     try:
         np.broadcast_to(np.False_, shape)[index]
     except IndexError as of_row:
         error = of_row
-    return QueryError(f"{text}: {error}; a row has shape {shape}.")
+    return QueryError(f"{text}: {error}; the value in a row has shape {shape}.")
 
 
 def split_cells(tree: Tree) -> set[Cell]:
-    """Return the cells that are indexed with a different index in each row, as after UNNEST.
+    """Return the `Cell` leaves that are used only with an index that differs from row to row.
 
-    Consecutive rows that use items of the same value can share the decoded value.
+    UNNEST uses cells in this way. Consecutive rows then use items of the same value, which can be
+    decoded once.
     """
     return set(cells(tree)) - set(_whole_cells(tree))
 
 
 def _whole_cells(tree: Tree) -> Iterator[Cell]:
-    """Yield the cells that are not indexed by an index that differs from row to row."""
+    """Yield the `Cell` leaves that are used without an index that differs from row to row."""
     match tree:
         case Call(args=args):
             for arg in args:
@@ -181,9 +184,10 @@ def _whole_cells(tree: Tree) -> Iterator[Cell]:
 
 
 def run_starts(env: Env, names: Collection[str]) -> NDArray[np.int64] | None:
-    """Return the rows in which any of the named entries differs from the previous row.
+    """Return the numbers of the rows in which an entry of `env` differs from the previous row.
 
-    Return None if all rows differ, or if entries are objects, which are not compared.
+    Only the entries with the given names are compared. Return None if all rows differ, or if an
+    entry is an array of objects, which are not compared.
     """
     if not names or any(np.ma.getdata(env[name]).dtype.hasobject for name in names):
         return None
@@ -197,9 +201,9 @@ def run_starts(env: Env, names: Collection[str]) -> NDArray[np.int64] | None:
 
 
 def constant_index(tree: Index) -> tuple[Any, ...] | None:
-    """Return a NumPy index that is the same for all rows and can be applied to stacked rows.
+    """Return an index in NumPy's form, if it is the same for all rows and works for stacked rows.
 
-    Return None if there is no such index.
+    Otherwise, return None.
     """
     parts = (p for item in tree.items for p in (item if isinstance(item, tuple) else (item,)))
     if not all(p is ... or isinstance(p, Literal_ | None) for p in parts):
@@ -209,9 +213,9 @@ def constant_index(tree: Index) -> tuple[Any, ...] | None:
 
 
 def _is_adjacent(index: tuple[object, ...]) -> bool:
-    """Return whether all integers and arrays in an index are adjacent.
+    """Return whether all integers and arrays in an index are adjacent, or all are integers.
 
-    If they are not, NumPy moves the resulting axes to the front, before the axis of the rows.
+    Otherwise, NumPy would move the axes of the result to the front, before the axis of the rows.
     """
     if not any(isinstance(item, np.ndarray) for item in index):
         return True

@@ -174,11 +174,11 @@ SELECT id FROM dataset WHERE (label, id) IN (SELECT label, id FROM owners)
 
 -- rows of as many values
 SELECT id FROM dataset WHERE (id, label) = (1, 'cat', 2)
-=> error QueryTypeError: Only rows with the same number of values can be compared, but these are (id, label) and (1, 'cat', 2)
+=> error QueryTypeError: Tuples can be compared only if they have the same number of values and at least one, but the query compares (id, label) with (1, 'cat', 2)
 
 -- IN takes a query of as many columns
 SELECT id FROM dataset WHERE id IN (SELECT id, label FROM dataset)
-=> error QueryTypeError: The query after id IN must have as many columns as there are values on the left, but it has 2
+=> error QueryTypeError: The query after id IN must have one column for each value before IN, but it has 2
 
 -- IN takes no query of tensors
 SELECT id FROM dataset WHERE id IN (SELECT image FROM dataset)

@@ -104,7 +104,7 @@ def test_error_of_a_function_names_the_row():
     def inverse(x):
         return 1 / int(x)
 
-    with pytest.raises(QueryError, match="INVERSE failed in row 2 of its block: ZeroDiv") as caught:
+    with pytest.raises(QueryError, match=r"INVERSE failed in row 2 of .*: ZeroDiv") as caught:
         call("INVERSE", Type("int64")).compute(np.array([1, 2, 0]), lead=1)
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
     with pytest.raises(QueryError, match="INVERSE failed: ZeroDivisionError: division by zero"):

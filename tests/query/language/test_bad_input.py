@@ -261,7 +261,7 @@ TYPES = {
     "SELECT MODE() WITHIN GROUP (ORDER BY emb)": r"emb is a tensor",
     "SELECT SORT(emb ORDER BY id)": r"Only aggregates take ORDER BY within a call",
     "SELECT id, n FROM dataset UNION SELECT id FROM dataset": "but they have 2 and 1",
-    "SELECT image FROM dataset UNION SELECT id FROM dataset": "'image' is a tensor on one side",
+    "SELECT image FROM dataset UNION SELECT id FROM dataset": "'image' is a tensor in only one",
     "WITH RECURSIVE q AS (SELECT 1) SELECT * FROM q": r"RECURSIVE",
 }
 
@@ -273,11 +273,11 @@ def test_type_error_names_the_expression_and_the_shapes(ds, text):
 
 
 PARAMETERS = [
-    ("SELECT id WHERE id = ?", [], r"\? number 1 has none"),
+    ("SELECT id WHERE id = ?", [], r"\? number 1 has no value"),
     ("SELECT id WHERE id = ?", [1, 2], r"has 1 placeholder \(\?\), but it was given 2 values"),
-    ("SELECT id WHERE id = $a", {}, r"\$a has none"),
-    ("SELECT id WHERE id = $a", [1], r"\$a has none"),
-    ("SELECT id WHERE id = ?", {"a": 1}, r"\? number 1 has none"),
+    ("SELECT id WHERE id = $a", {}, r"\$a has no value"),
+    ("SELECT id WHERE id = $a", [1], r"\$a has no value"),
+    ("SELECT id WHERE id = ?", {"a": 1}, r"\? number 1 has no value"),
     ("SELECT id WHERE id = ?", [object()], r"object"),
     ("SELECT id WHERE id = ?", [b"abc"], r"b'abc' contains bytes.*a number"),
     ("SELECT id WHERE id = ?", [{1: 2}], r"can be compared only with JSON.*a number"),
@@ -418,7 +418,7 @@ MESSAGES = {
     "SELECT RANDOM(-1)": "The seed of RANDOM",
     "SELECT RANDOM(18446744073709551616)": "The seed of RANDOM",
     "SELECT id WHERE (label, id) IN label": "IN must be followed by a query or a list of rows",
-    "SELECT id WHERE () = ()": "Only rows with the same number",
+    "SELECT id WHERE () = ()": "Tuples can be compared only if they have the same",
     "SELECT id WHERE tags = NULL": "one value per row",
     "SELECT id WHERE NULL <> tags": "one value per row",
     "SELECT grid[:, :tags % 4]": "start and stop of a slice must be single whole numbers",

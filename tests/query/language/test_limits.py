@@ -124,7 +124,7 @@ def test_values_of_many_rows_whose_total_is_too_long_are_not_created(text):
     ds.commit("rows")
     for query in (f"SELECT MAX(LEN({text})) AS x", f"SELECT id WHERE LEN({text}) > 5"):
         with pytest.raises(
-            QueryTypeError, match="2,048 rows at once, and their values may take at most 1 GiB"
+            QueryTypeError, match="and the new values of these rows may take at most 1 GiB"
         ):
             ds.query(query)
     assert ds.query(f"SELECT MAX(LEN({text})) AS x FROM (SELECT id LIMIT 3)")["x"][0] > 1000

@@ -107,7 +107,7 @@ def test_long_vectors_that_differ_in_the_middle_stay_distinct(make_lake):
 
 @pytest.mark.parametrize("given", [3, "cat", {"id"}])
 def test_parameters_are_a_list_or_a_dict(ds, given):
-    with pytest.raises(QueryTypeError, match="Parameters must be a list with a value per"):
+    with pytest.raises(QueryTypeError, match="Parameters must be a list with a value for each"):
         ds.query("SELECT id WHERE label = ?", given)
 
 

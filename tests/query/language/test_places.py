@@ -32,7 +32,7 @@ PLACES = {
     "SELECT * RENAME (^foo AS f)": "no column 'foo'",
     "SELECT id, text UNION ALL SELECT id, text, ^n": "same number of columns",
     "SELECT id, text UNION ALL SELECT ^id": "same number of columns",
-    "SELECT id, time UNION SELECT id, ^n FROM dataset": "'time' is a time on one side",
+    "SELECT id, time UNION SELECT id, ^n FROM dataset": "'time' is a time in one query",
     "SELECT a.id FROM ds AS a JOIN ds AS b ON ^a.text = b.id": "can be compared only with strings",
     "SELECT a.id FROM ds AS a, ds AS b WHERE ^a.text + b.text = 'x'": r"Write \|\| to join strings",
     "SELECT ^UPPER(c) FROM (SELECT score AS c FROM dataset)": "UPPER does not take values of types",

@@ -109,7 +109,7 @@ def test_index_of_a_version_is_built_once(ds, monkeypatch):
     ("call", "reason"),
     [
         ("BM25_SIMILARITY(n, 'rose')", "must be a text column of a source"),
-        ("BM25_SIMILARITY(UPPER(text), 'rose')", "Materialize computed strings first"),
+        ("BM25_SIMILARITY(UPPER(text), 'rose')", "To search computed strings, store them"),
         ("BM25_SIMILARITY(text, text)", "the same for all rows"),
         ("BM25_SIMILARITY(text, 3)", "the same for all rows"),
         ("BM25_SIMILARITY(text)", "takes a text column and search words"),

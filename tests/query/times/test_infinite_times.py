@@ -56,7 +56,7 @@ def own_time() -> Iterator[None]:
 def test_infinity_cannot_be_returned(ds: dl.Dataset, sign: str, type_: str, place: str) -> None:
     time = f"CAST('{sign}infinity' AS {type_})"
     message = (
-        rf"Times in a result must be finite, but one is {sign}infinity. Replace it(.|\n)*Line 1"
+        rf"Times in a result must be finite, but one is {sign}infinity. Replace inf(.|\n)*Line 1"
     )
     with pytest.raises(dl.QueryTypeError, match=message):
         ds.query(f"SELECT {place.format(time)} AS x")["x"][:]

@@ -74,7 +74,7 @@ def test_months_cannot_be_returned(ds: dl.Dataset, span: str, place: str) -> Non
     with pytest.raises(dl.QueryTypeError, match="must not contain months") as caught:
         ds.query(f"SELECT {place.format(span)} AS x WHERE id = 0")["x"][:]
     if "OWN_SPAN([" not in place:
-        assert f"but one is {MONTHS[span]}. Add it to a time" in str(caught.value)
+        assert f"but one is {MONTHS[span]}. Add the duration to a time" in str(caught.value)
 
 
 @pytest.mark.parametrize(

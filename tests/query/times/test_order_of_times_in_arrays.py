@@ -80,5 +80,5 @@ def test_times_that_do_not_share_a_unit_are_refused():
     with pytest.raises(dl.QueryTypeError, match="cannot represent a time in a"):
         ds.query("SELECT COALESCE(a, n) AS y")["y"][:]
     for form in ("COALESCE(m, s)", "COALESCE(a, s)"):
-        with pytest.raises(dl.QueryTypeError, match="columns of the same kind"):
+        with pytest.raises(dl.QueryTypeError, match="values of the same kind"):
             ds.query(f"SELECT {form} AS y")

@@ -31,7 +31,7 @@ def ds():
 )
 @pytest.mark.parametrize(("other", "noun"), [("m.t", "JSON"), ("w", "a string")])
 def test_json_and_strings_beside_times_need_a_cast(ds, time, form, other, noun):
-    shown = re.escape(f"{'m.t' if other == 'm.t' else 'w'} is {noun}. Convert it: CAST({other} AS")
+    shown = re.escape(f"{'m.t' if other == 'm.t' else 'w'} is {noun}. Write CAST({other} AS")
     with pytest.raises(QueryTypeError, match=shown):
         ds.query(f"SELECT {form.format(time, other)} AS x")
 
@@ -65,7 +65,7 @@ def test_quoted_duration_where_a_time_is_expected_needs_interval(ds, time, form,
 
 @pytest.mark.parametrize("number", ["1", "id", "1.5", "EPOCH(t)"])
 def test_number_beside_a_timestamp_needs_interval(ds, number):
-    way = re.escape(f"{number} is a number. For days, write INTERVAL 1 DAY * ({number}).")
+    way = re.escape(f"{number} is a number. If it counts days, write INTERVAL 1 DAY * ({number}).")
     for form in (f"t - {number}", f"t + {number}", f"{number} + t", f"day + {number}"):
         with pytest.raises(QueryTypeError, match=way):
             ds.query(f"SELECT {form} AS x")

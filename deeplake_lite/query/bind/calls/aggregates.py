@@ -29,9 +29,10 @@ if TYPE_CHECKING:
 
 
 def map_rows(tensor: Tensor, wrap: Callable[[exp.Expr], exp.Expr], text: str) -> Tensor:
-    """Return a tensor that reads different rows: `wrap` transforms the row position of each leaf.
+    """Return a copy of a tensor that reads different rows.
 
-    The new keys contain the new SQL, so that two tensors with different rows have different keys.
+    `wrap` takes and returns the SQL for the row position of a leaf. The new keys contain the new
+    SQL, so that two tensors that read different rows have different keys.
     """
     env = {key: wrap(node.copy()) for key, node in tensor.env.items()}
     names = {key: f"p_{node.sql('duckdb')}" for key, node in env.items()}
@@ -47,16 +48,16 @@ def pick_row(
     order: Sequence[exp.Expr] = (),
     text: str = "",
 ) -> Tensor:
-    """Return the tensor at a row that is picked by an aggregate or window function.
+    """Return the value of a tensor in the row that an aggregate or window function picks.
 
     Parameters
     ----------
     tensor : Tensor
-        The tensor.
+        The first argument of the function.
     name : str
         The function that picks the row, such as FIRST, ARG_MAX or LAG.
     rest : sequence of exp.Expr
-        The other arguments of that function.
+        The remaining arguments of the function.
     order : sequence of exp.Expr
         Terms of ORDER BY within the call.
     text : str
@@ -75,7 +76,7 @@ def pick_row(
 def aggregate_group(
     tensor: Tensor, aggregate: str, text: str, order: Sequence[exp.Expr] = ()
 ) -> Tensor:
-    """Return the list of a tensor's values over a group, or their elementwise aggregate.
+    """Return the list or the elementwise aggregate of a tensor's values in the rows of a group.
 
     Parameters
     ----------
@@ -126,7 +127,7 @@ def aggregate_group(
 
 
 def count(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
-    """Lower COUNT(*) and COUNT(DISTINCT x); return None for any other COUNT."""
+    """Lower COUNT(*) and COUNT(DISTINCT x); return None for COUNT(x), which `call` handles."""
     if not e.expressions or isinstance(e.expressions[0], exp.Star):
         _count_unless_nested(scope)
         return Sql(exp.Anonymous(this="COUNT", expressions=[exp.Star()]), NUMBER)
@@ -152,12 +153,12 @@ def _count_unless_nested(scope: Scope) -> None:
 
 
 def window(low: Lowering, e: exp.Window, scope: Scope) -> Value:
-    """Lower a function over a window of rows.
+    """Lower a call that is followed by OVER (…), which defines a window of rows.
 
     Raises
     ------
     QueryTypeError
-        For an aggregate of tensors, unless it picks the value of one row.
+        For an aggregate of tensors that combines the values of several rows.
     """
     inner = e.this
     inside = replace(scope, in_aggregate=True, in_window=True, aggregates=Aggregates())
@@ -197,12 +198,12 @@ def _refuse_tensors(low: Lowering, e: exp.Expr, scope: Scope) -> None:
 
 
 def _picks_rows(tensor: Tensor) -> bool:
-    """Return whether an aggregate or window function picks the rows that a tensor reads."""
+    """Return whether `pick_row` has set which rows a tensor reads."""
     return all(isinstance(node, exp.Anonymous | exp.Filter) for node in tensor.env.values())
 
 
 def window_parts(low: Lowering, e: exp.Window, scope: Scope) -> exp.Window:
-    """Lower the PARTITION BY and ORDER BY of a window."""
+    """Return a copy of a window expression with its PARTITION BY and ORDER BY lowered."""
     node = e.copy()
     parts = e.args.get("partition_by") or ()
     keys = [key_of(low.value(p, scope), low, scope) for p in parts]
@@ -217,12 +218,23 @@ def window_parts(low: Lowering, e: exp.Window, scope: Scope) -> exp.Window:
 
 
 def _reject_checked_key(e: exp.Expr, node: exp.Expr, low: Lowering) -> None:
-    """Reject a window key that may raise an error at run time, which DuckDB does not allow.
+    """Reject a term of PARTITION BY or ORDER BY that may raise an error when the query runs.
+
+    DuckDB does not allow such a term within OVER.
+
+    Parameters
+    ----------
+    e : exp.Expr
+        The term as written in the query.
+    node : exp.Expr
+        The lowered term, which contains a call of ``error`` if lowering added a check.
+    low : Lowering
+        The lowering of the query.
 
     Raises
     ------
     QueryTypeError
-        If the key contains such a check. The message names the expression that is checked.
+        If the lowered term contains a check. The message names the expression that is checked.
     """
     if not any(call.name.lower() == "error" for call in node.find_all(exp.Anonymous)):
         return
@@ -230,8 +242,8 @@ def _reject_checked_key(e: exp.Expr, node: exp.Expr, low: Lowering) -> None:
     whole = e.this if isinstance(e, exp.Ordered) else e
     part_text = low.short_text(next(reversed([*growing]), whole))
     raise QueryTypeError(
-        "PARTITION BY and ORDER BY within OVER must not contain expressions that need a check at "
-        f"run time, but {part_text} is checked for its length or exactness. Compute it in a "
+        "PARTITION BY and ORDER BY within OVER must not contain expressions whose length or "
+        f"exactness is checked while the query runs, but {part_text} is checked. Compute it in a "
         f"subquery: FROM (SELECT *, {part_text} AS x FROM …)."
     )
 
@@ -241,12 +253,12 @@ def _row_number() -> Sql:
 
 
 def order_terms(low: Lowering, order: exp.Order, scope: Scope) -> list[exp.Expr]:
-    """Lower the terms of an ORDER BY within a call or a window."""
+    """Return the lowered terms of an ORDER BY that is within a call or a window."""
     return [sort_term(low.value(term.this, scope), term, low, scope) for term in order.expressions]
 
 
 def not_positional(node: exp.Expr) -> exp.Expr:
-    """Wrap a constant so that SQL does not interpret it as the number of a column.
+    """Wrap a constant in COALESCE, because SQL would take ``ORDER BY 2`` to mean the second column.
 
     >>> not_positional(exp.convert(2)).sql("duckdb")
     'COALESCE(2, NULL)'
@@ -257,10 +269,11 @@ def not_positional(node: exp.Expr) -> exp.Expr:
 
 
 def sort_term(value: Value, term: exp.Expr, low: Lowering, scope: Scope) -> exp.Ordered:
-    """Return a term of ORDER BY that sorts NaN last, then null unless the query says otherwise.
+    """Return a term of ORDER BY that sorts NaN after all numbers.
 
-    DuckDB treats NaN and -NaN as the greatest numbers. To keep NaN last in descending order, floats
-    are sorted by their negatives in ascending order.
+    Nulls come after NaN, unless the query says NULLS FIRST. DuckDB treats NaN and -NaN as the
+    greatest numbers, so for a descending order of floats, the term sorts their negatives in
+    ascending order.
     """
     node, descends = not_positional(ordering(value, low, scope)), bool(term.args.get("desc"))
     nulls_first = bool(term.args.get("nulls_first"))
@@ -287,7 +300,7 @@ def filter_(low: Lowering, e: exp.Filter, scope: Scope) -> Value:
 
 
 def within_group(low: Lowering, e: exp.WithinGroup, scope: Scope) -> Value:
-    """Lower an aggregate over sorted rows: ``PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x)``.
+    """Lower an aggregate of sorted rows: ``PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x)``.
 
     Raises
     ------
@@ -309,7 +322,7 @@ def within_group(low: Lowering, e: exp.WithinGroup, scope: Scope) -> Value:
     if len(terms) != 1:
         raise QueryTypeError(
             f"WITHIN GROUP must have one term in ORDER BY, but it has {len(terms)}: "
-            f"{text_of(e)}. Keep only one."
+            f"{text_of(e)}. Keep only one term."
         )
     inside = replace(scope, in_aggregate=True)
     value = low.value(terms[0].this, inside)

@@ -485,9 +485,10 @@ ALLOWED = frozenset(
         "weighted_avg",
     ]
 )
-"""DuckDB functions that queries may call. Their results depend only on their arguments and are at
-most proportional to them in size. Functions that sleep, or that reveal or change the state of the
-database, the process or other queries, are excluded.
+"""DuckDB functions that queries may call. The results depend only on the arguments. Functions that
+sleep are excluded, and so are those that reveal or change the state of the database, the process or
+other queries. The results of functions in `growth.GROWS`, which may be much larger than the
+arguments, are checked.
 """
 
 

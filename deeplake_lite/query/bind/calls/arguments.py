@@ -25,7 +25,7 @@ class Arguments:
 
     values: list[Value] = field(default_factory=list)
     options: dict[str, Any] = field(default_factory=dict)
-    """Constant arguments by name."""
+    """A dict from the names to the values of options, which are constants."""
     order: list[exp.Expr] = field(default_factory=list)
     """Terms of ORDER BY within the call."""
     distinct: bool = False
@@ -35,7 +35,11 @@ class Arguments:
 def lower_arguments(
     low: Lowering, e: exp.Anonymous, entry: Function | None, scope: Scope, *, over_rows: bool
 ) -> Arguments:
-    """Lower the arguments of a call, including options (``axis = 0``, ``axis := 0``)."""
+    """Lower the arguments of a call, including options (``axis = 0``, ``axis := 0``).
+
+    `entry` is the function in the registry, or None for a function of DuckDB. `over_rows` says
+    whether the function aggregates rows.
+    """
     arguments = Arguments()
     inside = replace(scope, in_aggregate=True) if over_rows else scope
     for position, part in enumerate(e.expressions):
@@ -58,8 +62,8 @@ def lower_arguments(
 def _is_option(part: exp.Expr, position: int, entry: Function | None, scope: Scope) -> bool:
     """Return whether an argument is an option: ``axis = 0``, ``axis := 0`` or ``axis => 0``.
 
-    ``x = 1`` is a comparison if it is the first argument, as in ``ANY(x = 1)``. It is also a
-    comparison if x is a column, unless the function has a parameter x with a default.
+    ``x = 1`` is a comparison, not an option, if it is the first argument, as in ``ANY(x = 1)``. It
+    is also a comparison if x is a column, unless the function has a parameter x with a default.
     """
     is_equation = isinstance(part, exp.EQ | exp.PropertyEQ | exp.Kwarg)
     if not is_equation or not isinstance(part.this, exp.Column | exp.Identifier | exp.Var):
@@ -75,7 +79,7 @@ def _is_option(part: exp.Expr, position: int, entry: Function | None, scope: Sco
 
 
 def _is_misnamed(part: exp.Expr, entry: Function, scope: Scope) -> bool:
-    """Return whether an argument looks like an option, ``name = value``, with an unknown name."""
+    """Return whether an argument is ``name = value``, where `name` is no parameter or column."""
     if not isinstance(part, exp.EQ | exp.PropertyEQ | exp.Kwarg):
         return False
     is_name = (
@@ -86,7 +90,7 @@ def _is_misnamed(part: exp.Expr, entry: Function, scope: Scope) -> bool:
 
 
 def _parameters(entry: Function | None) -> dict[str, bool]:
-    """Map the parameter names in a function's signature to whether they have defaults."""
+    """Return a dict from each parameter in a function's signature to whether it has a default."""
     if entry is None or "(" not in entry.signature:
         return {}
     inside = entry.signature.split("(", 1)[1].rstrip(")")

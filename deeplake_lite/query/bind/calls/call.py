@@ -1,8 +1,9 @@
-"""Lower a function call to DuckDB, to NumPy or to an aggregate over a group.
+"""Lower a function call to SQL for DuckDB, a tree for NumPy, or an aggregate over a group.
 
-DuckDB computes scalar functions, and the registry contains the tensor functions. If both have a
-function with the same name (SUM, MIN, …), a tensor outside of GROUP BY is reduced with NumPy;
-otherwise, the call is an aggregate.
+DuckDB computes functions of scalars; the registry contains functions of tensors, which NumPy
+computes. Some names, such as SUM and MIN, belong to a function in both. With such a name, a call on
+a tensor outside of GROUP BY reduces the tensor of each row with NumPy, and any other call is an
+aggregate of rows.
 """
 
 from __future__ import annotations
@@ -51,13 +52,14 @@ _OPERATORS: dict[str, Callable[[exp.Anonymous], exp.Expr]] = {
 _ARGUMENT_COUNTS = {
     "DATE_ADD": 2, "EQUALS": 2, "LOGICAL_AND": 2, "LOGICAL_OR": 2, "LOGICAL_NOT": 1, "NULLIF": 2,
 }  # fmt: skip
-"""Number of arguments of each function in `_OPERATORS`; LOGICAL_AND and LOGICAL_OR take more."""
+"""Number of arguments of each function in `_OPERATORS`. LOGICAL_AND and LOGICAL_OR also accept
+more arguments."""
 
 _RETURNS_WHOLE = function_names.PICKS | function_names.LISTS | {"COALESCE", "IFNULL"}
-"""Functions that return values unchanged."""
+"""Functions that return values of their arguments unchanged."""
 
 NAMED = _OPERATORS.keys() | SPECIAL.keys() | OF_OTHERS.keys() | LAMBDAS.keys() | {"COLUMNS"}
-"""Names that are handled before the registry and DuckDB's catalog are searched."""
+"""Names of functions that `call` handles before it searches the registry and DuckDB's catalog."""
 
 
 def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
@@ -87,7 +89,7 @@ def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
         return low.value(_OPERATORS[name](e), scope)
     if name in function_names.TAKES_NOTHING and e.expressions:
         raise QueryTypeError(
-            f"{name}() takes no arguments, but the call is {text_of(e)}. Leave them out."
+            f"{name}() takes no arguments, but the call is {text_of(e)}. Leave out the arguments."
         )
     special = SPECIAL.get(name) or OF_OTHERS.get(name) or LAMBDAS.get(name)
     if special is not None:
@@ -117,12 +119,12 @@ def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
 
 
 def _check_nullif(low: Lowering, e: exp.Anonymous, scope: Scope) -> None:
-    """Reject tensors in NULLIF, and count the arguments, since the lowered CASE repeats them.
+    """Reject tensors in NULLIF, and count the size of the arguments, which the CASE repeats.
 
     Raises
     ------
     QueryTypeError
-        For a tensor, whose comparison has more than one value per row.
+        If an argument is a tensor, because comparing tensors gives more than one value per row.
     """
     for part in e.expressions:
         value = low.value(part, scope)
@@ -138,7 +140,7 @@ def _check_nullif(low: Lowering, e: exp.Anonymous, scope: Scope) -> None:
 
 
 def _call_user_function(low: Lowering, entry: Function, e: exp.Anonymous, scope: Scope) -> Tensor:
-    """Lower a call to a user's function."""
+    """Lower a call to a function that the user has registered."""
     args = lower_arguments(low, e, entry, scope, over_rows=False)
     if args.distinct or args.order:
         raise QueryTypeError(

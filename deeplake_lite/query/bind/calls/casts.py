@@ -1,4 +1,7 @@
-"""Lower CAST: DuckDB converts scalars, NumPy converts tensors. Both SQL and NumPy names work."""
+"""Lower CAST, in which types may have their SQL or their NumPy names.
+
+DuckDB converts scalars, and NumPy converts tensors.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,9 @@ if TYPE_CHECKING:
 
 
 def cast(low: Lowering, e: exp.Cast, scope: Scope) -> Value:
-    """Lower CAST. In a cast to text, classes become names, and JSON strings lose their quotes.
+    """Lower CAST.
+
+    A cast to text turns classes into their names, and removes the quotes of JSON strings.
 
     Raises
     ------
@@ -109,27 +114,29 @@ _UNITS = {
     ],
     "nanoseconds": [exp.DType.TIMESTAMP_NS],
 }  # fmt: skip
-"""Time types by unit."""
+"""A dict from the units of times to the SQL types with this unit."""
 
 _FINER = {
     type_: rf"[.]\d{{{places}}}\d*[1-9]"
     for places, types in zip((0, 3, 6, 9), _UNITS.values(), strict=True)
     for type_ in types
 }
-"""Patterns that match strings with more digits than a time type can represent."""
+"""A dict from each time type to a pattern that matches strings with more digits after the decimal
+point than the type can represent."""
 
 _FINER[exp.DType.INTERVAL] += r"|[.]\d{3}\d*[1-9]\d*\s*(ms|milli)|[.]\d*[1-9]\d*\s*(us|micro)"
 
 
 def _read_time(value: Constant, e: exp.Cast) -> Constant:
-    """Parse a constant string that is cast to a time type, if DuckDB would misread it.
+    """Return a constant string that is cast to a time type, parsed if DuckDB would misread it.
 
-    TRY_CAST returns null for a string with more digits than the type can represent.
+    In TRY_CAST, a string with more digits than the type can represent becomes null.
 
     Raises
     ------
     QueryTypeError
-        For such a string in CAST, and for times that are out of range in nanoseconds.
+        For a string with too many digits in CAST, and for a time that is out of range in
+        nanoseconds.
     """
     is_finer = re.search(_FINER.get(e.to.this, "$^"), value.value, re.ASCII | re.IGNORECASE)
     if is_finer and isinstance(e, exp.TryCast):
@@ -143,24 +150,27 @@ def _read_time(value: Constant, e: exp.Cast) -> Constant:
 
 
 def _check_inner_times(to: exp.DataType, value: Value, text: str) -> None:
-    """Reject casting the strings in a list or struct to times, because DuckDB would drop digits.
+    """Check that a CAST does not convert the strings in a list or a struct to times.
+
+    DuckDB would drop digits of these strings.
 
     Raises
     ------
     QueryTypeError
-        For such a cast.
+        If the type `to` contains times, and the value may contain strings.
     """
-    inner = {one.this for one in to.find_all(exp.DataType) if one is not to}
-    if not inner & (_FINER.keys() | _MOMENTS) or not _may_hold_strings(value):
+    inner_types = {part.this for part in to.find_all(exp.DataType) if part is not to}
+    if not inner_types & (_FINER.keys() | _MOMENTS) or not _may_hold_strings(value):
         return
     raise QueryTypeError(
-        f"Strings must be cast to times one by one, but {text} is cast to a list, struct or map of "
-        "times. Cast each value, as in LIST_TRANSFORM(x, item -> CAST(item AS TIMESTAMP))."
+        f"Strings must be cast to times one by one, but {text}, which may contain strings, is cast "
+        "to a list, struct or map of times. Cast each value, as in LIST_TRANSFORM(x, item -> "
+        "CAST(item AS TIMESTAMP))."
     )
 
 
 def _may_hold_strings(value: Value) -> bool:
-    """Return whether a list or a struct may contain strings."""
+    """Return whether a value, which may be a list or a struct, may be or contain a string."""
     if isinstance(value, Constant) and value.items:
         return any(map(_may_hold_strings, value.items))
     kind = kind_of(value)
@@ -171,7 +181,10 @@ def _may_hold_strings(value: Value) -> bool:
 
 
 def _cast_string(node: exp.Expr, cast: type[exp.Cast], to: exp.DataType) -> exp.Expr:
-    """Cast a string to a time type, keeping its UTC offset and all of its digits."""
+    """Return the SQL that casts a string to a time type, with its UTC offset taken into account.
+
+    A string with more digits than the type can represent is an error, or null in TRY_CAST.
+    """
     if not isinstance(node, exp.Column | exp.Literal):  # the cast reads the string several times
         name = exp.to_identifier("lake_string")
         return bind_name(name, node, _cast_string(exp.Column(this=name.copy()), cast, to))
@@ -181,9 +194,10 @@ def _cast_string(node: exp.Expr, cast: type[exp.Cast], to: exp.DataType) -> exp.
 
 
 def _in_utc(node: exp.Expr, cast: type[exp.Cast]) -> exp.Expr:
-    """Convert times with an offset to UTC, because DuckDB ignores the offset.
+    """Return the SQL that converts a string with a UTC offset to one in UTC, without an offset.
 
-    The fraction of a second is copied as text, because TIMESTAMPTZ has only microseconds.
+    DuckDB would ignore the offset. The fraction of a second is copied as text, because the type
+    TIMESTAMPTZ, which the SQL uses to convert the rest, has only microseconds.
     """
     text = exp.cast(node, "VARCHAR")
     has_offset = func("regexp_matches", text, exp.Literal.string(_OFFSET))
@@ -198,14 +212,17 @@ def _in_utc(node: exp.Expr, cast: type[exp.Cast]) -> exp.Expr:
 
 
 _OFFSET = r":\d\d([.]\d*)?\s*[+-]\d"
-"""Pattern that matches a time with an offset from UTC."""
+"""Pattern that finds the end of a string with a UTC offset, such as the '30+0' in '12:30+02:00'."""
 
 _FRACTION = r"[.]\d+"
-"""Pattern that matches the fraction of a second."""
+"""Pattern that matches the fraction of a second, such as '.25'."""
 
 
 def _precision_message(to: exp.DataType) -> tuple[str, str]:
-    """Return the parts of the message for too many digits that go before and after the string."""
+    """Return the message for a string with too many digits, as two parts.
+
+    The string goes between the two parts.
+    """
     unit = next(unit for unit, types in _UNITS.items() if to.this in types)
     start = f"A string that is cast to {to.meta[WRITTEN].upper()} must be a whole number of {unit}"
     way = "" if to.this in _COUNTED or unit == "nanoseconds" else ", or cast it to TIMESTAMP_NS"
@@ -213,9 +230,10 @@ def _precision_message(to: exp.DataType) -> tuple[str, str]:
 
 
 def _exact(cast: exp.Cast) -> exp.Expr:
-    """Return a CAST that raises an error for a string with more digits than the type can represent.
+    """Return SQL for a CAST to a time type that reports strings with too many digits.
 
-    DuckDB would drop or round these digits. TRY_CAST returns null instead of raising.
+    DuckDB would drop or round digits that the type cannot represent. For such a string, CAST raises
+    an error, and TRY_CAST returns null.
     """
     text = exp.cast(cast.this.copy(), "VARCHAR")
     pattern = exp.Literal.string(f"(?i){_FINER[cast.to.this]}")
@@ -232,20 +250,21 @@ _REALS = {exp.DType.FLOAT, exp.DType.DOUBLE}
 
 
 def _cast_to_real(node: exp.Expr, e: exp.Cast, to: exp.DataType, *, of_json: bool) -> exp.Expr:
-    """Cast a string to a float, with an error for a number out of range instead of infinity.
+    """Return the SQL that casts a string to a float.
 
-    TRY_CAST returns null for such a number.
+    For a number that is out of the range of the type, CAST raises an error, and TRY_CAST returns
+    null. DuckDB would return infinity.
 
     Parameters
     ----------
     node : exp.Expr
         The string.
     e : exp.Cast
-        The cast as written.
+        The cast as written in the query.
     to : exp.DataType
         The type for DuckDB.
     of_json : bool
-        Whether the string is JSON.
+        Whether the string is JSON, so that it has quotes.
     """
     if not isinstance(node, exp.Column | exp.Literal):  # the cast reads the string several times
         name = exp.to_identifier("lake_string")
@@ -268,9 +287,10 @@ _INFINITY = r"(?i)\s*[+-]?inf(inity)?\s*"
 
 
 def _cast_to_half(node: exp.Expr, cast: type[exp.Cast], kind: Kind) -> exp.Expr:
-    """Cast a scalar to float16, which is a FLOAT in SQL, rounded to the precision of float16.
+    """Return the SQL that casts a scalar to float16.
 
-    As in other casts, numbers out of range raise an error in CAST and become null in TRY_CAST.
+    DuckDB has no float16, so the result is a FLOAT that is rounded to the precision of float16. For
+    a number that is out of the range of float16, CAST raises an error, and TRY_CAST returns null.
     """
     if kind.column_dtype == "float16":
         return node
@@ -302,13 +322,13 @@ def _double(text: str) -> exp.Expr:
 
 
 _DIGITS = exp.convert(10)
-"""Number of binary digits in the significand of float16 after the first one."""
+"""Number of binary digits that a float16 stores of its significand, without the leading 1."""
 
 _LEAST = -14
-"""Smallest exponent for which float16 has all of these digits."""
+"""Smallest exponent of a float16 that is not subnormal, so that all of its digits are stored."""
 
 _BEYOND = 65520
-"""Smallest number that float16 would round to infinity."""
+"""Smallest number that is rounded to infinity as a float16."""
 
 _COARSE = (_MOMENTS - {exp.DType.TIMESTAMP_NS}) | {exp.DType.TIME, exp.DType.TIMESTAMPTZ}
 """Types of timestamps and times of day in microseconds or coarser units."""
@@ -343,18 +363,18 @@ def _kind_of_type(to: exp.DataType) -> Kind:
 
 
 _FLOATS = {"float32": "FLOAT", "float64": "DOUBLE"}
-"""SQL names of NumPy's float types."""
+"""A dict from NumPy's names of float types to the SQL names."""
 
 _DTYPES = {
     "BOOLEAN": "bool", "TINYINT": "int8", "SMALLINT": "int16", "INT": "int32", "BIGINT": "int64",
     "UTINYINT": "uint8", "USMALLINT": "uint16", "UINT": "uint32", "UBIGINT": "uint64",
     "FLOAT": "float32", "DOUBLE": "float64",
 }  # fmt: skip
-"""NumPy names of numeric SQL types."""
+"""A dict from the SQL names of numeric types to the NumPy names."""
 
 
 def _dtype(to: exp.DataType, tensor: Tensor) -> str:
-    """Return the dtype for a CAST of a tensor. Raises QueryTypeError if it is not numeric."""
+    """Return the dtype that a tensor is CAST to. Raises QueryTypeError for non-numeric types."""
     name = _name_of(to)
     if name is None:
         raise QueryTypeError(

@@ -37,14 +37,15 @@ _KINDS = {
     NUMBER: _INTEGERS | {"DECIMAL"},
     REAL: _INTEGERS | {"DECIMAL", "FLOAT", "DOUBLE"},
 }
-"""DuckDB types of each kind. A function has the first kind that covers all its return types."""
+"""A dict from kinds to the DuckDB types of this kind. The kind of a function's results is the first
+one that includes all return types of the function."""
 
 
 class Function(NamedTuple):
     """Facts about all overloads of a function in the catalog."""
 
     types: frozenset[str | None]
-    """Return types."""
+    """The return types of the overloads; None for an overload whose return type is not known."""
     takes_no_text: bool
     """Whether no overload accepts strings or values of any type."""
     takes_nanoseconds: bool
@@ -55,7 +56,7 @@ class Function(NamedTuple):
 
 @cache
 def catalog() -> Mapping[str, Function]:
-    """Return the functions that queries may call, by lowercase name."""
+    """Return the functions that queries may call, in a dict whose keys are lowercase names."""
     with connect() as connection:
         rows = connection.sql(_QUERY).fetchall()
     listed = {name.lower(): Function(frozenset(types), *facts) for name, types, *facts in rows}
@@ -66,7 +67,7 @@ def catalog() -> Mapping[str, Function]:
 
 
 def catalog_kind(name: str) -> Kind:
-    """Return the kind of a function's results; `ANY` if it depends on the arguments.
+    """Return the kind of a function's results, or `ANY` if the kind depends on the arguments.
 
     >>> [catalog_kind(name).name for name in ("UPPER", "MAKE_DATE", "YEAR", "GREATEST")]
     ['text', 'time', 'number', 'any']
@@ -84,12 +85,12 @@ def catalog_kind(name: str) -> Kind:
 
 
 def _kind_of(types: Collection[str | None]) -> Kind:
-    """Return the kind that covers all of the given types; `ANY` if there is none."""
+    """Return the first kind that includes all of the given types, or `ANY` if there is none."""
     return next((kind for kind, covered in _KINDS.items() if {*types} <= covered), ANY)
 
 
 def takes_no_text(name: str) -> bool:
-    """Return whether a function accepts only numbers, times and the like, but no strings.
+    """Return whether no overload of a function accepts strings or values of any type.
 
     >>> takes_no_text("MOD"), takes_no_text("CONCAT"), takes_no_text("LEFT")
     (True, False, False)
@@ -98,7 +99,7 @@ def takes_no_text(name: str) -> bool:
 
 
 def takes_nanoseconds(name: str) -> bool:
-    """Return whether a function accepts timestamps in nanoseconds but not in seconds."""
+    """Return whether an overload accepts timestamps in nanoseconds, and none accepts seconds."""
     return catalog()[name.lower()].takes_nanoseconds
 
 

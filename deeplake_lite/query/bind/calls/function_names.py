@@ -6,7 +6,7 @@ NAMES = {
     "MEAN": "AVG", "STD": "STDDEV_SAMP", "STDDEV": "STDDEV_SAMP", "VAR": "VAR_SAMP",
     "VARIANCE": "VAR_SAMP", "PROD": "PRODUCT", "LOG": "LN",
 }  # fmt: skip
-"""DuckDB's names for functions that have a different name in this language."""
+"""A dict from names in the query language to the different names of these functions in DuckDB."""
 
 AGGREGATES = {
     "COUNT", "SUM", "AVG", "MEAN", "MIN", "MAX", "STD", "STDDEV", "VAR", "VARIANCE", "MEDIAN",
@@ -26,10 +26,11 @@ AGGREGATES = {
 ROWWISE = {
     "SUM", "AVG", "MEAN", "MIN", "MAX", "STD", "STDDEV", "VAR", "VARIANCE", "MEDIAN", "PROD",
 }  # fmt: skip
-"""Functions that reduce each row's tensor, or aggregate elementwise if there is a GROUP BY."""
+"""Functions that, applied to tensors, reduce the tensor of each row to one value. With GROUP BY,
+they aggregate the tensors of a group element by element."""
 
 ELEMENTWISE = {"AVG": "MEAN", "STDDEV": "STD", "VARIANCE": "VAR"}
-"""Synonyms of elementwise aggregates, and the names used internally."""
+"""A dict from synonyms of elementwise aggregates to the names that are used internally."""
 
 LISTS = {"LIST", "ARRAY_AGG"}
 """Aggregates that return all values of a group."""
@@ -41,7 +42,7 @@ WINDOWS = {"LAG", "LEAD", "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE"}
 """Functions that are only used with OVER."""
 
 PICKS = {"FIRST", "LAST", "ANY_VALUE"} | BY_ANOTHER | WINDOWS
-"""Functions that pick one of many rows and return its value unchanged."""
+"""Functions that pick one of many rows and return the value of this row unchanged."""
 
 PASSES_NULLS = {"ANY_VALUE"} | BY_ANOTHER
 """Functions of `PICKS` that skip rows whose value is null."""
@@ -50,7 +51,7 @@ PICKS_SCALARS = {
     "ARBITRARY", "ARGMAX", "ARGMIN", "ARG_MAX_NULL", "ARG_MAX_NULLS_LAST", "ARG_MIN_NULL",
     "ARG_MIN_NULLS_LAST",
 }  # fmt: skip
-"""Functions that pick one of many rows and return its value unchanged, for scalars only."""
+"""Functions like those in `PICKS`, but which queries may apply only to scalars."""
 
 OF_JSON = {
     "JSON", "JSON_ARRAY", "JSON_ARRAY_LENGTH", "JSON_CONTAINS", "JSON_EXISTS", "JSON_EXTRACT",
@@ -74,7 +75,8 @@ GIVES_JSON = {
 """Functions that return JSON."""
 
 GIVES_TEXT = {"ARRAY_TO_STRING", "LIST_STRING_AGG", "SPLIT_PART"}
-"""Macros that return strings; the catalog has no types for the results of macros."""
+"""DuckDB macros that return strings. They are listed here because the catalog does not give the
+types that macros return."""
 
 ELEMENTS = {"ARRAY_EXTRACT", "LIST_ELEMENT", "LIST_EXTRACT"}
 """Functions that return one item of a list or one character of a string."""
@@ -86,13 +88,14 @@ LIKE_ARGUMENT = {
     "LIST_SLICE": 0, "LIST_SORT": 0, "LIST_WHERE": 0, "REPEAT": 0,
     "DATETRUNC": 1, "DATE_TRUNC": 1, "TIME_BUCKET": 1,
 } | dict.fromkeys(ELEMENTS, 0)  # fmt: skip
-"""Functions whose result has the same kind as an argument, with the position of that argument."""
+"""A dict from functions whose result has the same kind as one of the arguments, to the position of
+this argument."""
 
 TAKES_NOTHING = {"CUME_DIST", "DENSE_RANK", "PERCENT_RANK", "RANK", "ROW_NUMBER"}
 """Window functions without arguments."""
 
 OF_CONDITIONS = {"BOOL_AND", "BOOL_OR", "COUNTIF", "COUNT_IF"}
-"""Functions that take conditions."""
+"""Functions whose argument is a condition."""
 
 HOLDS_PARTS = {
     "MAP", "ROW", "STRUCT_INSERT", "STRUCT_PACK", "STRUCT_UPDATE",
@@ -132,20 +135,21 @@ OF_TIMES = {
     "ADD": 0, "AGE": 0, "DATEDIFF": 1, "DATESUB": 1, "DATE_DIFF": 1, "DATE_SUB": 1, "SUBTRACT": 0,
     "TIME_BUCKET": 1,
 }  # fmt: skip
-"""Functions that combine times, with the position of the first time argument."""
+"""A dict from functions that combine times to the position of the first argument that is a time."""
 
 HOLDS_VALUES = {"APPROX_TOP_K", "HISTOGRAM", "HISTOGRAM_EXACT"}
-"""Aggregates that return a list or a map of values, where classes appear by name."""
+"""Aggregates that return a list or a map of values, in which classes appear as names."""
 
 SORTED = {"PERCENTILE_CONT": "QUANTILE_CONT", "PERCENTILE_DISC": "QUANTILE_DISC", "MODE": "MODE"}
-"""Functions used with WITHIN GROUP (ORDER BY x), and the DuckDB functions that take x directly."""
+"""A dict from functions that are used with WITHIN GROUP (ORDER BY x) to the DuckDB functions that
+take x as an argument instead."""
 
 REAL = {
     "SQRT", "LN", "LOG", "LOG2", "LOG10", "EXP", "POW", "POWER", "SIN", "COS", "TAN", "ASIN",
     "ACOS", "ATAN", "ATAN2", "AVG", "MEAN", "STD", "STDDEV", "VAR", "VARIANCE", "MEDIAN", "PROD",
     "CBRT", "CORR",
 }  # fmt: skip
-"""Functions that may return NaN for any kind of number."""
+"""Functions that may return NaN even if their arguments are integers."""
 
 SAME = PICKS | PICKS_SCALARS | {
     "ABS", "ROUND", "FLOOR", "CEIL", "CEILING", "MIN", "MAX", "SUM", "COALESCE", "GREATEST",
@@ -157,10 +161,11 @@ UNIFIES = {"COALESCE", "IFNULL", "GREATEST", "LEAST"}
 """Functions whose arguments must have types that fit in one column."""
 
 WITH_DEFAULT = {"LAG", "LEAD"}
-"""Functions whose third argument is the default value for the first."""
+"""Functions whose third argument is the value to return where the row that they look for does not
+exist."""
 
 KEEPS_CLASS = {"MIN", "MAX", "MODE"} | PICKS | PICKS_SCALARS
-"""Functions that return a class if their argument is one."""
+"""Functions that return a class label if their argument is a class label."""
 
 JOINS = {"STRING_AGG", "LISTAGG", "GROUP_CONCAT"}
 """Aggregates that join strings."""
@@ -169,9 +174,10 @@ WRITES_TEXTS = JOINS | {"ARRAY_TO_STRING", "CONCAT", "CONCAT_WS", "FORMAT", "PRI
 """Functions that convert any value to a string."""
 
 COUNTS = {"COUNT", "LENGTH", "LEN", "SIGN", "COUNT_IF", "ROW_NUMBER", "RANK", "DENSE_RANK"}
-"""Functions that return numbers other than NaN."""
+"""Functions that return integers, and so never NaN."""
 
 OF_SCALARS = AGGREGATES | NAMES.keys() | REAL | SAME | COUNTS | {
     "CONTAINS", "LOWER", "UPPER", "ISNAN",
 }  # fmt: skip
-"""Functions that DuckDB computes for scalars, even if the registry has them for tensors."""
+"""Functions that DuckDB computes if the arguments are scalars, even if the registry has a function
+with the same name for tensors."""

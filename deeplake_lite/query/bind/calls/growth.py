@@ -1,8 +1,9 @@
-"""Limit the results of functions that can produce long values from short ones.
+"""Limit the length of the results of functions that can produce long values from short ones.
 
-DuckDB computes such a value in one step, outside of its memory limit, and cannot be interrupted
-meanwhile. Constant arguments are checked here. Any other argument is wrapped in ``CASE WHEN … THEN
-error(…)``, which DuckDB evaluates before it calls the function.
+DuckDB computes a long value in one step, which ignores the memory limit and cannot be interrupted.
+If all arguments that determine the length are constants, the length is checked here. Otherwise, an
+argument is wrapped in a check, ``CASE WHEN … THEN error(…)``, which DuckDB evaluates before it
+calls the function.
 """
 
 from __future__ import annotations
@@ -30,20 +31,20 @@ MAX_ITEMS = 10_000_000
 """Maximum number of items in a list that a query may produce."""
 
 MAX_LENGTH_FACTOR = 1_000_000
-"""Maximum factor by which nested replacements may multiply the length of a string."""
+"""Maximum factor by which nested calls of REPLACE may multiply the length of a string."""
 
 _ITEM_BYTES = 16
 """Maximum size of a list item in bytes: 8 for a number, 16 for a short string."""
 
 _SHORT = 100
-"""Maximum length of a constant that needs no check, in characters."""
+"""Maximum length of a constant string or list that needs no check."""
 
 _FEW_ITEMS = 1 << 14
-"""Maximum length of a string that may be split without a check. The items of 2,048 such strings
-take at most 512 MiB."""
+"""Number of characters from which on a string must be checked before it is split. The items of
+2,048 shorter strings take at most 512 MiB."""
 
 _LONGEST = 2_000
-"""Maximum length of an expression that a check may repeat, in characters."""
+"""Maximum length, in characters of SQL, of an expression that a check repeats."""
 
 
 def check_growth(
@@ -53,7 +54,7 @@ def check_growth(
     e: exp.Expr,
     lengths: Sequence[exp.Expr],
 ) -> list[exp.Expr]:
-    """Return the arguments of a function, with a check added if its result could be too long.
+    """Return the arguments of a function as SQL, with a check if the result could be too long.
 
     Parameters
     ----------
@@ -66,8 +67,8 @@ def check_growth(
     e : exp.Expr
         The call, for messages.
     lengths : sequence of exp.Expr
-        Lengths of the lists that the surrounding lambdas iterate over. The limit applies to the
-        results for all items together.
+        Lengths of the lists that the surrounding lambdas iterate over. In a lambda, the limit
+        applies to the sum of the lengths of the results for all items.
 
     Raises
     ------
@@ -102,10 +103,10 @@ def check_growth(
 def check_joined(
     args: Sequence[Value], nodes: list[exp.Expr], e: exp.Expr, lengths: Sequence[exp.Expr]
 ) -> list[exp.Expr]:
-    """Return the strings to join, with a check if they come from subqueries or are in a lambda.
+    """Return the strings to join, with a check if two come from subqueries or if in a lambda.
 
-    A column of a subquery may itself be a joined string, so each level of nesting could double the
-    length.
+    A column of a subquery may itself be a joined string, so each level of nested subqueries could
+    double the length.
     """
     columns = [n for n in nodes if isinstance(n, exp.Column)]
     if lengths:
@@ -125,7 +126,7 @@ def check_joined(
 def _check_joined_in_lambda(
     nodes: list[exp.Expr], e: exp.Expr, lengths: Sequence[exp.Expr]
 ) -> list[exp.Expr]:
-    """Return the strings to join in a lambda; the last one checks the total length."""
+    """Return the strings to join in a lambda, with a check of the total length in the last one."""
     size: exp.Expr = exp.Literal.number(0)
     for node in nodes:
         if len(node.sql("duckdb")) > _LONGEST:
@@ -139,7 +140,10 @@ def _check_joined_in_lambda(
 def check_extended(
     args: Sequence[Value], nodes: list[exp.Expr], e: exp.Expr, lengths: Sequence[exp.Expr]
 ) -> list[exp.Expr]:
-    """Return the arguments of a function that extends a list in a lambda, with a length check."""
+    """Return the arguments of a function that extends a list in a lambda.
+
+    The first argument checks the length of the extended list.
+    """
     size: exp.Expr = exp.convert(1)
     for value, node in zip(args, nodes, strict=True):
         if kind_of(value).name == "list":
@@ -155,7 +159,8 @@ def _check_replacement(
     Raises
     ------
     QueryTypeError
-        If nested replacements by constants would multiply the length too many times.
+        If nested replacements by constant strings could make the string more than
+        `MAX_LENGTH_FACTOR` times as long.
     """
     times = 1
     inner: exp.Expr | None = e
@@ -193,8 +198,8 @@ def _check_split(
 ) -> list[exp.Expr]:
     """Return the arguments of a function that splits a string, with a check of the list's length.
 
-    Counting the separators takes about as long as splitting, so short strings are not checked: the
-    list has at most one item more than the string has characters.
+    Short strings are not checked, because counting the separators takes about as long as splitting,
+    and a list can have at most one item more than the string has characters.
     """
     for value, node in zip(args, nodes, strict=True):
         if not isinstance(value, Constant) and len(node.sql("duckdb")) > _LONGEST:
@@ -214,7 +219,10 @@ def _check_split(
 
 
 def check_list_of_text(node: exp.Expr, e: exp.Expr, lengths: Sequence[exp.Expr]) -> exp.Expr:
-    """Return a string that is cast to a list, such as '[1, 2]', with a check that counts commas."""
+    """Return a string that is cast to a list, such as '[1, 2]', with a check of the list's length.
+
+    The check counts the commas in the string.
+    """
     if isinstance(node, exp.Literal) and len(node.this) < _FEW_ITEMS and not lengths:
         return node
     if len(node.sql("duckdb")) > _LONGEST and not isinstance(node, exp.Literal):
@@ -225,7 +233,7 @@ def check_list_of_text(node: exp.Expr, e: exp.Expr, lengths: Sequence[exp.Expr])
 def _with_split_check(
     node: exp.Expr, separators: exp.Expr, e: exp.Expr, lengths: Sequence[exp.Expr]
 ) -> exp.Expr:
-    """Return a string with a check that counts its separators, unless it is short."""
+    """Return a string with a check of the number of separators in it, which short strings pass."""
     size: exp.Expr = exp.Add(this=exp.convert(1), expression=separators)
     if not lengths:
         is_short = exp.LT(this=_characters(node), expression=exp.convert(_FEW_ITEMS))
@@ -234,20 +242,24 @@ def _with_split_check(
 
 
 def _count_separators(nodes: Sequence[exp.Expr]) -> exp.Expr:
-    """Return the number of separators in a string; an empty separator splits all characters."""
+    """Return SQL for the number of separators in a string.
+
+    `nodes` are the string and the separator. If the separator is empty, so that the string is split
+    into its characters, the SQL returns the length of the string.
+    """
     whole, separator = (exp.cast(node.copy(), "TEXT") for node in nodes[:2])
-    rest = _characters(func("replace", whole, separator.copy(), exp.Literal.string("")))
-    removed = exp.paren(exp.Sub(this=_characters(whole), expression=rest))
+    remaining = _characters(func("replace", whole, separator.copy(), exp.Literal.string("")))
+    removed = exp.paren(exp.Sub(this=_characters(whole), expression=remaining))
     is_empty = exp.EQ(this=separator, expression=exp.Literal.string(""))
     count = exp.IntDiv(this=removed, expression=_characters(separator))
     return exp.Case(ifs=[exp.If(this=is_empty, true=_characters(whole))], default=count)
 
 
 def _count_matches(nodes: Sequence[exp.Expr], args: Sequence[Value]) -> exp.Expr:
-    """Return the number of matches of a regular expression in a string.
+    """Return SQL for the number of matches of a regular expression in a string.
 
-    The SQL appends one character to each match, and computes by how many characters the string
-    grows.
+    The SQL appends one character to each match, and computes by how many characters this lengthens
+    the string.
     """
     whole = exp.cast(nodes[0].copy(), "TEXT")
     last = args[-1] if len(args) > 2 else None
@@ -260,11 +272,15 @@ def _count_matches(nodes: Sequence[exp.Expr], args: Sequence[Value]) -> exp.Expr
 def _check_series(
     args: Sequence[Value], nodes: list[exp.Expr], e: exp.Expr, lengths: Sequence[exp.Expr]
 ) -> list[exp.Expr]:
-    """Return the arguments of RANGE, with a length check. Raises QueryTypeError for dates."""
+    """Return the arguments of RANGE, with a check of the list's length.
+
+    Raises QueryTypeError if an argument is a time or a string.
+    """
     if any(kind_of(a).name in ("time", "text") for a in args):
         raise QueryTypeError(
-            f"The ends of a range must be whole numbers, but the call is {text_of(e)}. For a list "
-            "of dates, add an INTERVAL to each number of UNNEST(RANGE(n))."
+            f"The ends of a range must be whole numbers, but the call is {text_of(e)}. For n "
+            "successive dates, select CAST('2026-01-31' AS DATE) + i * INTERVAL 1 DAY for each "
+            "number i of UNNEST(RANGE(n))."
         )
     start = exp.Literal.number(0) if len(args) == 1 else _big(nodes[0])
     stop = _big(nodes[0] if len(args) == 1 else nodes[1])
@@ -275,12 +291,12 @@ def _check_series(
 
 
 def _check_widths(pattern: Value, e: exp.Expr) -> None:
-    """Reject a format string with widths of five or more digits, or with widths from arguments.
+    """Check that a format string is constant, and that its widths are constants below 10,000.
 
     Raises
     ------
     QueryTypeError
-        For such a format string, and for one that is not constant.
+        If it is not.
     """
     format_ = pattern.value if isinstance(pattern, Constant) else None
     if not isinstance(format_, str):
@@ -293,7 +309,10 @@ def _check_widths(pattern: Value, e: exp.Expr) -> None:
 
 
 def _length(value: Value, node: exp.Expr, e: exp.Expr) -> exp.Expr:
-    """Return the length of a string or list as SQL. Raises QueryTypeError for long expressions."""
+    """Return SQL for the length of a string or a list.
+
+    Raises QueryTypeError if the SQL of the value is too long to be repeated in a check.
+    """
     if isinstance(value, Constant) and isinstance(value.value, str | list):
         return exp.Literal.number(len(value.value))
     if len(node.sql("duckdb")) > _LONGEST:
@@ -308,7 +327,7 @@ def _characters(node: exp.Expr) -> exp.Expr:
 
 
 def _big(node: exp.Expr) -> exp.Expr:
-    """Return a number as a HUGEINT, so that products do not overflow."""
+    """Return SQL that casts a number to HUGEINT, so that its products do not overflow."""
     return exp.cast(node.copy(), "HUGEINT")
 
 
@@ -320,18 +339,19 @@ def _with_check(
     e: exp.Expr,
     lengths: Sequence[exp.Expr],
 ) -> exp.Expr:
-    """Return an argument wrapped in a check that raises an error if the result would be too long.
+    """Return an argument, wrapped in a check that fails if the result would be too long.
 
     Parameters
     ----------
     node : exp.Expr
         The argument.
     size : exp.Expr
-        Length of the result.
+        SQL for the length of the result.
     most : int
         Maximum length.
     args : sequence of Value
-        Arguments that determine the length. Without lambdas, small constants need no check.
+        Arguments that determine the length. If they are all small constants, and there are no
+        surrounding lambdas, the argument is returned without a check.
     e : exp.Expr
         The call, for the message.
     lengths : sequence of exp.Expr
@@ -368,7 +388,7 @@ GROWS = EXTENDS_LISTS | SPLITS | {
     "ARRAY_RESIZE", "CONCAT", "CONCAT_WS", "GENERATE_SERIES", "LIST_RESIZE", "LPAD", "RANGE",
     "REGEXP_REPLACE", "REPEAT", "REPLACE", "RPAD",
 }  # fmt: skip
-"""Functions whose results are checked for length within lambdas."""
+"""Functions whose results may be long, so that the length is checked within lambdas."""
 
 
 def grows(e: exp.Expr) -> bool:
@@ -389,14 +409,15 @@ def _is_small(value: object) -> bool:
 
 def _too_long_to_check(e: exp.Expr) -> QueryTypeError:
     return QueryTypeError(
-        f"The length of {text_of(e)} must be checked before it is computed, but the expressions in "
-        "it are too long to repeat in that check. Name them in a subquery: FROM (SELECT … AS x)."
+        f"The length of {text_of(e)} must be checked before the value is computed, but its "
+        "arguments are too long to repeat in this check. Compute the arguments in a subquery: "
+        "FROM (SELECT … AS x)."
     )
 
 
 def _too_large_vector(e: exp.Expr) -> QueryTypeError:
     return QueryTypeError(
-        "A query computes 2,048 rows at once, and their values may take at most "
+        "A query computes 2,048 rows at once, and the new values of these rows may take at most "
         f"{MAX_BYTES >> 30} GiB, but the values of {text_of(e)} would take more. Make the values "
         "shorter, or compute them in Python."
     )

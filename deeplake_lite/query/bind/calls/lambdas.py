@@ -1,8 +1,8 @@
 """Lower lambdas: ``LIST_TRANSFORM(list, x -> …)`` and similar functions.
 
 A parameter has the kind of the list's items, so the body is lowered like any other expression. In
-the SQL for DuckDB, parameters get names that contain the depth of their lambda and never match
-columns.
+the SQL for DuckDB, each parameter gets a name that contains the nesting depth of its lambda and
+that no column can have.
 """
 
 from __future__ import annotations
@@ -45,23 +45,26 @@ _MAX_KINDS = 3
 
 
 def parameter_of_lambda(low: Lowering, e: exp.Identifier, scope: Scope) -> Value:
-    """Return the value of a lambda's parameter. Raises QueryError within an aggregate."""
+    """Return the value of a lambda's parameter.
+
+    Raises QueryError if an aggregate within the lambda uses the parameter.
+    """
     parameter = scope.parameters.get(e.name)
     if parameter is None:
         raise scope.unknown(e.name, None)
     if scope.in_aggregate and not parameter.in_aggregate:
         raise QueryError(
-            f"An aggregate combines rows, but {e.name!r} is an item of a list. Aggregate the list "
-            "instead: LIST_SUM(x), LIST_MAX(x)."
+            f"An aggregate combines rows, but {e.name!r} is an item of a list. To combine the "
+            "items of the list, use a function of lists, such as LIST_SUM(x) or LIST_MAX(x)."
         )
     return parameter.value
 
 
 def refuse(low: Lowering, e: exp.Lambda, scope: Scope) -> Value:
-    """Reject a lambda outside of the functions that take one. Raises QueryError."""
+    """Raise QueryError for a lambda that is not an argument of a function that takes lambdas."""
     raise QueryError(
-        "Lambdas must be arguments of LIST_TRANSFORM, LIST_FILTER or LIST_REDUCE, but this one is "
-        f"not: {text_of(e)}. To get the value of a key in a JSON object, write meta['key']."
+        "Lambdas must be arguments of LIST_TRANSFORM, LIST_FILTER or LIST_REDUCE, but this lambda "
+        f"is not: {text_of(e)}. To get the value of a key in a JSON object, write meta['key']."
     )
 
 
@@ -87,8 +90,9 @@ def filter_list(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
 def reduce_list(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
     """Lower LIST_REDUCE, which combines the items of a list with a lambda.
 
-    The body is lowered again with a wider kind until its result has the kind of the first
-    parameter.
+    The first parameter is the result for the preceding items, so it must have the kind of the
+    lambda's result. If lowering the body gives a wider kind, the body is lowered again with this
+    kind for the parameter, until the two kinds are equal.
 
     Raises
     ------
@@ -108,14 +112,14 @@ def reduce_list(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
         if wider == kind:
             break
         kind = wider
-    rest = [] if start is None else [low.as_sql(start, scope)]
+    initial = [] if start is None else [low.as_sql(start, scope)]
     return Sql(
-        _call_over_list(node, body, scope, "list_reduce", _lambda(names, inner), *rest), kind
+        _call_over_list(node, body, scope, "list_reduce", _lambda(names, inner), *initial), kind
     )
 
 
 def _wider(kind: Kind, other: Kind, e: exp.Expr) -> Kind:
-    """Return the kind that covers two kinds. Raises QueryTypeError if there is none."""
+    """Return a kind that includes two kinds. Raises QueryTypeError if there is none."""
     if kind == other or other == ANY:
         return kind
     if kind == ANY:
@@ -136,7 +140,7 @@ def _is_float(*kinds: Kind) -> bool:
 
 
 def _part_names(kind: Kind) -> tuple[object, ...]:
-    """Return the kinds of all parts of a list or struct, as nested tuples of names."""
+    """Return the names of the kinds of all parts of a list or struct, as nested tuples."""
     inner = [part for _, part in kind.parts] + ([] if kind.item is None else [kind.item])
     return tuple((part.name, _part_names(part)) for part in inner)
 
@@ -162,9 +166,9 @@ def _list_and_lambda(
     Raises
     ------
     QueryTypeError
-        For wrong arguments, and for items of an unknown kind.
+        If the arguments are not a list and a lambda, or if the kind of the items is unknown.
     QueryError
-        For a lambda with a subquery.
+        If the lambda contains a subquery.
     """
     name, parts = e.name.upper(), e.expressions
     is_reduced = most == 3
@@ -176,8 +180,8 @@ def _list_and_lambda(
         )
     if (query := parts[1].find(exp.Query, exp.Exists)) is not None:
         raise QueryError(
-            f"A lambda must not contain a subquery, but this one contains {text_of(query)}. "
-            "Compute it as a column first: FROM (SELECT *, (SELECT …) AS y FROM …)."
+            f"A lambda must not contain a subquery, but this lambda contains {text_of(query)}. "
+            "Compute the subquery as a column first: FROM (SELECT *, (SELECT …) AS y FROM …)."
         )
     value = low.value(parts[0], scope)
     if isinstance(value, Tensor) and has_axes(value):
@@ -218,13 +222,14 @@ def _kind_of_items(value: Value, name: str, e: exp.Expr) -> Kind:
 
 
 def _kind_of_numbers(kinds: set[Kind]) -> Kind | None:
-    """Return one kind for several kinds of numbers; it allows NaN if one of them does."""
+    """Return a kind that includes several kinds of numbers, or None if any is not a number."""
     if not kinds or {kind.name for kind in kinds} != {"number"}:
         return None
     return Kind("number", real=any(kind.real for kind in kinds))
 
 
 def _item_kind_of(value: Value) -> Kind:
+    """Return the kind of a lambda's result, which becomes an item; for a list, with its items."""
     kind = kind_of(value)
     if isinstance(value, Constant) and has_axes(value):
         kinds = {kind_of(item) for item in items_of(value) if not is_null_constant(item)}
@@ -233,7 +238,7 @@ def _item_kind_of(value: Value) -> Kind:
 
 
 def _item_kind(kind: Kind) -> Kind:
-    """Return the kind of an item, dropping its column type unless that is a scalar type."""
+    """Return the kind of an item without a column type, unless the column type is a scalar type."""
     return kind if kind.column_dtype or kind.htype is None else replace(kind, htype=None)
 
 
@@ -247,7 +252,7 @@ def _add_parameters(
     e : exp.Lambda
         The lambda.
     kinds : sequence of Kind
-        Kinds of its parameters, including optional ones.
+        Kinds of the parameters, including optional parameters.
     low : Lowering
         The lowering of the query.
     scope : Scope
@@ -264,19 +269,20 @@ def _add_parameters(
     if not least <= len(names) <= len(kinds) or len({*names}) < len(names):
         raise QueryTypeError(
             f"This lambda must have {least} to {len(kinds)} parameters with different names, but "
-            f"it is {text_of(e)}."
+            f"the lambda is {text_of(e)}."
         )
     depth, lengths = _depth(scope) + 1, scope.lengths
     if grows(e.this):
         lengths = (*lengths, func("len", _list_at(depth)))
     sql_names = [f"lake_p{depth}_{at}" for at in range(len(names))]
-    own = {
+    parameters = {
         name: Parameter(Sql(exp.to_identifier(sql_name), kind), depth, scope.in_aggregate)
         for name, sql_name, kind in zip(names, sql_names, kinds, strict=False)
     }
     for sql_name, kind in zip(sql_names, kinds, strict=False):
         low.types.record_parameter(sql_name, kind)
-    return sql_names, replace(scope, parameters={**scope.parameters, **own}, lengths=lengths)
+    parameters = {**scope.parameters, **parameters}
+    return sql_names, replace(scope, parameters=parameters, lengths=lengths)
 
 
 def _list_at(depth: int) -> exp.Identifier:
@@ -291,10 +297,10 @@ def _depth(scope: Scope) -> int:
 def _call_over_list(
     node: exp.Expr, body: exp.Lambda, scope: Scope, name: str, *arguments: exp.Expr
 ) -> exp.Expr:
-    """Return a call to a function with a list and a lambda.
+    """Return a call of the function `name` with the list `node` and further `arguments`.
 
-    If the lambda checks the lengths of its results, the list is bound to a name, so that this check
-    can refer to the length of the list.
+    If the lambda may produce long values, the list is bound to a name, so that the check of the
+    lengths in the lambda can refer to the length of the list.
     """
     if not grows(body.this):
         return func(name, node, *arguments)
@@ -311,4 +317,4 @@ LAMBDAS = {
     **dict.fromkeys(["LIST_FILTER", "ARRAY_FILTER", "FILTER"], filter_list),
     **dict.fromkeys(["LIST_REDUCE", "ARRAY_REDUCE", "REDUCE"], reduce_list),
 }
-"""Functions that take lambdas."""
+"""A dict from the names of functions that take lambdas to the Python functions that lower them."""

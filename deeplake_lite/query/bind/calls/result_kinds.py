@@ -27,7 +27,23 @@ from deeplake_lite.query.values import (
 
 
 def items_in(name: str, at: int, value: Value) -> list[Value]:
-    """Return sample values of the kinds that an argument contributes to a list."""
+    """Return values that have the kinds of the items that an argument adds to a list.
+
+    Parameters
+    ----------
+    name : str
+        The function, such as LIST_APPEND.
+    at : int
+        Position of the argument.
+    value : Value
+        The argument: a list, a value to add to a list, or a value to look for in a list.
+
+    Returns
+    -------
+    list of Value
+        The items of a constant list; otherwise one value with the kind of the items, or none if the
+        argument adds no items.
+    """
     if name in function_names.RESIZES and at == 1:
         return []
     if isinstance(value, Constant) and isinstance(value.value, list):
@@ -39,7 +55,10 @@ def items_in(name: str, at: int, value: Value) -> list[Value]:
 
 
 def result_kind(name: str, duckdb_name: str, args: list[Value]) -> Kind:
-    """Return the kind of a function's result."""
+    """Return the kind of the result of a function that DuckDB computes.
+
+    `name` is the name of the function in the query language, and `duckdb_name` its name in DuckDB.
+    """
     first = args[0] if args else None
     if name in function_names.LISTS and first is not None:
         return kind_of(first).as_list
@@ -86,7 +105,10 @@ def result_kind(name: str, duckdb_name: str, args: list[Value]) -> Kind:
 
 
 def _extended_kind(name: str, args: list[Value]) -> Kind | None:
-    """Return the kind of an extended list, or None if its items may have different kinds."""
+    """Return the kind of the list that a function such as LIST_APPEND returns.
+
+    Return None if the items may have different kinds.
+    """
     items = {kind_of(item) for at, a in enumerate(args) for item in items_in(name, at, a)}
     if {kind.name for kind in items} == {"number"}:
         return (REAL if any(kind.real for kind in items) else NUMBER).as_list

@@ -75,8 +75,8 @@ def call_scalars(
 ) -> Value:
     """Lower a call to a DuckDB function, whose arguments are all scalars or lists.
 
-    The arguments are converted so that DuckDB follows the rules of this language: classes become
-    their names, JSON is compared by value, and timestamps keep their nanoseconds.
+    The arguments are converted so that the call follows the rules of the query language: classes
+    become their names, JSON is compared by value, and timestamps keep their nanoseconds.
     """
     args, duckdb_name = arguments.values, function_names.NAMES.get(name, name)
     if duckdb_name.lower() not in catalog():
@@ -87,7 +87,9 @@ def call_scalars(
                 f"{name} needs a value to aggregate, but the call is {text_of(e)}. Write {name}(x)."
             )
         if name == "MODE" and len(args) > 1:
-            raise QueryTypeError(f"MODE takes one value, but the call is {text_of(e)}.")
+            raise QueryTypeError(
+                f"MODE takes one argument, but the call is {text_of(e)}. Write MODE(x)."
+            )
         if scope.in_aggregate and not scope.in_window:
             raise QueryTypeError(
                 f"Aggregates cannot be nested, but {text_of(e)} is inside another aggregate. Write "
@@ -150,12 +152,13 @@ def call_scalars(
 
 
 def _check_form(name: str, args: Sequence[Value], e: exp.Anonymous) -> None:
-    """Reject bytes in functions that return strings, and fields without a name in STRUCT_PACK.
+    """Check the arguments of functions that return strings, and of STRUCT_PACK.
 
     Raises
     ------
     QueryTypeError
-        For such arguments.
+        If an argument of a function that returns a string is bytes, or if an argument of
+        STRUCT_PACK has no name.
     """
     kinds = [kind_of(a) for a in args] if name in function_names.WRITES_TEXTS else []
     if any("bytes" in (kind.name, kind.item_kind.name) for kind in kinds):
@@ -163,8 +166,8 @@ def _check_form(name: str, args: Sequence[Value], e: exp.Anonymous) -> None:
             f"{name} returns a string, so its arguments must not be bytes, but the call is "
             f"{text_of(e)}. Write DECODE(x) for UTF-8, or HEX(x)."
         )
-    named = [isinstance(part, exp.PropertyEQ) for part in e.expressions]
-    if name == "STRUCT_PACK" and not all(named):
+    have_names = all(isinstance(part, exp.PropertyEQ) for part in e.expressions)
+    if name == "STRUCT_PACK" and not have_names:
         raise QueryTypeError(
             f"STRUCT_PACK needs a name for every field, but the call is {text_of(e)}. Write "
             "STRUCT_PACK(name := x), or {'name': x}."
@@ -179,7 +182,10 @@ def _as_path(value: Value) -> Value:
 
 
 def _argument(name: str, value: Value, low: Lowering, scope: Scope) -> exp.Expr:
-    """Return an argument as the SQL that a function expects; most functions get classes by name."""
+    """Return an argument as the SQL that a function expects.
+
+    For most functions, classes are converted to their names.
+    """
     if is_json(value) and name in function_names.OF_CONDITIONS:
         return low.condition(value, scope)
     if (
@@ -198,7 +204,10 @@ def _argument(name: str, value: Value, low: Lowering, scope: Scope) -> exp.Expr:
 
 
 def _widen(value: Value, default: Value, low: Lowering, scope: Scope) -> Value:
-    """Widen a value to a type that also fits its default, which DuckDB would otherwise round."""
+    """Widen the first argument of LAG or LEAD to a type that can also represent the default.
+
+    DuckDB would round the default to the type of the first argument.
+    """
     if is_null_constant(default) or kind_of(value).htype == kind_of(default).htype is not None:
         return value
     sides = [low.as_sql(v, scope) for v in (value, default)]
@@ -207,9 +216,10 @@ def _widen(value: Value, default: Value, low: Lowering, scope: Scope) -> Value:
 
 
 def _unify_items(name: str, args: list[Value], low: Lowering, scope: Scope) -> list[Value]:
-    """Convert lists, and the values that are looked up in them or added to them, to the same form.
+    """Return the arguments of a function of lists, converted so that all items have one type.
 
-    If one of these is JSON, all become JSON.
+    The arguments are lists, and values to look up in a list or to add to a list. If an argument is
+    JSON, all items become JSON.
     """
     if name == "MAP":  # keys and values may have different kinds
         return args
@@ -248,7 +258,7 @@ def _unify_items(name: str, args: list[Value], low: Lowering, scope: Scope) -> l
 
 
 def _check_times(name: str, args: list[Value], parts: list[exp.Expr]) -> None:
-    """Reject JSON and non-constant strings combined with times. Raises QueryTypeError."""
+    """Raise QueryTypeError if some arguments are times and others JSON or non-constant strings."""
     if not any(kind_of(a).name == "time" for a in args):
         return
     for value, part in zip(args, parts, strict=False):
@@ -261,7 +271,7 @@ def _check_times(name: str, args: list[Value], parts: list[exp.Expr]) -> None:
 
 
 def _read_times(name: str, args: list[Value]) -> list[Value]:
-    """Parse the times in constant strings if another argument is a time."""
+    """Return the arguments, with constant strings parsed as times if another argument is a time."""
     if name in ("ADD", "SUBTRACT") and len(args) == 2:
         return read_quoted_times(exp.Add if name == "ADD" else exp.Sub, args)
     time = next((a for a in args if kind_of(a).name == "time"), None)
@@ -271,7 +281,7 @@ def _read_times(name: str, args: list[Value]) -> list[Value]:
 
 
 def _parse_quoted_times(name: str, args: list[Value]) -> list[Value]:
-    """Parse the times in constant strings if the items of another argument are times."""
+    """Return the arguments, with constant strings parsed as times if a list has times as items."""
     items = [item for at, a in enumerate(args) for item in items_in(name, at, a)]
     time = next((item for item in items if kind_of(item).name == "time"), None)
     if time is None:
@@ -283,7 +293,7 @@ def _parse_quoted_times(name: str, args: list[Value]) -> list[Value]:
 
 
 def _kind_of_list(value: Value) -> Kind:
-    """Return the kind of a value; a constant list that is JSON counts as a list of JSON values."""
+    """Return the kind of a value, which for a constant list of JSON is a list of JSON values."""
     return JSON.as_list if isinstance(value, Constant) and value.is_json else kind_of(value)
 
 
@@ -297,8 +307,9 @@ def _sort_like_argument(
 ) -> exp.Expr:
     """Return a term of ORDER BY in a call with DISTINCT.
 
-    DuckDB can sort only by the argument of DISTINCT itself. A term that equals the argument is
-    therefore converted in the same way, for example to class names.
+    In such a call, DuckDB can sort only by the argument itself. So if the argument has been
+    converted, for example to class names, a term that equals the unconverted argument is replaced
+    with the converted argument `node`.
     """
     if term.this == low.as_sql(argument, scope):
         term.set("this", node.copy())
@@ -308,9 +319,10 @@ def _sort_like_argument(
 def _adapt_json(
     name: str, args: list[Value], nodes: list[exp.Expr], e: exp.Expr
 ) -> tuple[str, list[exp.Expr]]:
-    """Return the function to call for JSON values, and its arguments.
+    """Return the name of the DuckDB function to call for JSON values, and its arguments.
 
-    Numeric functions receive JSON values as numbers; other functions compare JSON by value.
+    JSON arguments of numeric functions become numbers. For functions that compare values, JSON is
+    converted so that it is compared by value.
     """
     of_json = [is_json(a) for a in args]
     if name in ("MIN", "MAX"):
@@ -329,7 +341,7 @@ def _adapt_json(
 
 
 def _refuse_json(name: str, args: list[Value], e: exp.Anonymous) -> None:
-    """Reject JSON in GREATEST and LEAST. Raises QueryTypeError."""
+    """Raise QueryTypeError if the function is GREATEST or LEAST and an argument is JSON."""
     json = next((p for p, a in zip(e.expressions, args, strict=False) if is_json(a)), None)
     if json is not None and name in ("GREATEST", "LEAST"):
         type_ = "TIMESTAMP" if any(kind_of(a).name == "time" for a in args) else "DOUBLE"

@@ -1,4 +1,4 @@
-"""Functions that need their own lowering, such as those for row ids, metadata, classes and JSON."""
+"""Lower functions that need special treatment, such as ROW_ID, SHAPE, NAME, HASH and UNNEST."""
 
 from __future__ import annotations
 
@@ -54,9 +54,17 @@ if TYPE_CHECKING:
 
 
 def _metadata(what: str, type_: Any) -> Any:
-    """Return the lowering of a function that needs only the metadata of a column, such as SHAPE.
+    """Return a Python function that lowers SHAPE, NDIM, SIZE or NBYTES of an unchanged column.
 
-    The lowering returns None for anything but an unchanged column.
+    These need only metadata that is stored with the column, not its values. For an argument that is
+    not an unchanged column, the Python function returns None.
+
+    Parameters
+    ----------
+    what : str
+        The property, as in `values.Meta`.
+    type_ : callable
+        Takes the lowered argument, and returns the type of the result.
     """
 
     def special(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
@@ -75,7 +83,7 @@ def _metadata(what: str, type_: Any) -> Any:
 
 
 def _size(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
-    """Lower SIZE: the number of elements in a tensor, from its shape, or of items in JSON."""
+    """Lower SIZE: the number of elements of a tensor, or the number of items of a JSON value."""
     value = low.value(e.expressions[0], scope) if len(e.expressions) == 1 else None
     if isinstance(value, Sql) and is_json(value):
         return Sql(json_length(value.node), NUMBER)
@@ -84,7 +92,10 @@ def _size(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
 
 
 def _length(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
-    """Lower LEN: the length of a tensor's first axis, from its shape, or the length of a list."""
+    """Lower LEN of JSON, bytes, or an unchanged tensor column; return None for other arguments.
+
+    For a tensor, LEN is the length of the first axis.
+    """
     value = low.value(e.expressions[0], scope) if len(e.expressions) == 1 else None
     if value is not None and is_json(value):
         return Sql(json_length(low.as_sql(value, scope)), NUMBER)
@@ -104,19 +115,21 @@ def _length(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
 
 
 def _unnest(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
-    """Lower UNNEST."""
+    """Lower UNNEST(x); return None if the number of arguments is wrong."""
     if len(e.expressions) != 1:
         return None
     return unnest(low, low.value(e.expressions[0], scope), e.expressions[0], scope)
 
 
 def unnest(low: Lowering, value: Value, e: exp.Expr, scope: Scope) -> Value:
-    """Return the items of a list, or the slices of a tensor along its first axis, as rows.
+    """Return the value that turns a row into one row for each item of a list or tensor.
+
+    The items of a tensor are its slices along the first axis.
 
     Raises
     ------
     QueryTypeError
-        For a value without items.
+        If the value `e` is neither a list nor a tensor.
     """
     if isinstance(value, Constant) and isinstance(value.value, np.ndarray):
         value = low.as_tensor(value, text_of(e))
@@ -135,7 +148,7 @@ def unnest(low: Lowering, value: Value, e: exp.Expr, scope: Scope) -> Value:
 
 
 def is_sequence(value: Value) -> bool:
-    """Return whether a value is a list: from a column of sequences, from a group or from DuckDB."""
+    """Return whether a value is a column of sequences, a LIST of a group, or a DuckDB list."""
     if isinstance(value, Tensor) and value.plain is not None:
         return isinstance(value.plain.field.htype.layout, Nested)
     if isinstance(value, Tensor) and isinstance(value.tree, Grouped):
@@ -144,7 +157,10 @@ def is_sequence(value: Value) -> bool:
 
 
 def _split_tensor(low: Lowering, tensor: Tensor, e: exp.Expr, scope: Scope) -> Tensor:
-    """Return the slices of a tensor along its first axis; for LIST over a group, its rows."""
+    """Return UNNEST of a tensor: its slices along the first axis, one per row.
+
+    If the tensor is the LIST of a group, return the values of the list, one per row.
+    """
     if isinstance(tensor.tree, Grouped) and tensor.tree.aggregate == "LIST":
         row = func("unnest", tensor.env[tensor.tree.key].copy())
         inner = tensor.tree.inner
@@ -172,7 +188,7 @@ def _shape_type(value: object) -> Type:
 
 
 def _row_position(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
-    """Lower ROW_NUMBER() without OVER, the position of a row in its source."""
+    """Lower ROW_NUMBER() without OVER, which is the position of a row in its source."""
     for relation in scope.relations:
         if relation.instance is not None:
             return Sql(exp.column(ROW, table=relation.table), NUMBER)
@@ -183,6 +199,7 @@ def _row_position(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None
 
 
 def _row_id(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
+    """Lower ROW_ID(); return None if the argument is not the name of a source."""
     alias = e.expressions[0].name if e.expressions else None
     for relation in _enclosing_relations(scope) if alias is not None else scope.relations:
         if alias == relation.alias and relation.instance is None:
@@ -201,7 +218,7 @@ def _row_id(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
 
 
 def _enclosing_relations(scope: Scope) -> Iterator[Relation]:
-    """Yield the relations of a query, and then those of the queries around it."""
+    """Yield the relations of a query, and then the relations of the queries that enclose it."""
     at: Scope | None = scope
     while at is not None:
         yield from at.relations
@@ -225,7 +242,10 @@ def _hash(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
 
 
 def _with_nulls(tensor: Tensor) -> Tensor:
-    """Mark the items of a DuckDB list as nullable, because an array cannot contain nulls."""
+    """Return a list of numbers from DuckDB as a sequence whose items may be null.
+
+    By default, it would be an array, which cannot contain nulls.
+    """
     tree = tensor.tree
     if not isinstance(tree, Given) or not tree.type.is_number or tree.type.ndim != 1:
         return tensor
@@ -234,15 +254,17 @@ def _with_nulls(tensor: Tensor) -> Tensor:
 
 
 def _random(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
-    """Lower RANDOM: for each row, a number in [0, 1) that depends on the seed and the position.
+    """Lower RANDOM, which returns a number in [0, 1) for each row.
 
-    A call without a seed gets one that depends on the position of the call in the query.
+    The number depends on the seed and the position of the row in its source. A call without a seed
+    gets a seed that depends on the position of the call in the query, so two calls return different
+    numbers.
     """
     seed = option(low, e.expressions[0], scope) if e.expressions else _seed_of_call(low, e)
     if len(e.expressions) > 1 or type(seed) is not int or not 0 <= seed < 1 << 64:
         raise QueryTypeError(
             "The seed of RANDOM must be a whole number from 0 to 2**64 - 1, but the call is "
-            f"{text_of(e)}."
+            f"{text_of(e)}. Write, for example, RANDOM(42)."
         )
     for relation in scope.relations:
         if relation.instance is not None:
@@ -257,7 +279,7 @@ def _random(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
 
 
 def _seed_of_call(low: Lowering, e: exp.Anonymous) -> int:
-    """Derive a seed from the query's seed and the position of the call in the text."""
+    """Return a seed for a call, computed from the query's seed and the offset of the call."""
     position = (start_of(e) or 0) + 1
     return (low.draw_seed() + position * 0x9E3779B97F4A7C15) % (1 << 64)  # splitmix64's increment
 
@@ -265,7 +287,9 @@ def _seed_of_call(low: Lowering, e: exp.Anonymous) -> int:
 def _name(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     """Lower NAME: the name of a class, or the names of several classes."""
     if len(e.expressions) != 1:
-        raise QueryTypeError(f"NAME takes one label, but the call is {text_of(e)}.")
+        raise QueryTypeError(
+            f"NAME takes one argument, but the call is {text_of(e)}. Write NAME(label)."
+        )
     labels = scalar_to_sql(low.value(e.expressions[0], scope), low, scope)
     kind = kind_of(labels)
     if isinstance(labels, Sql) and kind.names:
@@ -289,7 +313,7 @@ def _keys(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
 
 
 def _contains(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
-    """Lower CONTAINS for JSON, bytes and tensors; return None for strings and lists."""
+    """Lower CONTAINS if the first argument is JSON, bytes or a tensor; otherwise return None."""
     if len(e.expressions) != 2:
         return None
     value = low.value(e.expressions[0], scope)
@@ -313,7 +337,10 @@ def _contains(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
 
 
 def _weight(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
-    """Lower MAX_WEIGHT or SUM_WEIGHT: combine the weights whose conditions are true, or 0."""
+    """Lower MAX_WEIGHT or SUM_WEIGHT: the largest or the sum of the weights that apply to a row.
+
+    A weight applies if its condition is true. If none applies, the result is 0.
+    """
     weights: list[exp.Expr] = [
         exp.Case(
             ifs=[exp.If(this=pair.this, true=exp.Paren(this=pair.expression))],
@@ -329,7 +356,7 @@ def _weight(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
 
 
 def _refuse_data(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
-    """Reject DATA(x, i), Deep Lake's function for the value of one row. Raises QueryTypeError."""
+    """Raise QueryTypeError for DATA(x, i), which in Deep Lake's queries returns row i of x."""
     x, row = [*map(text_of, e.expressions), "x", "i"][:2]
     raise QueryTypeError(
         f"To get the value of one row, write a subquery instead of {text_of(e)}: (SELECT {x} FROM "
@@ -348,7 +375,8 @@ def _bm25(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     if not isinstance(column, Sql) or column.plain is None or column.kind.name != "text":
         raise QueryTypeError(
             "The first argument of BM25_SIMILARITY must be a text column of a source, but it is "
-            f"{text_of(e.expressions[0])}. Materialize computed strings first."
+            f"{text_of(e.expressions[0])}. To search computed strings, store them in a column "
+            "first."
         )
     if not isinstance(words, Constant) or not isinstance(words.value, str):
         raise QueryTypeError(
@@ -384,4 +412,5 @@ SPECIAL = {
 }
 
 OF_OTHERS = {"DATA": _refuse_data}
-"""Functions of other query languages; their errors explain how to do the same in this language."""
+"""Functions of other query languages. Calling one is an error, whose message explains how to write
+the same in this language."""

@@ -42,8 +42,8 @@ def call_tensors(
         )
     if name in function_names.BY_ANOTHER and len(args) > 2:
         raise QueryTypeError(
-            f"{name} returns a single row for a tensor, but the call is {text_of(e)}. For several "
-            "rows, write ORDER BY … LIMIT n."
+            f"{name} of a tensor returns the value of one row, but the call is {text_of(e)}. For "
+            "the values of n rows, write ORDER BY … LIMIT n."
         )
     # Functions that pick a row get row positions instead of tensors, so that tensors are read only
     # for the rows in the result.
@@ -54,11 +54,11 @@ def call_tensors(
     ):
         if name not in function_names.WINDOWS:
             scope.count_aggregate()
-        rest = [ordering(a, low, scope) for a in args[1:]]
+        other_args = [ordering(a, low, scope) for a in args[1:]]
         if name in function_names.PASSES_NULLS:
             present = count_argument(first, low, scope)
             first = map_rows(first, lambda row: _where_present(row, present), text_of(e))
-        return pick_row(first, name, rest, arguments.order, text_of(e))
+        return pick_row(first, name, other_args, arguments.order, text_of(e))
     if name in function_names.LISTS and isinstance(first, Tensor):
         scope.count_aggregate()
         return aggregate_group(first, "LIST", text_of(e), arguments.order)
@@ -93,7 +93,10 @@ def call_tensors(
 
 
 def _where_present(row: exp.Expr, present: exp.Expr) -> exp.Expr:
-    """Return a row's position, or null where `present` is null, so that aggregates skip it."""
+    """Return SQL for a row position that is null where `present` is null.
+
+    Aggregates skip rows with a null position.
+    """
     is_present = exp.not_(exp.Is(this=present.copy(), expression=exp.null()))
     return exp.Case(ifs=[exp.If(this=is_present, true=row)])
 
@@ -105,7 +108,7 @@ def _tensor_among(args: list[Value], e: exp.Anonymous) -> exp.Expr:
 
 
 def _first_present(e: exp.Anonymous) -> exp.Case:
-    """Lower COALESCE of tensors, as a CASE."""
+    """Return a CASE that is equivalent to a COALESCE of tensors."""
     *others, last = e.expressions
     ifs = [exp.If(this=exp.Not(this=exp.Is(this=p, expression=exp.null())), true=p) for p in others]
     case = exp.Case(ifs=ifs, default=last)

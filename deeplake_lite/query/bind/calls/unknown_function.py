@@ -1,4 +1,4 @@
-"""The error for a function that does not exist, with similar names."""
+"""Build the error for a function that does not exist."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from deeplake_lite.query.functions.user import OWN
 
 
 def unknown_function(name: str) -> NotFoundError:
-    """Return the error for an unknown function, which suggests similar names."""
+    """Return the error for an unknown function; the message suggests similar names."""
     ours = {n for n in (*REGISTRY, *OWN, *SPECIAL) if n.isidentifier()} - _WORDS
-    theirs = {n.upper() for n in catalog()} - ours
+    of_duckdb = {n.upper() for n in catalog()} - ours
     similar = [
         *get_close_matches(name, sorted(ours), n=3),
-        *get_close_matches(name, sorted(theirs), n=2, cutoff=0.75),
+        *get_close_matches(name, sorted(of_duckdb), n=2, cutoff=0.75),
     ]
     hint = f" Did you mean {' or '.join(similar[:3])}?" if similar else ""
     return NotFoundError(

@@ -1,4 +1,4 @@
-"""The last clauses of a SELECT: ORDER BY, LIMIT, OFFSET, ARRANGE BY, SAMPLE BY and EXPAND BY."""
+"""Lower the last clauses of a SELECT, from ORDER BY and LIMIT to SAMPLE BY and EXPAND BY."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 MAX_ROWS = 1 << 62
-"""Exclusive limit for LIMIT and OFFSET, so that their sum fits in DuckDB's 64 bits."""
+"""LIMIT and OFFSET must be smaller than this number, so that their sum fits in 64 bits."""
 
 
 def order_by(binder: Binder, order: exp.Order, scope: Scope, items: list[Value]) -> list[exp.Expr]:
-    """Lower the terms of ORDER BY; `items` are the values of the select list."""
+    """Return the lowered terms of ORDER BY; `items` are the values of the select list."""
     terms: list[exp.Expr] = []
     for term in order.expressions:
         with locate_errors(binder.low.text, term):
@@ -37,7 +37,7 @@ def order_by(binder: Binder, order: exp.Order, scope: Scope, items: list[Value])
 
 
 def _sort_terms(binder: Binder, term: exp.Expr, scope: Scope, items: list[Value]) -> list[exp.Expr]:
-    """Lower a term of ORDER BY; ALL is expanded to several terms."""
+    """Return the lowered terms for one term of ORDER BY: several for ALL, otherwise one."""
     e = term.this
     if isinstance(e, exp.Var) and e.name.upper() == "ALL":
         meaning, others = "ORDER BY ALL sorts by all items", "ORDER BY 1, 2 for the first two items"
@@ -53,13 +53,16 @@ def _sort_terms(binder: Binder, term: exp.Expr, scope: Scope, items: list[Value]
 
 
 def is_number(e: exp.Expr) -> bool:
-    """Return whether a term of ORDER BY or GROUP BY is a literal, which refers to an item."""
+    """Return whether a term of ORDER BY or GROUP BY is a number, which means an item of SELECT."""
     number = e.this if isinstance(e, exp.Neg) else e
     return isinstance(number, exp.Literal) and not number.is_string
 
 
 def item_number(e: exp.Expr, count: int, what: str) -> int:
-    """Return the zero-based index of the item that ``ORDER BY 2`` refers to. Raises QueryError."""
+    """Return the index, from 0, of the item of SELECT that the 2 in ``ORDER BY 2`` refers to.
+
+    Raises QueryError if there is no such item.
+    """
     text = text_of(e)
     if not text.isdecimal() or not 0 < int(text) <= count:
         raise QueryError(
@@ -70,7 +73,10 @@ def item_number(e: exp.Expr, count: int, what: str) -> int:
 
 
 def limit(binder: Binder, tree: exp.Expr, out: exp.Query, scope: Scope) -> int | None:
-    """Lower LIMIT and OFFSET into `out`; return their sum, or None without a LIMIT in rows."""
+    """Add the lowered LIMIT and OFFSET to the query `out`.
+
+    Return their sum, or None if there is no LIMIT or if it is a percentage.
+    """
     end: int | None = None
     if limit := tree.args.get("limit"):
         e = limit.args.get("expression") or limit.args.get("count")
@@ -97,12 +103,13 @@ def limit(binder: Binder, tree: exp.Expr, out: exp.Query, scope: Scope) -> int |
 def whole_number(
     binder: Binder, e: exp.Expr, scope: Scope, what: str, *, percent: bool = False
 ) -> int | float:
-    """Return a constant number of rows, or a percentage, which may be fractional.
+    """Return the constant number in a clause such as LIMIT or SEED, which `what` names.
 
     Raises
     ------
     QueryTypeError
-        For anything else.
+        If the number is not whole, unless it is a percentage, or if it is negative or too large, or
+        not a constant.
     """
     with locate_errors(binder.low.text, e):
         return _number_of_rows(binder, e, scope, what, percent=percent)
@@ -125,7 +132,10 @@ def _number_of_rows(
 
 
 def stop_early(tree: exp.Select, scope: Scope, out: exp.Select, limit: int | None) -> None:
-    """Let a source stop after `limit` rows that pass the filters, if the query needs no more."""
+    """If a query needs only the first `limit` rows that pass its conditions, record this number.
+
+    The source then stops reading once so many rows have passed.
+    """
     stops = limit is not None and not any(
         tree.args.get(k) for k in ("order", "group", "distinct", "having", "qualify", "joins")
     )
@@ -139,12 +149,12 @@ def stop_early(tree: exp.Select, scope: Scope, out: exp.Select, limit: int | Non
 
 
 def _row_column(tree: exp.Expr, scope: Scope, projection: Projection) -> tuple[str, str]:
-    """Return the table of the only source, and the result column with its row positions.
+    """Return the name of the only source, and of the result column with the row positions in it.
 
     Raises
     ------
     QueryError
-        If the rows of the result do not correspond to rows of a single source.
+        If the rows of the result do not correspond to the rows of a single source.
     """
     many = any(tree.args.get(k) for k in ("distinct", "joins", "qualify", UNGROUP))
     many = many or any(map(_spans_rows, tree.expressions))
@@ -164,7 +174,7 @@ def _spans_rows(e: exp.Expr) -> bool:
 
 
 def clauses(binder: Binder, tree: exp.Expr, scope: Scope, projection: Projection) -> list[Clause]:
-    """Lower ARRANGE BY, SAMPLE BY and EXPAND BY, in the order written."""
+    """Return the lowered ARRANGE BY, SAMPLE BY and EXPAND BY clauses, in the order in the query."""
     out: list[Clause] = []
     for part in tree.args.get(CLAUSES) or ():
         with locate_errors(binder.low.text, part):

@@ -1,4 +1,7 @@
-"""Lower GROUP BY: its keys, and the values of other expressions over a group."""
+"""Lower GROUP BY.
+
+The keys are the expressions that follow GROUP BY. Rows with equal keys form a group.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def keys_of(tree: exp.Select, scope: Scope, low: Lowering) -> list[exp.Expr]:
-    """Return the SQL of the GROUP BY keys, and add each key's value per group to the scope."""
+    """Return the SQL of the keys of GROUP BY, and add the value of each key to the scope."""
     group = tree.args.get("group")
     if group is None:
         return []
@@ -47,7 +50,10 @@ def keys_of(tree: exp.Select, scope: Scope, low: Lowering) -> list[exp.Expr]:
 
 
 def _check_keys(group: exp.Group) -> None:
-    """Reject GROUP BY without keys or with several groupings at once. Raises QueryError."""
+    """Check that GROUP BY has keys, and has none of ROLLUP, CUBE, GROUPING SETS and parentheses.
+
+    Raises QueryError if this is not the case.
+    """
     if not group.expressions and not group.args.get("all"):
         raise QueryError(
             "GROUP BY must be followed by expressions, but nothing follows "
@@ -67,7 +73,7 @@ def _check_keys(group: exp.Group) -> None:
 
 
 def _key(e: exp.Expr, scope: Scope, low: Lowering) -> exp.Expr:
-    """Return the SQL of one key, and add the value that the key has per group to the scope."""
+    """Return the SQL of one key, and add the value of the key for a group to the scope."""
     e = in_brackets(e, scope)
     before = scope.aggregates.count
     value = low.value(e, scope)
@@ -80,24 +86,24 @@ def _key(e: exp.Expr, scope: Scope, low: Lowering) -> exp.Expr:
     if isinstance(value, Constant):
         return not_positional(node)
     if isinstance(value, Tensor) and needs_numpy(value):
-        as_group: Value = pick_row(value, "FIRST")
+        group_value: Value = pick_row(value, "FIRST")
     elif is_json(value):
-        as_group = _first_value(value, low, scope)
-        scope.keys.update(dict.fromkeys(_spellings(e, scope), as_group))
+        group_value = _first_value(value, low, scope)
+        scope.keys.update(dict.fromkeys(_spellings(e, scope), group_value))
     else:
-        as_group = Sql(exp.paren(node.copy()), kind_of(value))
+        group_value = Sql(exp.paren(node.copy()), kind_of(value))
     if not (isinstance(e, exp.Column) and e in scope.keys):
-        scope.keys[e] = None if isinstance(e, exp.Column) else as_group
+        scope.keys[e] = None if isinstance(e, exp.Column) else group_value
     return node
 
 
 def _first_value(value: Value, low: Lowering, scope: Scope) -> Sql:
-    """Return the first value of a group whose values are all equal."""
+    """Return the value that all rows of a group have in common, as FIRST of the value."""
     return Sql(exp.Anonymous(this="FIRST", expressions=[low.as_sql(value, scope)]), kind_of(value))
 
 
 def _spellings(e: exp.Expr, scope: Scope) -> list[exp.Expr]:
-    """Return the ways to write a column: with and without the name of its source."""
+    """Return a column with and without the name of its source; return other expressions as is."""
     if not isinstance(e, exp.Column):
         return [e]
     owners = [r.alias for r in scope.relations if e.name in r.columns]
@@ -106,18 +112,31 @@ def _spellings(e: exp.Expr, scope: Scope) -> list[exp.Expr]:
 
 
 def over_group(value: Value, keys: set[str], e: exp.Expr, scope: Scope, low: Lowering) -> Value:
-    """Return the value of an item over a group.
+    """Return the value that an item of the select list has for a group.
 
-    Keys and aggregates have a single value. A column that is not a key becomes the list of its
-    values.
+    Keys and aggregates have a single value, which is returned unchanged. A column that is neither
+    becomes the list of its values in the group.
+
+    Parameters
+    ----------
+    value : Value
+        The lowered item.
+    keys : set of str
+        The SQL of the keys of GROUP BY.
+    e : exp.Expr
+        The item as written in the query.
+    scope : Scope
+        The scope of the expression.
+    low : Lowering
+        The lowering of the query.
 
     Raises
     ------
     QueryError
-        For a computed tensor that is neither a key nor an aggregate.
+        If the item is a computed tensor that is neither a key nor an aggregate.
     """
     e = in_brackets(e, scope)
-    plain = isinstance(e, exp.Column)
+    is_column = isinstance(e, exp.Column)
     if scope.keys.get(e) is not None:
         return value
     if isinstance(value, Tensor):
@@ -125,7 +144,7 @@ def over_group(value: Value, keys: set[str], e: exp.Expr, scope: Scope, low: Low
         node = low.find_precomputed(by, scope)
         if node is not None and node.sql("duckdb") in keys:
             return pick_row(value, "FIRST") if needs_numpy(value) else Sql(node, kind_of(value))
-        if plain:
+        if is_column:
             return aggregate_group(value, "LIST", text_of(e))
         if any(isinstance(n, exp.Column) and n.name == ROW for n in value.env.values()):
             raise QueryError(
@@ -134,13 +153,16 @@ def over_group(value: Value, keys: set[str], e: exp.Expr, scope: Scope, low: Low
                 "another aggregate."
             )
         return value
-    if plain and isinstance(value, Sql) and value.node.sql("duckdb") not in keys:
+    if is_column and isinstance(value, Sql) and value.node.sql("duckdb") not in keys:
         return Sql(exp.Anonymous(this="LIST", expressions=[value.node.copy()]), value.kind.as_list)
-    return Sql(value.node, value.kind) if plain and isinstance(value, Sql) else value
+    return Sql(value.node, value.kind) if is_column and isinstance(value, Sql) else value
 
 
 def resolve_item(part: exp.Expr, tree: exp.Select, scope: Scope, clause: str) -> exp.Expr:
-    """Return the item that a term refers to by number or alias, or the term itself."""
+    """Return the item of SELECT that a term stands for, or the term itself.
+
+    A term stands for an item if it is the item's number or alias.
+    """
     if is_number(part):
         items: list[exp.Expr] = tree.expressions
         return items[item_number(part, len(items), clause)].unalias()

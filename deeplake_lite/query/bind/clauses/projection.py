@@ -1,4 +1,7 @@
-"""The columns of a lowered SELECT: values, or row positions from which values are read later."""
+"""The columns of a lowered SELECT.
+
+A column has either values, or row positions in a source, with which values are read on access.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +19,19 @@ if TYPE_CHECKING:
 
 @dataclass
 class Lowered:
-    """A query as DuckDB runs it, and its columns in terms of DuckDB's result."""
+    """A lowered query."""
 
     sql: exp.Query
+    """The query that DuckDB runs."""
     columns: dict[str, Value]
+    """The columns of the query, as expressions of the columns of DuckDB's result; the keys are the
+    names in the user's query."""
     limit: int | None = None
+    """Sum of LIMIT and OFFSET; None if there is no limit in rows."""
     clauses: list[Clause] = field(default_factory=list)
+    """Clauses that follow LIMIT."""
     order: tuple[str, ...] = ()
-    """Position columns by which the result must be sorted; empty if DuckDB sorts it."""
+    """Columns of row positions by which to sort DuckDB's result; empty if DuckDB sorts it."""
 
 
 class Projection:
@@ -34,7 +42,10 @@ class Projection:
         self._names: dict[str, str] = {}
 
     def column(self, node: exp.Expr) -> exp.Expr:
-        """Return the result column of an expression; equal expressions share one."""
+        """Return the column of DuckDB's result for an expression, which is added if necessary.
+
+        Equal expressions share a column.
+        """
         text = node.sql("duckdb")
         if text not in self._names:
             self._names[text] = f"c{len(self.items)}"
@@ -42,16 +53,16 @@ class Projection:
         return exp.column(self._names[text])
 
     def value(self, value: Value, *, lazy: bool, merges: bool = False) -> Value:
-        """Return a value expressed in the columns of the result.
+        """Return a value as an expression of the columns of DuckDB's result.
 
         Parameters
         ----------
         value : Value
-            The value, expressed in the columns of the sources.
+            The value as an expression of the columns of the sources.
         lazy : bool
-            Whether an unchanged column is represented only by the positions of its rows.
+            Whether the result has only row positions for an unchanged column, not its values.
         merges : bool
-            Whether the SELECT merges equal rows, so that a position stands for several rows.
+            Whether the SELECT merges equal rows, so that a row position stands for several rows.
         """
         plain = value.plain if isinstance(value, Sql | Tensor) else None
         if plain is not None:

@@ -1,10 +1,11 @@
-"""Give result rows a deterministic order that is independent of the number of threads.
+"""Give the rows of a result an order that does not depend on DuckDB's threads.
 
-When DuckDB joins, groups or numbers rows, or tests them against a subquery, their order depends on
-which thread finishes first. Views are saved and used for training, so the same query of the same
-version must return the same rows in the same order. Joined rows are sorted by the left source and
-then by the right one; groups and distinct rows are sorted by their first occurrence. Row positions
-also break ties in ORDER BY, in window functions, and in aggregates that depend on the row order.
+When DuckDB joins, groups or numbers rows, or compares them with a subquery, the order of the rows
+depends on which thread finishes first. Views are saved and used for training, so the same query of
+the same version must return the same rows in the same order. Joined rows are therefore sorted by
+their position in the left source, and then in the right source. Groups and distinct rows are sorted
+by the first row in which they occur. Row positions also decide the order of ties in ORDER BY, in
+window functions, and in aggregates that depend on the order of rows.
 """
 
 from __future__ import annotations
@@ -28,47 +29,51 @@ ORDERED = {
 """Aggregates whose result depends on the order of the rows."""
 
 ANY = {"ANY_VALUE", "ARBITRARY"}
-"""Aggregates that may return any non-null value; here they return the first one."""
+"""Aggregates that may return any non-null value in DuckDB. In a query, they return the first
+non-null value."""
 
 ITEM = "__item"
-"""Column with the position of an item in the list that UNNEST splits."""
+"""Name of a column with the positions that unnested items have in their list."""
 
 GREATEST = {"ARG_MAX", "ARGMAX", "MAX_BY", "ARG_MAX_NULL", "ARG_MAX_NULLS_LAST"}
 LEAST = {"ARG_MIN", "ARGMIN", "MIN_BY", "ARG_MIN_NULL", "ARG_MIN_NULLS_LAST"}
-"""Aggregates that pick the row with the largest or smallest value; ties go to the first row."""
+"""Aggregates that pick the row with the smallest value, as those in `GREATEST` pick the row with
+the largest value. Among equal values, they pick the first row."""
 
 NULLS_LAST = {"ARG_MAX_NULLS_LAST", "ARG_MIN_NULLS_LAST"}
-"""Members of `GREATEST` and `LEAST` that pick rows with a null value last."""
+"""Members of `GREATEST` and `LEAST` that pick a row whose value is null only if all values are
+null."""
 
 NUMBERED = {"ROW_NUMBER", "NTILE", "LAG", "LEAD"}
-"""Window functions that depend on the order of tied rows, but not on a frame."""
+"""Window functions whose result depends on the order of tied rows, but not on a frame. (The frame
+of a window is the range of rows that the function sees.)"""
 
 OF_FRAMES = {"FIRST_VALUE", "LAST_VALUE", "NTH_VALUE"}
-"""Window functions that depend on the order of the rows in a frame."""
+"""Window functions whose result depends on the order of the rows in the frame."""
 
 
 def make_deterministic(
     select: exp.Select, scope: Scope, *, rows: bool, most: int | None = None
 ) -> None:
-    """Make a SELECT independent of the order in which DuckDB processes its rows.
+    """Change a SELECT so that its result does not depend on the order in which DuckDB runs it.
 
     Parameters
     ----------
     select : Select
-        The SELECT that DuckDB will run, complete except for its order. It is changed in place.
+        The SELECT that DuckDB will run, complete except for the order. It is changed in place.
     scope : Scope
         The scope of the SELECT, with its relations.
     rows : bool
-        Whether the order of the result rows matters. It does not for ``x IN (SELECT …)``.
+        Whether the order of the result's rows matters. In ``x IN (SELECT …)``, it does not.
     most : int, optional
-        Sum of LIMIT and OFFSET.
+        Sum of LIMIT and OFFSET, which is the number of rows that the query needs.
     """
     _inline_windows(select)
-    for call in list(_own(select, exp.Anonymous)):
+    for call in list(_find_own(select, exp.Anonymous)):
         _order_aggregate(call, scope)
     if scope.aggregated and not scope.grouped:
         return  # the result has one row
-    for window in list(_own(select, exp.Window)):
+    for window in list(_find_own(select, exp.Window)):
         _break_window_ties(window, scope)
     if rows and _loses_order(select):
         if most is not None and _is_cross_join(select):
@@ -81,10 +86,11 @@ def make_deterministic(
 
 
 def positions_to_sort_by(select: exp.Select, scope: Scope) -> list[exp.Expr]:
-    """Return the position columns by which to sort a join's result; none if DuckDB sorts it.
+    """Return the columns of row positions by which to sort the result of a join.
 
-    A join may have more rows than fit in memory, which is an error. If DuckDB sorted the rows, it
-    would have to compute all of them before they could be counted.
+    The list is empty if DuckDB sorts the result. DuckDB does not sort a join, because it would have
+    to compute all rows before the first could be counted; the rows are counted because a result
+    with more rows than fit in memory is an error.
     """
     parts = ("order", "limit", "offset", "group", "distinct")
     is_join = select.args.get("joins") and not any(select.args.get(part) for part in parts)
@@ -92,7 +98,7 @@ def positions_to_sort_by(select: exp.Select, scope: Scope) -> list[exp.Expr]:
 
 
 def with_positions(query: exp.Query, name: str) -> exp.Select:
-    """Return a query with an additional column of row positions."""
+    """Return a query that adds a column of row positions, named `ROW`, to another query."""
     return _with_positions(as_source(query, name))
 
 
@@ -104,12 +110,12 @@ def _with_positions(source: exp.Expr) -> exp.Select:
 
 
 def by_position() -> exp.Order:
-    """Return an ORDER BY for a query returned by `with_positions`."""
+    """Return the ORDER BY that sorts a query from `with_positions` by row position."""
     return exp.Order(expressions=[_ascending(exp.column(ROW))])
 
 
 def _is_cross_join(select: exp.Select) -> bool:
-    """Return whether a SELECT returns all pairs of its sources' rows, in order."""
+    """Return whether a SELECT returns all combinations of its sources' rows, sorted by position."""
     parts = ("where", "group", "having", "qualify", "distinct", "order")
     if any(select.args.get(part) for part in parts) or not select.args.get("joins"):
         return False
@@ -128,9 +134,10 @@ def _is_cross_product(join: exp.Join) -> bool:
 
 
 def _limit_sources(select: exp.Select, most: int) -> None:
-    """Limit the sources of a cross join to their first `most` rows.
+    """Limit each source of a cross join to its first `most` rows.
 
-    The pairs are sorted by position. Without this limit, DuckDB would first compute all pairs.
+    The combinations are sorted by position, so the first `most` ones need no further rows. Without
+    this limit, DuckDB would compute all combinations before sorting.
     """
     for part in (select.args["from_"], *select.args["joins"]):
         source = part.this
@@ -142,12 +149,12 @@ def _limit_sources(select: exp.Select, most: int) -> None:
 
 
 def _positions(scope: Scope) -> list[exp.Expr]:
-    """Return the position columns of all relations that contribute rows."""
+    """Return the columns of row positions of all relations, except in SEMI and ANTI joins."""
     return [_position(relation) for relation in scope.relations if not relation.tested]
 
 
 def _position(relation: Relation) -> exp.Expr:
-    """Return the position column of a relation; a subquery gets one on first use."""
+    """Return the column of row positions of a relation, which is added to a subquery if needed."""
     if relation.instance is None and relation.source is not None:
         node, relation.source = relation.source, None
         node.replace(as_source(_with_positions(node.copy()), relation.table))
@@ -165,7 +172,7 @@ def _position_terms(scope: Scope) -> list[exp.Expr]:
 
 def _item_terms(select: exp.Select) -> list[exp.Expr]:
     """Add a column with the positions of unnested items, and return the term that sorts by it."""
-    calls = [call for call in _own(select, exp.Anonymous) if call.name.upper() == "UNNEST"]
+    calls = [call for call in _find_own(select, exp.Anonymous) if call.name.upper() == "UNNEST"]
     lengths = [func("LEN", call.expressions[0].copy()) for call in calls]
     if not lengths or any(call.find_ancestor(exp.Order) for call in calls):
         return []
@@ -180,7 +187,7 @@ def _ascending(position: exp.Expr) -> exp.Ordered:
 
 
 def _loses_order(select: exp.Select) -> bool:
-    """Return whether DuckDB may return the rows of a SELECT in a different order each time."""
+    """Return whether DuckDB may return the rows of a SELECT in a different order in each run."""
     if any(select.args.get(part) for part in ("order", "joins", "group", "distinct")):
         return True
     parts = [select.args.get(part) for part in ("where", "qualify")]
@@ -188,8 +195,8 @@ def _loses_order(select: exp.Select) -> bool:
     return any(part is not None and part.find(exp.Query, exp.Window) is not None for part in parts)
 
 
-def _own[T: exp.Expr](select: exp.Select, kind: type[T]) -> Iterator[T]:
-    """Yield the nodes of a SELECT, except those in FROM, WHERE and subqueries."""
+def _find_own[T: exp.Expr](select: exp.Select, kind: type[T]) -> Iterator[T]:
+    """Yield the nodes of a class in a SELECT, except those in FROM, WHERE and subqueries."""
     parts = [select.args.get(part) for part in ("having", "qualify", "distinct", "order", "group")]
     parts += [*select.expressions, *(select.args.get("windows") or ())]
     for part in parts:
@@ -199,7 +206,11 @@ def _own[T: exp.Expr](select: exp.Select, kind: type[T]) -> Iterator[T]:
 
 
 def _order_aggregate(call: exp.Anonymous, scope: Scope) -> None:
-    """Make an aggregate process its rows in order; ties in a given order are broken by position."""
+    """Make an aggregate process its rows in a fixed order.
+
+    The order is that of the ORDER BY within the call, if there is one. Tied rows, or else all rows,
+    are in the order of their positions.
+    """
     name, args = call.name.upper(), call.expressions
     window = call.find_ancestor(exp.Window)
     if window is not None and not _is_window_function(window, call):
@@ -224,8 +235,9 @@ def _sort_rows(
 ) -> None:
     """Make an aggregate or a window function process its rows in an order without ties.
 
-    The window's own order must keep its ties, because tied rows belong to the same frame. The order
-    without ties is therefore part of the call: ``LIST(x ORDER BY k, position) OVER (ORDER BY k)``.
+    In the ORDER BY of a window, rows with equal values must stay tied, because they belong to the
+    same frame. The order without ties is therefore put into the call: ``LIST(x ORDER BY k,
+    position) OVER (ORDER BY k)``.
     """
     written = args[-1] if isinstance(args[-1], exp.Order) else None
     last = args[-1] if written is None else written.this
@@ -245,18 +257,18 @@ def _sort_rows(
 
 
 def _inline_windows(select: exp.Select) -> None:
-    """Replace window names with their definitions, so that each use can get its own order."""
+    """Replace the names of windows with their definitions, so that each can get its own order."""
     named = {window.this.name: window for window in select.args.get("windows") or ()}
     for window in named.values():  # each one may extend an earlier one
         _complete(window, named)
-    for window in list(_own(select, exp.Window)):
+    for window in list(_find_own(select, exp.Window)):
         if window not in named.values():
             _complete(window, named)
     select.set("windows", None)
 
 
 def _complete(window: exp.Window, named: dict[str, exp.Window]) -> None:
-    """Add the parts of the named window that a window extends."""
+    """If a window extends a named window, copy the parts of the named window into it."""
     alias = window.args.get("alias")
     if alias is None or alias.name not in named:
         return
@@ -270,14 +282,17 @@ def _complete(window: exp.Window, named: dict[str, exp.Window]) -> None:
 
 
 def _is_window_function(window: exp.Window, call: exp.Expr) -> bool:
-    """Return whether a call is the function that a window applies to, not part of its terms."""
+    """Return whether a call is the function before OVER, not part of a term within the window."""
     return call is window.this or call is window.this.this
 
 
 def _break_ties(
     value: exp.Expr, positions: list[exp.Expr], *, least: bool, nulls_last: bool
 ) -> exp.Expr:
-    """Combine a value with the row position, so that the first of several equal rows is picked."""
+    """Return the value that ARG_MAX or ARG_MIN compares, combined with the row position.
+
+    Of several rows with equal values, the aggregate then picks the first.
+    """
     if not positions:
         return value
     signed = positions if least else [exp.Neg(this=p) for p in positions]
@@ -289,7 +304,7 @@ def _break_ties(
 
 
 def _break_window_ties(window: exp.Window, scope: Scope) -> None:
-    """Break the ties in a window whose result depends on the order of tied rows."""
+    """If the result of a window depends on the order of tied rows, also sort them by position."""
     if not _counts_rows(window):
         if window.this.name.upper() not in NUMBERED:
             return

@@ -1,7 +1,7 @@
-"""Lower a SELECT and its columns to one query that DuckDB runs.
+"""Lower a SELECT to a query that DuckDB runs.
 
-Each source in FROM becomes a separate table. A SELECT returns unchanged columns and tensors as row
-positions, so that only the values that are used have to be read.
+Each mention of a source in FROM becomes a separate table. In place of an unchanged column or a
+tensor, the query for DuckDB returns the row positions from which the values are read on access.
 """
 
 from __future__ import annotations
@@ -45,15 +45,16 @@ if TYPE_CHECKING:
 
 
 type Open = Callable[[str, str | None], Source]
-"""Opens a version of a source, which is given by its URL or name."""
+"""A function that opens a source, given its URL or name, and a version or None."""
 
 
 type RunSubquery = Callable[[Plan], Any]
-"""Runs the plan of a subquery and returns its only value; None if it has no row."""
+"""A function that runs the plan of a subquery and returns the only value in its result, or None if
+the result has no row."""
 
 
 class Binder:
-    """Lowers the SELECTs of one query.
+    """Lowers all SELECTs of one query, and puts together the plan of the query.
 
     Parameters
     ----------
@@ -64,13 +65,13 @@ class Binder:
     params : Params
         Values of the parameters.
     default : Source, optional
-        Source of a SELECT without FROM.
+        The source that a SELECT without FROM reads.
     seed : int, optional
-        Seed of RANDOM and SAMPLE BY.
+        Seed of RANDOM and SAMPLE BY, if the query is run again; otherwise, a seed is drawn.
     moment : datetime, optional
-        The current time in UTC, as it was when the query first ran.
+        The time in UTC that counts as the current time, if the query is run again.
     run_subquery : callable
-        Computes a subquery that returns the same tensor for all rows.
+        Runs a subquery that returns the same tensor for all rows, and returns the tensor.
     """
 
     def __init__(
@@ -86,23 +87,24 @@ class Binder:
     ) -> None:
         self._text, self.open_source, self.default = text, open_source, default
         self.run_subquery = run_subquery
-        """Computes a subquery that returns the same tensor for all rows."""
+        """Runs a subquery that returns the same tensor for all rows, and returns the tensor."""
         self.low = Lowering(params, self._lower_nested, lambda e, scope: one_value(self, e, scope))
         self.low.seed, self.low.moment = seed, moment
         self.low.text, self.low.effort = text, Effort(text)
         self.low.effort.allow_values(params.size)
         self.instances: list[Instance] = []
-        """Sources that the query has named so far."""
+        """The sources in the FROM clauses that have been lowered so far."""
         self.queries: list[dict[str, tuple[str, Lowered]]] = []
-        """Named queries of WITH clauses: one dict per enclosing query, innermost last."""
+        """The queries that WITH clauses name. There is one dict for each enclosing query, the
+        innermost last. It maps names to the table in the SQL for DuckDB and the lowered query."""
         self.ctes: list[exp.CTE] = []
-        """The named queries as syntax trees."""
+        """The queries that WITH clauses name, as syntax trees."""
         self.relations: dict[str, exp.Query] = {}
-        """Subqueries by the names of their tables."""
+        """The SQL of subqueries; the keys are the names of their tables in the SQL for DuckDB."""
         self.ungrouped: list[int] = []
-        """Positions in the text of columns that are neither grouped nor aggregated."""
+        """Offsets in the text of columns that a grouped query neither groups nor aggregates."""
         self.count = 0
-        """Number of generated names."""
+        """Number of names that have been generated for tables, so that each name is unique."""
 
     def plan(self, tree: exp.Query) -> Plan:
         """Return the plan of a query.
@@ -110,9 +112,9 @@ class Binder:
         Raises
         ------
         QueryError
-            When the query is invalid.
+            If the query is invalid.
         ColumnNotFoundError, NotFoundError
-            For unknown names.
+            If the query uses the name of a column, function or source that does not exist.
         """
         lowered = self.query(tree, None, outermost=True)
         self.low.params.check()
@@ -142,6 +144,7 @@ class Binder:
         )
 
     def _lower_nested(self, tree: exp.Query, scope: Scope) -> tuple[exp.Query, list[Sql]]:
+        """Return the SQL and the columns of a query that is part of an expression."""
         lowered = self.query(tree, scope, bare=True)
         values = lowered.columns.values()
         kinds = [TENSOR if needs_numpy(v) else kind_of(v) for v in values]
@@ -163,11 +166,12 @@ class Binder:
         tree : exp.Expr
             The query.
         parent : Scope or None
-            Scope of the enclosing query.
+            Scope of the enclosing query; None for the outermost query.
         outermost : bool
-            Whether the query's rows are the result, so that unchanged columns can be read later.
+            Whether the rows of the query are the result, so that unchanged columns are read later.
         bare : bool
-            Whether the query is used in an expression, so that digests of tensors suffice.
+            Whether the query is part of an expression, which only compares its rows. Digests then
+            stand for tensors.
         """
         with locate_errors(self.low.text, tree):
             return self._query(tree, parent, outermost=outermost, bare=bare)
@@ -178,7 +182,8 @@ class Binder:
         if tree.args.get(CLAUSES) and not outermost:
             raise QueryError(
                 f"{tree.args[CLAUSES][0].key.upper()} BY must end the outermost query, but it is "
-                "in a subquery. Query the result of the subquery: ds.query(…).query(…)."
+                "in a subquery. Run the subquery on its own, and query its result: "
+                "ds.query(…).query(…)."
             )
         named = self._with(tree, parent)
         try:
@@ -205,6 +210,7 @@ class Binder:
         return result
 
     def _with(self, tree: exp.Expr, parent: Scope | None) -> bool:
+        """Lower the queries in the WITH clause of a query; return whether it has such a clause."""
         self.queries.append({})
         clause = tree.args.get("with_")
         if clause is None:
@@ -222,11 +228,11 @@ class Binder:
     def _in_parentheses(
         self, tree: exp.Subquery, parent: Scope | None, *, outermost: bool, bare: bool
     ) -> Lowered:
-        """Lower a query in parentheses and the clauses that follow it."""
+        """Lower a query in parentheses, and the clauses that follow the parentheses."""
         if joins := tree.args.get("joins"):
             with locate_errors(self.low.text, joins[0].this):
                 raise QueryError(
-                    "A join must be in FROM, but this one follows a query. Write SELECT * FROM "
+                    "A join must be in FROM, but this join follows a query. Write SELECT * FROM "
                     f"({text_of(tree.this):.60}) AS a JOIN …."
                 )
         clauses_after = ("order", "limit", "offset", UNGROUP, CLAUSES, "with_")
@@ -238,7 +244,7 @@ class Binder:
     def _select_from(
         self, tree: exp.Expr, inner: Lowered, parent: Scope | None, *, outermost: bool, bare: bool
     ) -> Lowered:
-        """Lower the clauses after a query in parentheses, as a SELECT from that query."""
+        """Lower the clauses after a query in parentheses as clauses of a SELECT from that query."""
         name = self.new_name("t")
         self.low.types.record_query(name, inner.sql)
         columns = relation_columns(inner.columns.items(), name, self.count)
@@ -267,10 +273,24 @@ class Binder:
         outermost: bool,
         bare: bool = False,
     ) -> Lowered:
-        """Lower a SELECT whose FROM has been lowered into the scope.
+        """Lower the remaining clauses of a SELECT whose FROM has been lowered.
 
-        The order of the steps matters: in WHERE, names refer to rows. As soon as the keys of GROUP
-        BY are in the scope, names in all later clauses refer to groups.
+        WHERE is lowered before GROUP BY adds its keys to the scope, because names in WHERE refer to
+        values of rows. The other clauses are lowered afterwards, because names in them refer to
+        values of groups.
+
+        Parameters
+        ----------
+        tree : exp.Select
+            The SELECT.
+        scope : Scope
+            The scope, which contains the relations of FROM.
+        source : exp.Expr or None
+            The lowered first item of FROM.
+        joins : list of exp.Join
+            The lowered joins.
+        outermost, bare : bool
+            See `query`.
         """
         low = self.low
         scope.aliases.update(
@@ -339,7 +359,10 @@ class Binder:
         keys: list[exp.Expr],
         values: dict[str, Value],
     ) -> None:
-        """Lower HAVING, where aliases take precedence over columns, and QUALIFY."""
+        """Add the lowered HAVING and QUALIFY to the query `out`.
+
+        In HAVING, aliases take precedence over columns.
+        """
         low = self.low
         for clause in ("having", "qualify"):
             if part := tree.args.get(clause):
@@ -354,7 +377,7 @@ class Binder:
     def _distinct(
         self, distinct: exp.Distinct, tree: exp.Select, scope: Scope, values: dict[str, Value]
     ) -> exp.Distinct:
-        """Lower DISTINCT to DISTINCT ON: two rows are equal if their comparison keys are equal."""
+        """Lower DISTINCT to the DISTINCT ON of values that are equal if the rows are equal."""
         on = distinct.args.get("on")
         if on is not None:
             written = (resolve_item(p, tree, scope, "DISTINCT ON") for p in on.expressions)
@@ -373,9 +396,24 @@ class Binder:
         *,
         groups: bool = False,
     ) -> None:
-        """Record the position of an expression over a group that uses the value of a single row.
+        """Record the position of an expression that uses values of rows although rows are grouped.
 
-        DuckDB rejects it when the query runs, and the error message then points to this position.
+        DuckDB rejects such an expression when the query runs, and the error message then points to
+        the recorded position.
+
+        Parameters
+        ----------
+        e : exp.Expr
+            The expression as written in the query.
+        nodes : list of exp.Expr
+            The lowered expression.
+        keys : list of exp.Expr
+            The lowered keys of GROUP BY.
+        scope : Scope
+            The scope of the expression.
+        groups : bool
+            Whether the expression is evaluated for groups even if there is no GROUP BY, as in
+            HAVING.
         """
         is_group = groups or scope.grouped or scope.aggregated
         start = start_of(e)
@@ -383,18 +421,18 @@ class Binder:
             self.ungrouped.append(start)
 
     def as_relation(self, query: exp.Query, name: str) -> exp.Subquery:
-        """Return a query as a subquery in FROM, and record its name for error messages."""
+        """Return a query as a subquery in FROM, and record it under the name of its table."""
         self.relations[name] = query
         return as_source(query, name)
 
     def new_name(self, prefix: str) -> str:
-        """Return an unused name."""
+        """Return an unused name that starts with `prefix`."""
         self.count += 1
         return f"{prefix}{self.count}"
 
 
 def _nodes(*values: Value) -> list[exp.Expr]:
-    """Return the SQL expressions of values."""
+    """Return the SQL expressions that values consist of; constants have none."""
     nodes: list[exp.Expr] = []
     for value in values:
         if isinstance(value, Tensor):
@@ -411,16 +449,16 @@ def _closing_expressions(tree: exp.Expr) -> list[exp.Expr]:
 
 
 def _check_windows(e: exp.Expr, nodes: list[exp.Expr]) -> None:
-    """Reject QUALIFY without a window function. Raises QueryError."""
+    """Raise QueryError if the condition of QUALIFY uses no window function."""
     if not any(node.find(exp.Window) for node in nodes):
         raise QueryError(
-            f"QUALIFY must test a window function, but {text_of(e)} contains none. Write WHERE, or "
-            "HAVING after GROUP BY."
+            f"QUALIFY must test a window function, but {text_of(e)} contains no window function. "
+            "Write WHERE, or HAVING after GROUP BY."
         )
 
 
 def _output(name: str, value: Value) -> Output:
-    """Return a column of the result."""
+    """Return a column of the result from its value, which refers to columns of DuckDB's result."""
     match value:
         case Sql(node, kind, plain) if plain is not None and node is plain.row:
             return Output(name, kind, plain=plain)

@@ -26,12 +26,14 @@ type _Item = tuple[str, Value, exp.Expr]
 
 
 def lower_items(low: Lowering, tree: exp.Select, scope: Scope, keys: set[str]) -> dict[str, Value]:
-    """Lower the select list; return the values by name.
+    """Lower the select list, and return a dict from the names to the values of its items.
+
+    `keys` are the keys of GROUP BY as SQL text.
 
     Raises
     ------
     QueryError
-        For a mixture of aggregates and row values without GROUP BY.
+        If a SELECT without GROUP BY has both aggregates and values of single rows.
     """
     items: list[_Item] = []
     aggregates: list[exp.Expr] = []
@@ -67,8 +69,8 @@ def lower_items(low: Lowering, tree: exp.Select, scope: Scope, keys: set[str]) -
         raise QueryError(
             "Without GROUP BY, aggregates cannot be selected alongside values of rows, but "
             f"{text_of(aggregates[0])} has one value for all rows, and {text_of(row_values[0])} "
-            "has one per row. GROUP BY the latter, collect it with LIST, or add OVER () to the "
-            "aggregate."
+            f"has one per row. GROUP BY {text_of(row_values[0])}, collect its values with LIST, or "
+            "add OVER () to the aggregate."
         )
     return _unique(_split_lists(items, tree, scope, low))
 
@@ -76,7 +78,7 @@ def lower_items(low: Lowering, tree: exp.Select, scope: Scope, keys: set[str]) -
 def _split_lists(
     items: list[_Item], tree: exp.Select, scope: Scope, low: Lowering
 ) -> list[tuple[str, Value]]:
-    """Return the select list, and apply UNNEST to the lists that UNGROUP BY splits into rows."""
+    """Return the names and values of the items, with UNNEST applied to the lists in UNGROUP BY."""
     parts: list[exp.Expr] = tree.args.get(UNGROUP) or []
     split = [p.sql().upper() for p in parts] == ["SPLIT"] and not scope.find("SPLIT", None)
     selected = [e for _, _, e in items] + [exp.column(name) for name, _, _ in items]
@@ -85,8 +87,8 @@ def _split_lists(
         with locate_errors(low.text, missing[0]):
             raise QueryError(
                 "UNGROUP BY must be followed by columns of the select list, or by SPLIT for "
-                f"all of its lists, but it is followed by {text_of(missing[0])}. Select that "
-                "column, too."
+                f"all lists in it, but it is followed by {text_of(missing[0])}. Add "
+                f"{text_of(missing[0])} to the select list."
             )
     out = []
     for name, value, e in items:
@@ -100,11 +102,14 @@ def _split_lists(
 def _items_of_star(
     star: exp.Star, item: exp.Expr, scope: Scope, keys: set[str], low: Lowering
 ) -> list[_Item]:
-    """Return the items that * stands for, with EXCLUDE, REPLACE and RENAME applied."""
+    """Return the items that ``*`` or ``source.*`` stands for.
+
+    EXCLUDE, REPLACE and RENAME, which may follow ``*``, are applied.
+    """
     table = item.table if isinstance(item, exp.Column) else None
     if table and table not in [r.alias for r in scope.relations]:
         raise scope.unknown("*", table)
-    left_out = {c.name for c in star.args.get("except_") or ()}
+    excluded = {c.name for c in star.args.get("except_") or ()}
     replacements = {a.alias: a.this for a in star.args.get("replace") or ()}
     renamed = {a.this.name: a.alias for a in star.args.get("rename") or ()}
     columns = {n for r in scope.relations for n in r.columns if table in (None, "", r.alias)}
@@ -119,9 +124,9 @@ def _items_of_star(
         if table not in (None, "", relation.alias):
             continue
         for name in relation.columns:
-            if name in left_out or (not table and name in relation.hidden):
+            if name in excluded or (not table and name in relation.hidden):
                 continue
-            # Columns merged by USING belong to no table, so they are looked up without a table.
+            # A column that USING has merged belongs to no table, so it is looked up by name alone.
             by = None if name in scope.merged and not table else relation.alias
             e = replacements.get(name, exp.column(name, table=by))
             unnamed = by == "" and name not in replacements
@@ -141,7 +146,7 @@ def _star(item: exp.Expr) -> exp.Star | None:
 
 
 def _counts_rows(e: exp.Expr) -> bool:
-    """Return whether every ``*`` in an expression is part of COUNT(*) or of a subquery."""
+    """Return whether each ``*`` in an expression is in a call, as in COUNT(*), or in a subquery."""
     return all(
         isinstance(star.parent, exp.Anonymous)
         or star.find_ancestor(exp.Select) is not e.find_ancestor(exp.Select)
@@ -164,7 +169,7 @@ def _reads_rows(value: Value, scope: Scope) -> bool:
 
 
 def _unique(items: list[tuple[str, Value]]) -> dict[str, Value]:
-    """Return values by name; a number is added to repeated names.
+    """Return a dict from names to values, with a number added to a name that is repeated.
 
     >>> list(_unique([("x", 1), ("x", 2)]))
     ['x', 'x_1']

@@ -1,7 +1,8 @@
 """Lower UNION, INTERSECT and EXCEPT.
 
-DuckDB compares scalars and the digests of tensors. The row positions from which the tensors are
-read later are carried along without being compared.
+DuckDB compares the rows of the two sides. For a tensor, it compares the digests, and the row
+positions from which the tensor is read later are in additional columns. Columns that DuckDB does
+not compare are called carried.
 """
 
 from __future__ import annotations
@@ -61,13 +62,13 @@ type Pair = tuple[Value, Value]
 
 @dataclass(frozen=True)
 class _Side:
-    """One side of a set operation."""
+    """One of the two queries that a set operation combines."""
 
     lowered: Lowered
     table: str
-    """Name of the side's table in the combined query."""
+    """Name of the query's table in the combined SQL."""
     columns: dict[str, Value]
-    """Columns of the side, expressed in terms of that table."""
+    """Columns of the query, as expressions of the columns of `table`; the keys are their names."""
 
 
 def set_operation(
@@ -87,9 +88,9 @@ def set_operation(
     sides = [_side(binder, query, at) for at, query in enumerate(queries)]
     columns = zip(sides[0].columns.items(), sides[1].columns.values(), strict=True)
     table = binder.new_name("t")
-    # Rows are compared by the columns in `compared`. Equal rows may still differ in other values,
-    # such as the row position of a tensor. The columns in `carried` have these values, taken from
-    # the first of the equal rows.
+    # DuckDB compares rows by the columns in `compared`. Rows that are equal in these columns may
+    # differ in others, such as the row position of a tensor, which are in `carried`. Of several
+    # equal rows, the first is returned.
     compared, carried = _Columns("c"), _Columns("k")
     result: dict[str, Value] = {}
     for at, ((label, a), b) in enumerate(columns):
@@ -120,17 +121,17 @@ def set_operation(
 
 
 def _item(tree: exp.SetOperation, at: int) -> exp.Expr:
-    """Return the expression of a column in the right query, to which errors point."""
+    """Return the expression of column `at` in the right query, to which errors point."""
     select = tree.expression.find(exp.Select)
     items: list[exp.Expr] = [] if select is None else select.expressions
     return items[min(at, len(items) - 1)] if items else tree
 
 
 def _halves(tree: exp.SetOperation) -> tuple[exp.Expr, exp.Expr]:
-    """Return both sides of a set operation, balancing a chain of equal operations.
+    """Return the two queries that a set operation combines, rearranged if it is a chain.
 
-    The parser nests a chain as deeply as it is long, so the chain is split in the middle. For
-    EXCEPT, all subtracted queries are combined first: a - b - c becomes a - (b + c).
+    The parser nests a chain such as a UNION b UNION c as deeply as the chain is long, so a long
+    chain is split in the middle. In a chain of EXCEPT, a - b - c becomes a - (b + c).
     """
     parts = [tree.expression]
     left = tree.this
@@ -148,14 +149,14 @@ def _halves(tree: exp.SetOperation) -> tuple[exp.Expr, exp.Expr]:
 
 
 def _continues(left: exp.Expr, tree: exp.SetOperation) -> bool:
-    """Return whether the left side is the same operation, so that both belong to one chain."""
+    """Return whether `left` is the same operation as `tree`, so that they form one chain."""
     ends = ("order", "limit", "offset", "with_", UNGROUP, CLAUSES)
     same = type(left) is type(tree) and left.args.get("distinct") == tree.args.get("distinct")
     return same and not any(left.args.get(key) for key in ends)
 
 
 def _chain(parts: list[exp.Expr], tree: exp.SetOperation) -> exp.Expr:
-    """Return a chain of queries, combined by the operation of `tree`."""
+    """Return the queries `parts`, combined from left to right by the operation of `tree`."""
     chain = parts[0].copy()
     for part in parts[1:]:
         chain = type(tree)(this=chain, expression=part.copy(), distinct=tree.args.get("distinct"))
@@ -163,6 +164,7 @@ def _chain(parts: list[exp.Expr], tree: exp.SetOperation) -> exp.Expr:
 
 
 def _side(binder: Binder, lowered: Lowered, at: int) -> _Side:
+    """Return a lowered query as the left (0) or right (1) side of a set operation."""
     table = binder.new_name("u")
     binder.relations[table] = lowered.sql
     binder.low.types.record_query(table, lowered.sql)
@@ -170,23 +172,23 @@ def _side(binder: Binder, lowered: Lowered, at: int) -> _Side:
 
 
 class _Columns:
-    """Columns that the combined query selects from both sides, with common names."""
+    """Columns of the combined query, each with an expression for the left and the right side."""
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
         self.pairs: list[tuple[exp.Expr, exp.Expr]] = []
 
     def add(self, left: exp.Expr, right: exp.Expr) -> str:
-        """Add a column; return its name."""
+        """Add a column with its expressions for the two sides; return its name."""
         self.pairs.append((left, right))
         return f"{self._prefix}{len(self.pairs) - 1}"
 
     def names(self) -> list[str]:
-        """Return the names."""
+        """Return the names of the columns."""
         return [f"{self._prefix}{number}" for number in range(len(self.pairs))]
 
     def items(self, at: int) -> list[exp.Expr]:
-        """Return the select list of one side."""
+        """Return the select list of the left (0) or right (1) side."""
         named = zip(self.pairs, self.names(), strict=True)
         return [exp.alias_(pair[at], name) for pair, name in named]
 
@@ -195,7 +197,21 @@ class _Columns:
 
 
 def _pair(low: Lowering, name: str, label: str, a: Value, b: Value) -> Pair:
-    """Convert the values of both sides to the same form. Raises QueryTypeError if this fails."""
+    """Return the values of a column in both queries, converted to the same form.
+
+    Raises QueryTypeError if only one of them is a tensor, or if the types do not fit.
+
+    Parameters
+    ----------
+    low : Lowering
+        The lowering of the query.
+    name : str
+        The set operation, such as UNION, for messages.
+    label : str
+        The name of the column.
+    a, b : Value
+        The values in the left and in the right query.
+    """
     a, b = with_comparable_digests(a, b, low)
     check_hashes(kind_of(a), kind_of(b))
     if needs_numpy(a) or needs_numpy(b):
@@ -206,14 +222,26 @@ def _pair(low: Lowering, name: str, label: str, a: Value, b: Value) -> Pair:
         return left, right
     if needs_numpy(a) or needs_numpy(b):
         raise QueryTypeError(
-            f"{name} must combine columns of the same kind, but {label!r} is a tensor on one side "
-            "only. Leave it out, or select one value per row: MEAN(x)."
+            f"{name} must combine columns of the same kind, but {label!r} is a tensor in only one "
+            "of the queries. Leave the column out, or select one value per row, as in MEAN(x)."
         )
-    return low.types.refine(_scalar(low, a)), low.types.refine(_scalar(low, b))
+    return low.types.refine(_as_scalar(low, a)), low.types.refine(_as_scalar(low, b))
 
 
 def _parse_time(side: _Side, value: Value, other: Value) -> Value:
-    """Parse a literal string that is combined with timestamps; return other values unchanged."""
+    """If a literal string is combined with a timestamp, return the string as a timestamp.
+
+    Other values are returned unchanged.
+
+    Parameters
+    ----------
+    side : _Side
+        The query that contains the value.
+    value : Value
+        The value of a column in this query.
+    other : Value
+        The value of the column in the other query.
+    """
     dtype = kind_of(other).time_dtype
     if not (
         dtype.startswith("datetime64") and isinstance(value, Sql) and value.kind.name == "text"
@@ -225,11 +253,11 @@ def _parse_time(side: _Side, value: Value, other: Value) -> Value:
         return value
     moment = agree(Constant(literal.this, literal), other)
     assert isinstance(moment, Constant)
-    is_text = isinstance(moment.value, str)  # its unit is no finer than the other side's
+    is_text = isinstance(moment.value, str)  # with no more digits than the timestamp
     return Sql(exp.cast(moment.node.copy(), "TIMESTAMP") if is_text else moment.node.copy(), TIME)
 
 
-def _scalar(low: Lowering, value: Value) -> Value:
+def _as_scalar(low: Lowering, value: Value) -> Value:
     return Sql(low.as_sql(value, Scope()), kind_of(value)) if isinstance(value, Tensor) else value
 
 
@@ -246,7 +274,7 @@ def _add_column(
     *,
     of_both: bool,
 ) -> Value:
-    """Add the columns that compare and carry a pair of values; return the result's column.
+    """Add the compared and carried columns for one column of the result; return its value.
 
     Parameters
     ----------
@@ -255,15 +283,15 @@ def _add_column(
     label : str
         Name of the result column.
     pair : Pair
-        Values of both sides.
+        The values of the column in the left and in the right query.
     compared : _Columns
         Columns by which rows are compared; changed in place.
     carried : _Columns
-        Columns that are carried along; changed in place.
+        Columns that are not compared; changed in place.
     table : str
-        Table of the combined query.
+        Name of the table of the combined query.
     of_both : bool
-        Whether the result contains rows from both sides, as for UNION.
+        Whether the result contains rows from both queries, as with UNION.
     """
     a, b = pair
     if isinstance(a, Tensor) and isinstance(b, Tensor):
@@ -305,11 +333,11 @@ def _add_column(
 
 
 def _kinds_of(a: Value, b: Value, low: Lowering) -> tuple[Kind, Kind]:
-    """Return the kinds of both sides; if one column is NULL, it gets the kind of the other one."""
-    mine, theirs = kind_of(a), kind_of(b)
+    """Return the kinds of two values; a NULL gets the kind of the other value."""
+    kind_a, kind_b = kind_of(a), kind_of(b)
     if low.types.is_null(a):
-        return theirs, theirs
-    return mine, mine if low.types.is_null(b) else theirs
+        return kind_b, kind_b
+    return kind_a, kind_a if low.types.is_null(b) else kind_b
 
 
 def _add_numbers(
@@ -321,7 +349,7 @@ def _add_numbers(
     *,
     of_both: bool,
 ) -> Sql:
-    """Add a pair that has integers on one side and floats on the other; see `_add_column`."""
+    """Do the work of `_add_column` for integers in one query and floats in the other."""
     kinds = [kind_of(side) for side in pair]
     if of_both:
         floats = [low.as_sql(v, Scope()) for v in beside_floats.as_floats(pair, kinds)]
@@ -332,22 +360,23 @@ def _add_numbers(
 
 
 def _check_kinds(label: str, names: list[KindName]) -> None:
-    """Reject columns that no common type can represent. Raises QueryTypeError."""
+    """Raise QueryTypeError if no common type can represent the two kinds of values of a column."""
     for name, other in (names, names[::-1]):
         if name in ("bytes", "time", "list") and other not in (name, "any"):
             if name != "bytes" and other == "text":
                 continue
             raise QueryTypeError(
-                f"A column must have the same kind of value on both sides, but {label!r} is "
-                f"{WORDS[name]} on one side and {WORDS[other]} on the other. CAST one of them, or "
-                "leave the column out."
+                f"A column must have the same kind of value in both queries, but {label!r} is "
+                f"{WORDS[name]} in one query and {WORDS[other]} in the other. CAST the column in "
+                "one of the queries, or leave it out."
             )
 
 
 def _choice(label: str, a: Tensor, b: Tensor, carried: _Columns, table: str, type_: Type) -> Tensor:
-    """Return a tensor that reads one of two sides.
+    """Return a tensor that, in each row, is one of two tensors.
 
-    A tag column tells which side, and the keys of the other side are null.
+    A carried column says which of the two tensors a row has, as 0 or 1. The row positions of the
+    other tensor are null.
     """
     tag = carried.add(exp.convert(0), exp.convert(1))
     sides = [_carry(side, at, carried, table) for at, side in enumerate((a, b))]
@@ -360,10 +389,26 @@ def _choice(label: str, a: Tensor, b: Tensor, carried: _Columns, table: str, typ
 def _carry(
     side: Tensor, at: int, carried: _Columns, table: str
 ) -> tuple[Tree, dict[str, exp.Expr]]:
-    """Carry the row positions of a tensor along; return its tree and environment in the result.
+    """Add the row positions of a tensor to the carried columns.
 
-    The other side selects an untyped NULL. A NULL with a type would change the type of the column:
-    UBIGINT combined with BIGINT becomes HUGEINT.
+    In the other query, these columns are NULL without a type. A NULL with a type would change the
+    type of the column, as UBIGINT combined with BIGINT becomes HUGEINT.
+
+    Parameters
+    ----------
+    side : Tensor
+        The tensor.
+    at : int
+        0 if the tensor is in the left query, 1 if it is in the right query.
+    carried : _Columns
+        Columns that are not compared; changed in place.
+    table : str
+        Name of the table of the combined query.
+
+    Returns
+    -------
+    tuple of Tree and dict
+        The tree and the environment of the tensor in the combined query.
     """
     renamed: dict[str, str] = {}
     env: dict[str, exp.Expr] = {}
@@ -379,11 +424,13 @@ def _carry(
 
 
 def _combine(name: str, keep_all: bool, selects: list[exp.Select], by: list[str]) -> exp.Query:
-    """Return a set operation that compares the columns `by` and carries the others.
+    """Return a set operation that compares rows only by the columns in `by`.
 
-    DuckDB's INTERSECT and EXCEPT compare all columns. Here, equal rows of each side are numbered
-    from 1. With `keep_all`, the n-th of them on the left matches if the right side has an n-th one;
-    otherwise, only the first one is tested.
+    DuckDB's INTERSECT and EXCEPT compare all columns, so they are replaced with a condition. On
+    each side, rows with equal values are numbered from 1. With `keep_all` (UNION ALL, …), row
+    number n on the left matches if the right side has a row number n with the same values.
+    Otherwise, only the first of the equal rows on the left is tested, and matches if the right side
+    has a row with the same values.
     """
     if name == "UNION":
         return _union(keep_all, selects, by)
@@ -406,6 +453,7 @@ def _combine(name: str, keep_all: bool, selects: list[exp.Select], by: list[str]
 
 
 def _union(keep_all: bool, selects: list[exp.Select], by: list[str]) -> exp.Query:
+    """Return UNION ALL or, without `keep_all`, a UNION that compares rows by the columns `by`."""
     both = exp.Union(this=selects[0], expression=selects[1], distinct=False)
     if keep_all:
         return both
@@ -416,7 +464,7 @@ def _union(keep_all: bool, selects: list[exp.Select], by: list[str]) -> exp.Quer
 
 
 def _number_equal_rows(select: exp.Select, by: list[str]) -> exp.Select:
-    """Return a query with an additional column that numbers equal rows."""
+    """Return a query with an added column `n`, which numbers the rows with equal values of `by`."""
     number = exp.Window(
         this=exp.Anonymous(this="ROW_NUMBER", expressions=[]),
         partition_by=[exp.column(n) for n in by],

@@ -1,9 +1,13 @@
 """Lower subqueries that are used as values.
 
-DuckDB runs a subquery that returns a scalar. An uncorrelated subquery that returns a tensor has the
-same value for all rows; it is computed during lowering, so that functions receive a constant. If
-such a subquery is correlated, DuckDB runs it, too: for each outer row, it returns the position of
-the row whose tensor is read.
+A subquery is correlated if it uses columns of an enclosing query, so that its value depends on the
+outer row.
+
+- DuckDB runs a subquery that returns a scalar.
+- An uncorrelated subquery that returns a tensor is run during lowering, so that functions receive
+  the tensor as a constant.
+- In place of a correlated subquery that returns a tensor, DuckDB runs a subquery that returns the
+  position of the row whose tensor is read.
 """
 
 from __future__ import annotations
@@ -32,15 +36,15 @@ if TYPE_CHECKING:
 def one_value(binder: Binder, tree: exp.Query, scope: Scope) -> Value:
     """Lower a subquery that is used as a value. Raises QueryError unless it has one column.
 
-    Lowering the subquery reveals whether its value is a tensor, so it may be lowered several times.
-    The state of the binder is restored in between.
+    Only a lowered subquery shows whether its value is a tensor, in which case it must be lowered
+    differently. The binder is then restored to its state before the first lowering.
     """
-    before = _state(binder)
+    before = _record_state(binder)
     sql, columns = binder.low.lower_query(tree, scope)
     if len(columns) != 1:
         raise QueryError(
             f"A subquery that is used as a value must have exactly one column, but {text_of(tree)} "
-            f"has {len(columns)}. Select only one of them."
+            f"has {len(columns)}. Select only one column."
         )
     if columns[0].kind != TENSOR:
         return Sql(exp.Subquery(this=sql), columns[0].kind)
@@ -57,15 +61,18 @@ def one_value(binder: Binder, tree: exp.Query, scope: Scope) -> Value:
 
 @dataclass(frozen=True)
 class _State:
-    """The state of a binder, to which `_restore` returns."""
+    """The state of a binder, which `_restore` can restore."""
 
     instances: int
+    """Number of sources."""
     udfs: dict[str, Udf]
     count: int
+    """Number of generated names."""
     cached: int
+    """Number of cached values."""
 
 
-def _state(binder: Binder) -> _State:
+def _record_state(binder: Binder) -> _State:
     low = binder.low
     return _State(len(binder.instances), dict(low.udfs), binder.count, len(low.cache))
 
@@ -100,7 +107,7 @@ def _correlate(tensor: Tensor, lowered: Lowered, tree: exp.Query) -> Tensor:
 
 
 def _compute(binder: Binder, tree: exp.Query, type_: Type) -> Tensor:
-    """Compute an uncorrelated subquery, and return its value."""
+    """Run an uncorrelated subquery, and return the tensor in its result as a constant."""
     binder.low.effort.spend(SUBQUERY_COST)
     inner = type(binder)(
         text_of(tree),
@@ -125,7 +132,10 @@ def _compute(binder: Binder, tree: exp.Query, type_: Type) -> Tensor:
 
 
 def _as_nested(tree: exp.Query) -> exp.Query:
-    """Return a query for the rows of a subquery; a subquery without FROM gets a single row."""
+    """Return a subquery as a query of its own.
+
+    A subquery without FROM is put into FROM, because on its own it would read the dataset.
+    """
     if not isinstance(tree, exp.Select) or tree.args.get("from_"):
         return tree
     return exp.select("*").from_(tree.copy().subquery("one"))

@@ -35,7 +35,11 @@ if TYPE_CHECKING:
 def read_from(
     binder: Binder, tree: exp.Select, scope: Scope
 ) -> tuple[exp.Expr | None, list[exp.Join]]:
-    """Lower FROM and the joins, and add their relations to the scope."""
+    """Lower FROM and the joins, and add their relations to the scope.
+
+    Return the lowered first item of FROM, or None if the SELECT reads no source, and the lowered
+    joins.
+    """
     clause, joins = tree.args.get("from_"), list(tree.args.get("joins") or ())
     if clause is not None:
         source = table(binder, clause.this, scope)
@@ -47,7 +51,7 @@ def read_from(
     elif joins:
         raise QueryError(
             "A query that is not run on a dataset must name both sides of a join, but this query "
-            f"has only JOIN {text_of(joins[0].this)}. Write SELECT … FROM 'url' JOIN "
+            f"only has JOIN {text_of(joins[0].this)}. Write SELECT … FROM 'url' JOIN "
             f"{text_of(joins[0].this)}."
         )
     else:
@@ -56,7 +60,7 @@ def read_from(
 
 
 def _reads(tree: exp.Select, source: Source) -> bool:
-    """Return whether a SELECT without FROM reads rows, rather than only constants."""
+    """Return whether a SELECT without FROM uses rows of `source`, not only constants."""
     if any(tree.args.get(part) for part in ("where", "group", "having", "qualify")):
         return True
     functions = {call.name.upper() for call in tree.find_all(exp.Anonymous)}
@@ -80,7 +84,9 @@ _OF_ROWS = {"ROW_NUMBER", "ROW_ID", "RANDOM"}
 
 
 def rename_columns(columns: dict[str, Value], alias: exp.TableAlias | None) -> dict[str, Value]:
-    """Rename the first columns by an alias such as ``AS t(a, b)``.
+    """Return the columns of a relation, renamed by its alias.
+
+    An alias such as ``AS t(a, b)`` names the first columns; the others keep their names.
 
     Raises
     ------
@@ -90,17 +96,17 @@ def rename_columns(columns: dict[str, Value], alias: exp.TableAlias | None) -> d
     names = [] if alias is None else [c.name for c in alias.args.get("columns") or ()]
     if alias is None or not names:
         return columns
-    rest = list(columns)[len(names) :]
-    if len(names) > len(columns) or len({*names, *rest}) < len(names) + len(rest):
+    unchanged = list(columns)[len(names) :]
+    if len(names) > len(columns) or len({*names, *unchanged}) < len(names) + len(unchanged):
         raise QueryError(
             f"The names in an alias must be unique, with at most one per column, but the alias is "
             f"{text_of(alias)}, and the columns are {', '.join(columns)}."
         )
-    return type(columns)(zip([*names, *rest], columns.values(), strict=True))
+    return type(columns)(zip([*names, *unchanged], columns.values(), strict=True))
 
 
 def table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
-    """Lower one item of FROM, and add its relation to the scope."""
+    """Lower one item of FROM, and add it to the scope as a relation."""
     with locate_errors(binder.low.text, e):
         source = _table(binder, e, scope)
     scope.relations[-1].source = source
@@ -139,12 +145,12 @@ def _table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
     for names in reversed(binder.queries):
         if name in names and not e.args.get("version"):
             inner, lowered = names[name]
-            own = binder.new_name("t")
-            binder.low.types.record_query(own, lowered.sql)
-            columns = relation_columns(lowered.columns.items(), own, binder.count)
-            scope.add(Relation(alias, own, rename_columns(columns, e.args.get("alias"))))
-            binder.relations[own] = lowered.sql
-            return exp.alias_(exp.to_table(inner), own, table=True)
+            table = binder.new_name("t")
+            binder.low.types.record_query(table, lowered.sql)
+            columns = relation_columns(lowered.columns.items(), table, binder.count)
+            scope.add(Relation(alias, table, rename_columns(columns, e.args.get("alias"))))
+            binder.relations[table] = lowered.sql
+            return exp.alias_(exp.to_table(inner), table, table=True)
     version = e.args.get("version")
     label = None
     if version is not None:
@@ -162,10 +168,10 @@ def _table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
 
 
 class Columns(dict[str, Value]):
-    """Columns of a source. When a column is first used, its number of axes is looked up."""
+    """A dict of the columns of a source, which looks up the exact type of a column on first use."""
 
     def __getitem__(self, name: str) -> Value:
-        """Return a column, with a precise type."""
+        """Return a column; its type includes the number of axes, if all values have the same."""
         value = super().__getitem__(name)
         is_open = isinstance(value, Tensor) and (value.type.shape is None or value.type.items)
         if isinstance(value, Tensor) and is_open and isinstance(value.tree, Cell):
@@ -176,7 +182,7 @@ class Columns(dict[str, Value]):
 
 
 def source_table(binder: Binder, source: Source, alias: str, scope: Scope) -> exp.Expr:
-    """Add a source to the scope, as a separate table."""
+    """Add a source to the scope as a relation, and return the table that stands for it in SQL."""
     table = binder.new_name("t")
     instance = Instance(table, source)
     binder.instances.append(instance)
@@ -201,11 +207,11 @@ def source_table(binder: Binder, source: Source, alias: str, scope: Scope) -> ex
 
 
 _DTYPES = {"text": "str", "json": "object", "bytes": "bytes", "bool": "bool"}
-"""Dtypes of the columns of each kind."""
+"""A dict from kinds of columns to their dtypes."""
 
 
 def _record_dtype(binder: Binder, table: str, column: str, kind: Kind) -> None:
-    """Record the type of a source's column, except for classes."""
+    """Record the dtype of a column of a source, unless it contains class labels."""
     dtype = kind.column_dtype if kind.name in ("number", "time") else ""
     if dtype_ := dtype or _DTYPES.get(kind.name):
         binder.low.types.record(table, column, dtype_)
@@ -231,14 +237,14 @@ def table_function(binder: Binder, e: exp.Table, scope: Scope) -> exp.Expr:
 
 
 def join_relation(binder: Binder, join: exp.Join, scope: Scope) -> exp.Join:
-    """Lower a join."""
+    """Lower a join, and add its right side to the scope as a relation."""
     left = list(scope.relations)
     if nested := join.this.args.get("joins"):
         with locate_errors(binder.low.text, join.this):
             raise QueryError(
-                "Joins must be written one after the other, each with its own condition, but this "
-                f"one joins {text_of(nested[0].this)} first. Write JOIN (SELECT * FROM a JOIN b ON "
-                "…) AS c."
+                "Joins must be written one after the other, each with its own condition, but the "
+                f"join with {text_of(nested[0].this)} is nested in another join. Write JOIN "
+                "(SELECT * FROM a JOIN b ON …) AS c."
             )
     source = table(binder, join.this, scope)
     right = scope.relations[-1]
@@ -265,9 +271,9 @@ def using(
     join: exp.Join,
     scope: Scope,
 ) -> exp.Expr:
-    """Return the condition of USING, and merge its columns in the scope.
+    """Return the condition of a join with USING (…), and merge the shared columns in the scope.
 
-    `names` maps each column to the node that names it in the query, for error messages.
+    `names` maps each shared column to the syntax node to which an error about the column points.
     """
     tests = []
     low = binder.low
@@ -286,14 +292,14 @@ def using(
 
 
 def _is_same(a: Value, b: Value, low: Lowering, scope: Scope) -> exp.Expr:
-    """Return whether two values are equal; tensors are compared as a whole."""
+    """Return the condition that two values are equal; tensors are compared as a whole."""
     if isinstance(a, Tensor) and isinstance(b, Tensor) and needs_numpy(a) and needs_numpy(b):
         return compare_digests(exp.EQ, a, b, low, scope)
     return compare_scalars(exp.EQ, a, b, low, scope)
 
 
 def _first_non_null(a: Value, b: Value, name: str, low: Lowering, scope: Scope) -> Value:
-    """Return the first of two values that is not null."""
+    """Return a value that is `a` where `a` is not null, and otherwise `b`."""
     if isinstance(a, Tensor) and isinstance(b, Tensor) and needs_numpy(a):
         is_present = exp.not_(exp.Is(this=count_argument(a, low, scope), expression=exp.null()))
         return case_of_tensors(low, [is_present], [a, b], exp.column(name))

@@ -1,4 +1,7 @@
-"""Find expressions over groups that use the value of a single row, which DuckDB rejects."""
+"""Find expressions that use values of single rows although the rows are grouped.
+
+DuckDB rejects such expressions.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,23 @@ from deeplake_lite.query.bind.calls import function_names
 
 
 def is_ungrouped(nodes: list[exp.Expr], keys: list[exp.Expr], *, is_group: bool) -> bool:
-    """Return whether an expression uses the value of a single row although rows are grouped."""
+    """Return whether an expression uses the value of a single row although rows are grouped.
+
+    Parameters
+    ----------
+    nodes : list of exp.Expr
+        The SQL of the expression.
+    keys : list of exp.Expr
+        The SQL of the keys of GROUP BY.
+    is_group : bool
+        Whether the expression is evaluated once for each group.
+    """
     test = partial(_takes_rows, keys=keys) if is_group else _has_windows_of_groups
     return any(map(test, nodes))
 
 
 def _takes_rows(node: exp.Expr, keys: list[exp.Expr]) -> bool:
-    """Return whether an expression over a group uses a column outside of keys and aggregates."""
+    """Return whether an expression uses a column that is neither a key nor in an aggregate."""
     if node in keys or isinstance(node, exp.Query):
         return False
     if isinstance(node, exp.Anonymous) and node.name.upper() in function_names.AGGREGATES:
@@ -27,7 +40,10 @@ def _takes_rows(node: exp.Expr, keys: list[exp.Expr]) -> bool:
 
 
 def _has_windows_of_groups(node: exp.Expr) -> bool:
-    """Return whether a window has an aggregate, which groups rows, in PARTITION BY or ORDER BY."""
+    """Return whether PARTITION BY or ORDER BY of a window contains an aggregate.
+
+    If so, the rows are grouped, even without GROUP BY.
+    """
     parts = (
         part
         for window in node.find_all(exp.Window)

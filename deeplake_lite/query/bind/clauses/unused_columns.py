@@ -1,8 +1,9 @@
-"""Remove subquery columns that nothing reads.
+"""Remove columns of subqueries that nothing reads.
 
-A subquery returns an unchanged column twice: as a value to compute with, and as a row position from
-which to read the value later. Most of the values are never used. Each of them requires reading a
-column of the source, and SQL has no type for some of them, such as durations in nanoseconds.
+For an unchanged column, a subquery returns two columns: one with values, to compute with, and one
+with row positions, from which to read values later. Most columns with values are never used. For
+each of them, a column of the source would have to be read, and SQL has no type for some values,
+such as durations in nanoseconds.
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ def prune_columns(query: exp.Expr) -> None:
 
 
 def _prunable_selects(query: exp.Expr) -> Iterator[tuple[exp.Select, set[str]]]:
-    """Yield each SELECT whose columns are read by name only, with its names in FROM."""
+    """Yield each subquery whose columns are read only by name, and the names it has in FROM.
+
+    A subquery whose columns are also read with ``*`` is left out.
+    """
     whole = {source for select in query.find_all(exp.Select) for source in _sources_of_star(select)}
     named: defaultdict[str, set[str]] = defaultdict(set)
     for table in query.find_all(exp.Table):
@@ -38,7 +42,11 @@ def _prunable_selects(query: exp.Expr) -> Iterator[tuple[exp.Select, set[str]]]:
 
 
 def _sources_of_star(select: exp.Select) -> Iterator[str]:
-    """Yield the sources whose columns a SELECT with ``*`` exposes under another table name."""
+    """Yield the names of the sources whose columns a SELECT returns with ``*``.
+
+    A source that has the same name as the SELECT itself is left out, because names of columns then
+    remain valid.
+    """
     if any(isinstance(item, exp.Star) for item in select.expressions):
         own = select.parent.alias if isinstance(select.parent, exp.Subquery) else ""
         parts = [select.args.get("from_"), *(select.args.get("joins") or ())]
@@ -46,17 +54,17 @@ def _sources_of_star(select: exp.Select) -> Iterator[str]:
 
 
 def _prune(select: exp.Select, names: set[str], read: Counter[tuple[str, str]]) -> bool:
-    """Remove the columns of a SELECT that nothing reads, and return whether there were any.
+    """Remove the columns of a SELECT that nothing reads; return whether any were removed.
 
     Parameters
     ----------
     select : Select
         The SELECT; changed in place.
     names : set of str
-        Names of the SELECT in FROM.
+        Names that the SELECT has in FROM.
     read : Counter
-        Number of uses of each column, by source (``""`` for a column without one) and name. Uses by
-        removed columns are subtracted.
+        Number of uses of each column. The keys are pairs of a source, which is empty if the query
+        names none, and the name of the column. Uses by removed columns are subtracted.
     """
     distinct = select.args.get("distinct")
     if distinct is not None and distinct.args.get("on") is None:  # DISTINCT compares all columns

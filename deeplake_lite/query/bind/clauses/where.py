@@ -1,4 +1,4 @@
-"""Lower WHERE, and assign each condition to the source that it depends on."""
+"""Lower WHERE, and let a source check the conditions that depend only on its columns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 def lower_where(low: Lowering, tree: exp.Select, scope: Scope) -> list[exp.Expr]:
-    """Lower WHERE to a list of conditions that a row must all satisfy."""
+    """Return the lowered conditions that AND combines in WHERE.
+
+    If there is only one source, conditions that depend on single rows are also added to the source.
+    """
     where = tree.args.get("where")
     if where is None:
         return []
@@ -33,7 +36,7 @@ def lower_where(low: Lowering, tree: exp.Select, scope: Scope) -> list[exp.Expr]
 
 
 def _conjuncts(e: exp.Expr) -> Iterator[exp.Expr]:
-    """Yield the conditions that AND combines, at any depth of parentheses."""
+    """Yield the conditions that AND combines, including those in parentheses."""
     if isinstance(e, exp.And):
         yield from _conjuncts(e.this)
         yield from _conjuncts(e.expression)
@@ -44,10 +47,10 @@ def _conjuncts(e: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def _assign_condition(instance: Instance, node: exp.Expr) -> None:
-    """Add a condition to its source, if it depends on that source alone.
+    """Add a condition to a source if the condition depends only on single rows of the source.
 
-    Conditions on stored columns are tested first, so that precomputed columns have to be computed
-    for fewer rows.
+    A condition on stored columns is added to `cheap`, because it can be checked first, so that
+    fewer rows need precomputed columns. A condition on precomputed columns is added to `staged`.
     """
     columns = list(node.find_all(exp.Column))
     of_others = any(c.table != instance.table for c in columns)

@@ -1,7 +1,7 @@
-"""Lower the current time, which stays the same throughout a query and when the query is repeated.
+"""Lower the current time, which stays the same within a query and whenever the query is run again.
 
-The clock is read once, in UTC, and its time becomes a constant in the query. A saved or pickled
-view stores this time, just as it stores the seed of RANDOM.
+When the query first runs, the clock is read once, and the time in UTC becomes a constant in the
+query. A saved or pickled view stores this time, just as it stores the seed of RANDOM.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FORMATS: dict[type[exp.Expr], tuple[str, str]] = {
     exp.Localtime: ("%H:%M:%S.%f", "TIME"),
     exp.Localtimestamp: ("%Y-%m-%d %H:%M:%S.%f", "TIMESTAMP"),
 }
-"""String format and DuckDB type of each form of the current time."""
+"""A dict from the syntax nodes for the current time to the string format and the DuckDB type."""
 
 
 def current_time(low: Lowering, e: exp.Expr, scope: Scope) -> Sql:

@@ -59,7 +59,8 @@ if TYPE_CHECKING:
 COMPARISON: dict[type[exp.Expr], str] = {
     exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
 }  # fmt: skip
-"""Comparison operators and their names in the function registry."""
+"""A dict from the syntax nodes of comparisons to their operators, which are also their names in the
+function registry."""
 
 _STRICT: dict[type[exp.Expr], type[exp.Expr]] = {exp.LTE: exp.LT, exp.GTE: exp.GT}
 
@@ -67,9 +68,9 @@ _STRICT: dict[type[exp.Expr], type[exp.Expr]] = {exp.LTE: exp.LT, exp.GTE: exp.G
 def compare_scalars(
     kind: type[exp.Expr], left: Value, right: Value, low: Lowering, scope: Scope
 ) -> exp.Expr:
-    """Return a comparison of scalars.
+    """Return the SQL that compares two scalars with the operator `kind`.
 
-    Classes are compared by name and JSON by value, and NaN is not equal to anything.
+    Classes are compared by name, JSON is compared by value, and NaN is not equal to any value.
     """
     if is_quantified(right):
         return compare_with_each(kind, left, right, low, scope)
@@ -119,9 +120,10 @@ def comparison(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
 
 
 def _compare_hashed(low: Lowering, e: exp.Expr, scope: Scope) -> Value | None:
-    """Return HASH(x) = HASH(list) as a comparison of x with the list; None for anything else.
+    """Lower HASH(x) = HASH(list) as a comparison of x with the list.
 
-    The type of x determines how to read the list: as an array, as class names or as JSON.
+    The type of x determines whether the list is an array, class names or JSON. Return None for
+    other comparisons.
     """
     sides = [
         side.expressions[0]
@@ -146,7 +148,19 @@ def _compare_hashed(low: Lowering, e: exp.Expr, scope: Scope) -> Value | None:
 
 
 def _check_any(e: exp.Expr, part: exp.Expr, other: Value) -> None:
-    """Reject ``x = ANY(y)`` if x is a number or a string. Raises QueryTypeError."""
+    """Raise QueryTypeError for ``x = ANY(y)`` if x is a number or a string.
+
+    ANY(y) is true or false, whereas in SQL, ``x = ANY(y)`` compares x with each element of y.
+
+    Parameters
+    ----------
+    e : exp.Expr
+        The comparison.
+    part : exp.Expr
+        The side of the comparison that may be a call of ANY or ALL.
+    other : Value
+        The value of the other side.
+    """
     quantifier = part.name.upper() if isinstance(part, exp.Anonymous) else ""
     if quantifier not in ("ANY", "ALL") or quantifier in OWN or len(part.expressions) != 1:
         return
@@ -162,10 +176,10 @@ def _check_any(e: exp.Expr, part: exp.Expr, other: Value) -> None:
 
 
 def _is_elementwise(left: Value, right: Value) -> bool:
-    """Return whether NumPy compares the two sides element by element.
+    """Return whether NumPy compares two values element by element.
 
-    It does so for tensors, and for a DuckDB list, for example from KEYS, that is compared with a
-    single value.
+    This is the case if one is a tensor, or if one is a list from DuckDB, such as the result of
+    KEYS, and the other is a single value.
     """
     if needs_numpy(left) or needs_numpy(right):
         return True
@@ -181,17 +195,18 @@ def chained_error(e: exp.Expr) -> QueryTypeError:
         first = type(e.this)(this=e.this.this.copy(), expression=joined.this.copy())
         second = type(e)(this=joined.expression.copy(), expression=e.expression.copy())
         return QueryTypeError(
-            f"|| joins strings. Write {text_of(first)} OR {text_of(second)} to connect conditions."
+            "|| joins strings, so it cannot connect the conditions in "
+            f"{text_of(e)}. Write {text_of(first)} OR {text_of(second)}."
         )
     second = type(e)(this=joined.copy(), expression=e.expression.copy())
     return QueryTypeError(
-        f"Comparisons cannot be chained. Write {text_of(e.this)} AND {text_of(second)}, or put one "
-        "of them in parentheses."
+        f"Comparisons cannot be chained, but the query contains {text_of(e)}. Write "
+        f"{text_of(e.this)} AND {text_of(second)}, or put one comparison in parentheses."
     )
 
 
 def _compare_parts(e: exp.Expr) -> exp.Expr:
-    """Split a comparison of two tuples into comparisons of their values.
+    """Return a comparison of two tuples as a combination of comparisons of single values.
 
     Raises
     ------
@@ -201,8 +216,9 @@ def _compare_parts(e: exp.Expr) -> exp.Expr:
     pairs = list(zip(e.this.expressions, e.expression.expressions, strict=False))
     if not pairs or len(e.this.expressions) != len(e.expression.expressions):
         raise QueryTypeError(
-            "Only rows with the same number of values can be compared, but these are "
-            f"{text_of(e.this)} and {text_of(e.expression)}. Leave out values, or add some."
+            "Tuples can be compared only if they have the same number of values and at least one, "
+            f"but the query compares {text_of(e.this)} with {text_of(e.expression)}. Leave out "
+            "values, or add values."
         )
     # The nodes are not copied, so that parts shared by several options are lowered only once.
     equal = [exp.EQ(this=a, expression=b) for a, b in pairs]
@@ -257,7 +273,7 @@ def null_safe(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
 
 
 def _are_whole_tensors(*sides: Value) -> bool:
-    """Return whether whole values are compared: two tensors, or a tensor and a DuckDB list."""
+    """Return whether the two values are tensors, or a tensor and a list from DuckDB."""
     if all(map(needs_numpy, sides)):
         return True
     lists = [kind_of(s).name == "list" and not lists_structs(kind_of(s)) for s in sides]
@@ -267,7 +283,7 @@ def _are_whole_tensors(*sides: Value) -> bool:
 def _null_safe_of_moments(
     e: exp.Expr, left: Value, right: Value, low: Lowering, scope: Scope
 ) -> exp.Expr:
-    """Return IS [NOT] DISTINCT FROM for timestamps in two units, based on their exact ``=``."""
+    """Return IS [NOT] DISTINCT FROM for timestamps in two units, based on an exact ``=``."""
     nulls = [
         exp.Is(this=exp.paren(low.as_sql(side, scope)), expression=exp.null())
         for side in (left, right)
@@ -278,7 +294,10 @@ def _null_safe_of_moments(
 
 
 def is_(low: Lowering, e: exp.Is, scope: Scope) -> Value:
-    """Lower IS NULL, which does not read the tensor itself, IS TRUE, IS FALSE and IS NAN."""
+    """Lower IS NULL, IS TRUE, IS FALSE and IS NAN.
+
+    IS NULL of an unchanged column reads only which values are null, not the values.
+    """
     if isinstance(e.expression, exp.Column) and e.expression.name.upper() == "NAN":
         return low.value(exp.Anonymous(this="ISNAN", expressions=[e.this]), scope)
     if not isinstance(e.expression, exp.Null | exp.Boolean):

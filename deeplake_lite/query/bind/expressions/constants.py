@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 
 def constant(value: object) -> Constant:
-    """Return the value of a parameter as a constant.
+    """Return a Python value, such as that of a parameter, as a constant.
 
     Raises
     ------
     QueryTypeError
-        For a value of a type that queries do not support.
+        If queries do not support the type of the value.
     """
     value = plain_value(value)
     match value:
@@ -61,13 +61,13 @@ def constant(value: object) -> Constant:
             text = np.datetime_as_string(value, unit="ns").replace("T", " ")
             return Constant(value, exp.cast(exp.Literal.string(text), exp.DType.TIMESTAMP_NS))
         case dt.timedelta():
-            return Constant(value, partial(_span, value))
+            return Constant(value, partial(_as_interval, value))
         case dt.time():
             return Constant(value, exp.cast(exp.Literal.string(value.isoformat()), "TIME"))
     return Constant(value, exp.convert(value))
 
 
-def _span(value: dt.timedelta) -> exp.Expr:
+def _as_interval(value: dt.timedelta) -> exp.Expr:
     """Return a duration as SQL. Raises QueryTypeError if it exceeds 64 bits of microseconds."""
     count = value // dt.timedelta(microseconds=1)
     if abs(count) >= 2**63:
@@ -79,7 +79,7 @@ def _span(value: dt.timedelta) -> exp.Expr:
 
 
 def list_of(parts: Sequence[Constant], *, is_json: bool = False) -> Constant:
-    """Combine constants into one constant list; if one is a dict, it is a list of JSON values."""
+    """Return a list of constants as one constant; if one is a dict, it is a list of JSON values."""
     return Constant(
         [p.value for p in parts],
         lambda: exp.Array(expressions=_nodes(parts, is_json=is_json)),
@@ -89,7 +89,10 @@ def list_of(parts: Sequence[Constant], *, is_json: bool = False) -> Constant:
 
 
 def _is_json(items: Sequence[Any]) -> bool:
-    """Return whether a list, or a list within it, mixes strings, numbers and lists, as in JSON."""
+    """Return whether a list, or a list within it, mixes strings, numbers and lists.
+
+    Only JSON allows this.
+    """
     if not all(isinstance(item, str | int | float | list | None) for item in items):
         return False
     lists = [item for item in items if isinstance(item, list)]
@@ -102,7 +105,7 @@ def _is_json(items: Sequence[Any]) -> bool:
 
 
 def _nodes(parts: Sequence[Constant], *, is_json: bool) -> list[exp.Expr]:
-    """Return the parts of a list as SQL; if one is a dict, all become canonical JSON."""
+    """Return the items of a list as SQL. If one of them is a dict, all become canonical JSON."""
     if not is_json and not any(isinstance(part.value, dict) for part in parts):
         return [part.node.copy() for part in parts]
     return [
@@ -123,11 +126,11 @@ MOST = 2**127 - 1
 """Largest integer that DuckDB can compute with."""
 
 _DECIMALS = 18
-"""Maximum number of decimal places of a DuckDB decimal that still fits any 64-bit integer."""
+"""Maximum number of decimal places of DuckDB decimals that can represent all 64-bit integers."""
 
 
 def _decimal_constant(number: decimal.Decimal) -> Constant:
-    """Return a decimal number as a constant. In SQL, over 18 decimal places make it a float."""
+    """Return a decimal number as a constant; with over 18 decimal places, it is a float in SQL."""
     if number.copy_abs() > MOST:
         return Constant(float(number), partial(_too_large, number), number)
     is_short = int(number.as_tuple().exponent) >= -_DECIMALS
@@ -138,7 +141,7 @@ def _decimal_constant(number: decimal.Decimal) -> Constant:
 
 
 def literal_constant(e: exp.Literal) -> Constant:
-    """Return the number that a literal represents, which is a float64 if it has an exponent.
+    """Return a number in the text of a query as a constant; with an exponent, it is a float64.
 
     Raises
     ------
@@ -155,11 +158,23 @@ def literal_constant(e: exp.Literal) -> Constant:
 
 
 _SHORT = 15
-"""Maximum number of digits for which DuckDB converts a decimal to the nearest double."""
+"""Maximum number of digits of decimals that DuckDB always converts to the nearest double."""
 
 
 def _float_constant(value: float, e: exp.Literal, number: decimal.Decimal) -> Constant:
-    """Convert a literal with a decimal point or an exponent; an exponent makes it a float."""
+    """Return a number that is written with a decimal point or an exponent as a constant.
+
+    A large number with an exponent has the exact value of the nearest float64.
+
+    Parameters
+    ----------
+    value : float
+        The nearest float64.
+    e : exp.Literal
+        The number as written.
+    number : Decimal
+        The exact number.
+    """
     has_exponent = "e" in e.this.lower()
     if has_exponent and np.isfinite(value) and abs(value) >= _MAX_EXACT_INTEGER:
         number = decimal.Decimal(value)
@@ -170,7 +185,7 @@ def _float_constant(value: float, e: exp.Literal, number: decimal.Decimal) -> Co
 
 
 _MAX_EXACT_INTEGER = 2**53
-"""Largest integer up to which doubles represent every integer exactly."""
+"""Doubles represent all integers from 0 to this number exactly."""
 
 
 def negate(value: Constant) -> Constant:
@@ -188,16 +203,16 @@ def _too_large(value: int | decimal.Decimal) -> exp.Expr:
     """Raise QueryTypeError for an integer with more than 128 bits."""
     raise QueryTypeError(
         "SQL computes with integers of up to 128 bits, but a constant is "
-        f"{decimal.Decimal(value):.6e}. Compare a column with it without computing with it, or "
-        "write it as a float, such as 1e40."
+        f"{decimal.Decimal(value):.6e}. Only compare columns with the constant, as in x < "
+        "constant, or write it as a float, such as 1e40."
     )
 
 
 def _reject_complex(value: complex) -> exp.Expr:
     """Raise QueryTypeError for a complex number in an expression that SQL computes."""
     raise QueryTypeError(
-        f"SQL has only real numbers, but this constant is {value!r}. Use it only to compare it "
-        "with a complex column by = or <>."
+        f"SQL has only real numbers, but a constant is {value!r}. Only compare complex columns "
+        "with the constant, by = or <>."
     )
 
 
@@ -206,7 +221,7 @@ def _encodable(text: str) -> str:
     if (position := find_lone_surrogate(text)) is not None:
         raise QueryTypeError(
             f"A string parameter must be valid Unicode, but {text!a:.60} has a lone surrogate "
-            f"at position {position}. Decode it with errors='replace'."
+            f"at position {position}. Decode the string with errors='replace'."
         )
     return text
 
@@ -244,7 +259,7 @@ def as_array(value: Any) -> tuple[Any, Type]:
 
 
 def _kinds(items: Sequence[object]) -> set[type]:
-    """Return the types of all items in nested lists; all numbers count as one type."""
+    """Return the Python types of all items in nested lists; for numbers, this is float."""
     kinds: set[type] = set()
     for item in items:
         if isinstance(item, list):
@@ -255,7 +270,10 @@ def _kinds(items: Sequence[object]) -> set[type]:
 
 
 def _as_items(value: Any) -> Any:
-    """Convert numbers and times in (nested) lists to NumPy scalars, like the items of sequences."""
+    """Return a value with the numbers and times in it, at any depth of lists, as NumPy scalars.
+
+    Items of sequence columns have these types, too.
+    """
     if isinstance(value, list):
         times = times_of([item for item in value if item is not None])
         if times is not None:
@@ -266,7 +284,7 @@ def _as_items(value: Any) -> Any:
 
 
 def _list_type(items: Sequence[Any]) -> Type:
-    """Return the type of a list whose items may be null or lists of different lengths."""
+    """Return the type of a list; the items may be null, or lists of different lengths."""
     present = [item for item in items if item is not None]
     if present and all(isinstance(item, list) for item in present):
         return Type("object", (None,), Items(_list_type([part for i in present for part in i])))
@@ -287,12 +305,12 @@ def null_tensor(type_: Type, text: str) -> Tensor:
 
 
 def option(low: Lowering, part: exp.Expr, scope: Scope) -> object:
-    """Return the value of a constant argument, with lists as tuples.
+    """Return the Python value of a constant argument, such as ``axis = 0``; lists become tuples.
 
     Raises
     ------
     QueryTypeError
-        When the argument is not a constant.
+        If the argument is not a constant.
     """
     value = low.value(part, scope)
     if isinstance(value, Constant):

@@ -1,7 +1,7 @@
-"""Compare tensors by their digests, and test them for null.
+"""Compare tensors by their digests, and test tensors for null.
 
-A digest is a 64-bit hash of a value. The digest of a stored cell can be read from the lake without
-reading the cell itself.
+A digest is a 64-bit hash of a value. A lake also stores a digest of the bytes of each cell, which
+can be read without reading the cell. Such stored digests are comparable only within one type.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 
 
 def comparable(value: Value, low: Lowering, scope: Scope, *, stored: bool = True) -> exp.Expr:
-    """Return a scalar that can be compared instead of a value.
+    """Return SQL for a scalar that can be compared instead of a value.
 
-    For a tensor, this is its digest; for JSON, a string that is the same for all equal values.
+    For a tensor, the scalar is the digest; for JSON, it is a string that is the same for all equal
+    values.
 
     Parameters
     ----------
     value : Value
-        The values to compare.
+        The value to compare.
     low : Lowering
         The lowering of the query.
     scope : Scope
         The scope of the expression.
     stored : bool
-        Whether the stored digest of a column may be used. Stored digests are comparable only within
-        one type.
+        Whether the stored digest of a column may be used.
     """
     if isinstance(value, Tensor) and needs_numpy(value):
         return low.as_sql(digest_of_rows(value, low, stored=stored), scope)
@@ -48,9 +48,10 @@ def comparable(value: Value, low: Lowering, scope: Scope, *, stored: bool = True
 def digest_of_rows(
     tensor: Tensor, low: Lowering, *, stored: bool = True, null: bool = False
 ) -> Tensor:
-    """Return the digest for comparing the rows of one column or of a UNION.
+    """Return the digest by which to compare the rows of a column, or of a UNION, with each other.
 
-    A UNION of unchanged columns of the same type uses their stored digests.
+    For a UNION of unchanged columns of the same type, it is the stored digest. See `digest` for the
+    arguments.
     """
     tree = tensor.tree
     if not stored or not isinstance(tree, Choice) or not stored_type(tensor):
@@ -59,9 +60,9 @@ def digest_of_rows(
 
 
 def stored_type(tensor: Tensor) -> str:
-    """Return the type, with its codec, of an unchanged column, or of all columns in a UNION.
+    """Return the column type, as text, of an unchanged column or of all columns in a UNION.
 
-    Return "" for anything else.
+    Return "" for computed values, and for a UNION of columns of different types.
     """
     if tensor.plain is not None:
         return str(tensor.plain.field.htype)
@@ -86,7 +87,7 @@ def _stored_digest(tree: Tree, *, null: bool) -> Tree:
 
 
 def digest(tensor: Tensor, low: Lowering, *, stored: bool = True, null: bool = False) -> Tensor:
-    """Return the digest of a tensor; for a column as it is stored, no values are read.
+    """Return the digest of a tensor; for an unchanged column, it can be the stored digest.
 
     Parameters
     ----------
@@ -95,10 +96,10 @@ def digest(tensor: Tensor, low: Lowering, *, stored: bool = True, null: bool = F
     low : Lowering
         The lowering of the query.
     stored : bool
-        Whether a stored digest may be used. The stored digests of two columns are comparable only
-        if the columns have the same type.
+        Whether the stored digest of a column may be used.
     null : bool
-        Whether the digest of null is null. Otherwise it is a number, so that nulls form one group.
+        Whether the digest of null is null. Otherwise, it is a number, so that all nulls count as
+        equal.
     """
     if stored and tensor.plain is not None and isinstance(tensor.tree, Cell):
         return Tensor(_stored_digest(tensor.tree, null=null), tensor.env, tensor.text)
@@ -106,9 +107,10 @@ def digest(tensor: Tensor, low: Lowering, *, stored: bool = True, null: bool = F
 
 
 def with_comparable_digests(left: Value, right: Value, low: Lowering) -> tuple[Value, Value]:
-    """Make two values comparable if they are digests; see `digest`.
+    """Return two values; if they are digests that are not comparable, replace them.
 
-    Stored digests of different types are replaced with digests of the decoded values.
+    Digests are not comparable if one is stored and the other is not, or if they are stored for
+    columns of different types. They are then replaced with digests of the decoded values.
     """
     hashes = [v.tree for v in (left, right) if isinstance(v, Tensor) and is_digest(v)]
     types = {str(t.field.htype) if isinstance(t, Meta) and t.field else t for t in hashes}
@@ -123,7 +125,7 @@ def with_comparable_digests(left: Value, right: Value, low: Lowering) -> tuple[V
 
 
 def is_digest(value: Value) -> bool:
-    """Return whether a value is the digest of a tensor, stored or computed."""
+    """Return whether a value is the stored or computed digest of a tensor."""
     tree = value.tree if isinstance(value, Tensor) else None
     return (isinstance(tree, Meta) and tree.what.startswith("hash")) or (
         isinstance(tree, Call) and tree.name == "HASH"
@@ -131,7 +133,7 @@ def is_digest(value: Value) -> bool:
 
 
 def _digest_of_values(value: Value, low: Lowering) -> Value:
-    """Replace the stored digest of a column by the digest of its values."""
+    """Return the digest of the decoded values in place of a stored digest."""
     if not isinstance(value, Tensor) or not isinstance(value.tree, Meta):
         return value
     return digest(_cell_of(value), low, stored=False)
@@ -149,19 +151,22 @@ def _cell_of(value: Tensor) -> Tensor:
 def compare_digests(
     kind: type[exp.Expr], left: Tensor, right: Tensor, low: Lowering, scope: Scope
 ) -> exp.Expr:
-    """Compare whole tensors by their digests; classes are compared by name.
+    """Return the SQL that compares whole tensors by their digests, with the operator `kind`.
+
+    Classes are compared by name.
 
     Raises
     ------
     QueryTypeError
-        For boxes in different formats.
+        If the tensors are boxes in different formats.
     """
     formats = {innermost(side.type).box_format for side in (left, right)} - {None}
     if len(formats) > 1:
         raise QueryTypeError(
             f"Boxes must have the same format to be compared, but {left.text} is {left.type} in "
             f"{innermost(left.type).box_format}, and {right.text} is {right.type} in "
-            f"{innermost(right.type).box_format}. Convert one of them with BOX_CONVERT."
+            f"{innermost(right.type).box_format}. Convert {left.text} or {right.text} with "
+            "BOX_CONVERT."
         )
     of_one_type = left.plain is not None and right.plain is not None
     of_one_type = of_one_type and str(left.type.meaning) == str(right.type.meaning)
@@ -171,9 +176,9 @@ def compare_digests(
 
 
 def _as_json_list(value: Tensor, other: Tensor) -> Tensor:
-    """Convert a constant list to a list of JSON values if the other side contains lists of JSON.
+    """Return a constant list as a list of JSON values if `other` contains lists of JSON values.
 
-    In NumPy, ``[TRUE]`` is an array that equals ``[1]``. In JSON, the two differ.
+    As an array, ``[TRUE]`` would equal ``[1]``. In JSON, the two differ.
     """
     if not isinstance(value.tree, Literal_) or not _lists_json(other.type):
         return value
@@ -183,7 +188,7 @@ def _as_json_list(value: Tensor, other: Tensor) -> Tensor:
 
 
 def _lists_json(type_: Type) -> bool:
-    """Return whether values are lists of JSON values."""
+    """Return whether values of a type are lists of JSON values, at any depth of lists."""
     if type_.items is None:
         return False
     return type_.items.of.dtype == "object" and (
@@ -192,14 +197,14 @@ def _lists_json(type_: Type) -> bool:
 
 
 def _as_json(value: object) -> object:
-    """Convert NumPy numbers in (nested) lists to Python numbers."""
+    """Return a value with the NumPy numbers in it, at any depth of lists, as Python numbers."""
     if isinstance(value, list):
         return [_as_json(item) for item in value]
     return value.item() if isinstance(value, np.bool_ | np.number) else value
 
 
 def count_argument(tensor: Tensor, low: Lowering, scope: Scope) -> exp.Expr:
-    """Return a scalar that is null where a tensor is null, for COUNT."""
+    """Return SQL for a scalar that is null where a tensor is null, as an argument of COUNT."""
     if tensor.plain is None:
         return low.as_sql(digest(tensor, low), scope)
     if not tensor.plain.field.htype.nullable:
@@ -208,7 +213,10 @@ def count_argument(tensor: Tensor, low: Lowering, scope: Scope) -> exp.Expr:
 
 
 def validity(tensor: Tensor) -> Tensor:
-    """Return a value that is null where a cell is null, without reading the cells."""
+    """Return a value that is null where an unchanged column is null.
+
+    Computing it does not read the cells of the column.
+    """
     assert tensor.plain is not None
     key = key_of_row(tensor)
     tree = Meta(key, tensor.plain.source, tensor.plain.field, "present", Type("bool"))
@@ -216,7 +224,7 @@ def validity(tensor: Tensor) -> Tensor:
 
 
 def key_of_row(value: Any) -> str:
-    """Return the key of the row position in a tree."""
+    """Return the key by which trees refer to the row position of an unchanged column."""
     if isinstance(value, Tensor) and isinstance(value.tree, Cell):
         return value.tree.key
     return f"r_{value.plain.row.sql('duckdb')}"

@@ -1,4 +1,4 @@
-"""Constant folding: compute tensors that read only constants while the query is lowered."""
+"""Compute, while the query is lowered, tensors that depend only on constants (constant folding)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,14 @@ from deeplake_lite.query.values import Call, Literal_, Tensor, Value, calls_user
 
 
 def fold(value: Value) -> Value:
-    """Compute a tensor of numbers that reads only constants; return other values unchanged."""
+    """Return a tensor of numbers that depends only on constants as a constant.
+
+    Other values are returned unchanged.
+    """
     if not isinstance(value, Tensor) or value.env or isinstance(value.tree, Literal_):
         return value
-    is_digest = isinstance(value.tree, Call) and value.tree.name == "HASH"  # must stay a call
+    # `digests.is_digest` recognizes a digest by the call, so it is not replaced.
+    is_digest = isinstance(value.tree, Call) and value.tree.name == "HASH"
     if is_digest or not value.type.is_number or calls_users(value.tree):
         return value
     [number] = evaluate(value.tree, {}, 1)
@@ -30,7 +34,7 @@ def fold(value: Value) -> Value:
 
 
 def fold_to_sql(tensor: Tensor) -> exp.Expr:
-    """Compute a tensor that reads only constants, and return its value as SQL."""
+    """Compute a tensor that depends only on constants, and return the value as SQL."""
     value = evaluate(tensor.tree, {}, 1)[0]
     if value is None or value is np.ma.masked:
         return exp.null()

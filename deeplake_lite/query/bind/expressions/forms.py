@@ -1,7 +1,7 @@
-"""Convert tensors to the same form, so that they can be compared or put into one column.
+"""Convert several tensors to the same form, so that they can be compared or put into one column.
 
-Classes are numbered by the same list of names, and numbers get the same dtype. Boxes with different
-units or formats are rejected.
+Classes are renumbered so that equal numbers mean equal names, and numbers get the same dtype. Boxes
+with different units or formats are rejected.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 def unify_tensors(
     what: str, tensors: Sequence[Tensor], text: str, low: Lowering
 ) -> tuple[list[Tensor], Type]:
-    """Return tensors converted to the same type, and that type.
+    """Return tensors that are converted to the same type, and this type.
 
     Parameters
     ----------
@@ -68,22 +68,25 @@ def unify_tensors(
 
 
 def names_of(type_: Type) -> tuple[str, ...]:
-    """Return the class names of a type, or of a list type's items; empty if it has no classes."""
+    """Return the class names of a type or, for a type of lists, of the items.
+
+    The tuple is empty if there are no classes with names.
+    """
     if type_.items is not None:
         return names_of(type_.items.of)
     return type_.names or ()
 
 
 def with_names(tensor: Tensor) -> Tensor:
-    """Convert a tensor of named classes to their names; return any other tensor unchanged."""
+    """Return the names of the classes in a tensor; return a tensor without classes unchanged."""
     names = names_of(tensor.type) if _is_labels(tensor.type) else ()
     return name_classes(tensor, names, tensor.text) if names else tensor
 
 
 def with_names_beside_texts(tensors: Sequence[Tensor]) -> list[Tensor]:
-    """Convert classes to names if one of the tensors is a column of strings.
+    """Return tensors with classes converted to names if one tensor is a column of strings.
 
-    Lists of JSON count as lists of strings.
+    Lists of JSON count as strings, too.
     """
     items = [t.type if t.type.items is None else t.type.items.of for t in tensors]
     texts = [
@@ -95,9 +98,10 @@ def with_names_beside_texts(tensors: Sequence[Tensor]) -> list[Tensor]:
 
 
 def with_types_of_nulls(tensors: Sequence[Tensor], nulls: Sequence[bool]) -> list[Tensor]:
-    """Give each constant NULL the item type of the other tensors.
+    """Return the tensors, in which each constant NULL has the item type of the other tensors.
 
-    Among numbers, NULL keeps the smallest type, so that it does not widen the others.
+    If all others are numbers, NULL keeps the smallest type, so that it does not widen the others.
+    `nulls` says which tensors are NULL.
     """
     pairs = list(zip(tensors, nulls, strict=True))
     items = (innermost(tensor.type) for tensor, is_null in pairs if not is_null)
@@ -112,7 +116,10 @@ def with_types_of_nulls(tensors: Sequence[Tensor], nulls: Sequence[bool]) -> lis
 
 
 def as_truths(tensor: Tensor) -> Tensor:
-    """Convert lists of booleans to arrays for logical operators; return other tensors unchanged."""
+    """Return lists of booleans as arrays, as logical operators require; return others unchanged.
+
+    Items that are null stay null.
+    """
     items = tensor.type.items
     if items is None or items.of.dtype != "bool" or items.of.ndim != 0:
         return tensor
@@ -130,21 +137,21 @@ def as_truths(tensor: Tensor) -> Tensor:
 
 
 def with_comparable_names(first: Tensor, second: Tensor) -> list[Tensor]:
-    """Make the classes of two tensors comparable; if one has strings, classes become names."""
+    """Return two tensors with comparable classes: as names if one has strings, else renumbered."""
     if "str" in (innermost(first.type).dtype, innermost(second.type).dtype):
         return [with_names(first), with_names(second)]
     return with_one_list_of_names([first, second])
 
 
 def innermost(type_: Type) -> Type:
-    """Return the type of the items of the innermost lists."""
+    """Return the type of the items of the innermost lists, or the type itself without lists."""
     return type_ if type_.items is None else innermost(type_.items.of)
 
 
 def with_one_list_of_names(tensors: Sequence[Tensor]) -> list[Tensor]:
-    """Renumber the classes of several tensors by one list of names.
+    """Return the tensors, with classes renumbered so that all use the same list of names.
 
-    The list starts with the names of the first tensor.
+    The list has the names of the first tensor, followed by those that only later tensors have.
 
     Raises
     ------
@@ -175,7 +182,10 @@ def name_classes(tensor: Tensor, names: tuple[str, ...], text: str) -> Tensor:
 
 
 def _type_of_names(type_: Type) -> Type:
-    """Return the type that classes have after conversion to names; null items stay null."""
+    """Return the type of the result when classes of a type are converted to names.
+
+    Null items stay null.
+    """
     if type_.items is None:
         return Type("str", () if type_.shape == () else (None,))
     if not may_hold_null(type_) and type_.items.of.items is None:
@@ -192,30 +202,31 @@ def _name_value(value: Any, names: tuple[str, ...]) -> object:
 
 
 def _is_labels(type_: Type) -> bool:
-    """Return whether values are class labels or lists of them."""
+    """Return whether values of a type are class labels, or lists of class labels."""
     of = type_.items.of if type_.items is not None else type_
     return of.classes is not None or (of.items is not None and _is_labels(of))
 
 
 def _has_classes(type_: Type) -> bool:
-    """Return whether values are class labels, or masks whose classes have names."""
+    """Return whether values of a type are class labels, or masks whose classes have names."""
     return (type_.is_mask and bool(type_.names)) or _is_labels(type_)
 
 
 def _renumber_classes(tensor: Tensor, names: tuple[str, ...], merged: tuple[str, ...]) -> Tensor:
-    """Return a tensor of classes renumbered from the list `names` to the list `merged`.
+    """Return a tensor whose classes are numbered by the list `merged` instead of the list `names`.
 
     Raises
     ------
     QueryTypeError
-        When the dtype of a mask is too small for the number of merged classes.
+        If the tensor is a mask whose dtype is too small for the number of classes in `merged`.
     """
     numbers = np.array([merged.index(name) for name in names])
     dtype = np.dtype(tensor.type.dtype)
     if dtype.kind == "u" and len(merged) > np.iinfo(dtype).max:
         raise QueryTypeError(
             f"Masks of {dtype} can have up to {np.iinfo(dtype).max} classes, but {tensor.text} and "
-            f"another mask have {len(merged)} together. Compare the classes of pixels: x[i, j]."
+            f"another mask have {len(merged)} together. Compare the classes of single pixels: "
+            "x[i, j]."
         )
 
     def compute(value: object, *, lead: int) -> object:
@@ -248,7 +259,7 @@ def _with_class_names(type_: Type, names: tuple[str, ...]) -> Type:
 
 
 def _check(what: str, tensors: Sequence[Tensor], text: str) -> None:
-    """Reject tensors that do not fit in one column. Raises QueryTypeError."""
+    """Raise QueryTypeError if the types of the tensors do not fit in one column."""
     types = [t.type for t in tensors]
     listing = " and ".join(map(str, types))
     of_items = [
@@ -262,14 +273,15 @@ def _check(what: str, tensors: Sequence[Tensor], text: str) -> None:
     if len({t.ndim for t in types}) > 1:
         raise QueryTypeError(
             f"{what} must be given tensors with the same number of axes, but they are {listing}: "
-            f"{text}. Reduce one of them, or add an axis, as in x[None]."
+            f"{text}. Reduce a tensor with more axes, as in MEAN(x), or add an axis, as in x[None]."
         )
     inner = [t if t.items is None else t.items.of for t in types]
     formats = {t.box_format or "xyxy" for t in inner if t.shape is None or t.shape[-1:] == (4,)}
     if len(formats) > 1:
         raise QueryTypeError(
             f"{what} must be given boxes of the same format, but they are "
-            f"{' and '.join(sorted(formats))}: {text}. Convert them with BOX_CONVERT(x, 'xyxy')."
+            f"{' and '.join(sorted(formats))}: {text}. Convert the boxes with BOX_CONVERT(x, "
+            "'xyxy')."
         )
     units = {t.boxes.units for t in inner if t.boxes is not None}
     if len(units) > 1:
@@ -281,14 +293,15 @@ def _check(what: str, tensors: Sequence[Tensor], text: str) -> None:
 
 
 def _unify_dtypes(what: str, tensors: list[Tensor], text: str, low: Lowering) -> list[Tensor]:
-    """Convert numbers to a dtype that fits all of them, and times to the finest unit.
+    """Return the tensors, with numbers converted to one dtype and times to the finest unit.
 
-    The columns determine the dtype. A constant widens it only if it does not fit.
+    The dtype can represent the values of all columns. It is widened for a constant only if it
+    cannot represent the constant.
 
     Raises
     ------
     QueryTypeError
-        For numbers mixed with other values.
+        If some of the tensors are numbers, and others are not.
     """
     dtypes = {t.type.dtype for t in tensors}
     if len(dtypes) == 1:
@@ -298,8 +311,8 @@ def _unify_dtypes(what: str, tensors: list[Tensor], text: str, low: Lowering) ->
     if not all(t.type.is_number for t in tensors):
         listing = " and ".join(str(t.type) for t in tensors)
         raise QueryTypeError(
-            f"{what} must be given columns of the same kind, but they are {listing}: {text}. Leave "
-            "one of them out."
+            f"{what} must be given values of the same kind, but they are {listing}: {text}. Leave "
+            "out the values of one kind."
         )
     columns = {t.type.dtype for t in tensors if not isinstance(t.tree, Literal_)} or dtypes
     dtype = reduce(_common_dtype, map(np.dtype, sorted(columns)))
@@ -322,10 +335,10 @@ def _unify_dtypes(what: str, tensors: list[Tensor], text: str, low: Lowering) ->
 
 
 def _unit_of_all(dtypes: set[str]) -> np.dtype[Any] | None:
-    """Return the dtype with the finest unit for several dtypes of times.
+    """Return a dtype with the finest unit of several dtypes of times.
 
-    Return None unless all are timestamps, all are durations of fixed length, or all are in months
-    or years.
+    Return None unless all dtypes are timestamps, all are durations of fixed length, or all are
+    durations in months or years.
 
     >>> _unit_of_all({"datetime64[D]", "datetime64[ms]"}), _unit_of_all({"timedelta64[D]", "int8"})
     (dtype('<M8[ms]'), None)
@@ -343,7 +356,7 @@ def _is_time(dtype: str) -> bool:
 
 
 def _convert_unit(tensor: Tensor, unit: np.dtype[Any]) -> Tensor:
-    """Convert times to a finer unit; times that are out of its range raise an error."""
+    """Return times in a finer unit; a time that is out of the range of this unit is an error."""
 
     def convert(array: NDArray[Any]) -> NDArray[Any]:
         try:
@@ -358,7 +371,7 @@ def _convert_unit(tensor: Tensor, unit: np.dtype[Any]) -> Tensor:
 
 
 def _common_dtype(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
-    """Return a dtype that fits numbers of two dtypes: NumPy's choice, except int64 for integers.
+    """Return the dtype to which NumPy promotes two dtypes, or int64 if that would round integers.
 
     >>> _common_dtype(np.dtype("int8"), np.dtype("uint64"))
     dtype('int64')
@@ -369,12 +382,12 @@ def _common_dtype(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def _as_int64(tensor: Tensor) -> Tensor:
-    """Convert uint64 to int64; numbers that are too large raise an error."""
+    """Return a tensor of uint64 as int64; a number that is too large for int64 is an error."""
     return _convert(tensor, "int64", lambda array: as_int64(array, tensor.text))
 
 
 def _as_floats(tensor: Tensor, dtype: np.dtype[Any]) -> Tensor:
-    """Convert integers to floats; integers that would be rounded raise an error."""
+    """Return a tensor of integers as floats; an integer that would be rounded is an error."""
 
     def convert(array: NDArray[Any]) -> NDArray[Any]:
         if (rounded := _find_rounded(array, dtype)).size:
@@ -416,7 +429,10 @@ def _convert(tensor: Tensor, dtype: str, convert: Callable[[NDArray[Any]], NDArr
 
 
 def _holds(dtype: np.dtype[Any], value: NDArray[Any]) -> bool:
-    """Return whether a dtype can represent a constant: integers exactly, floats if still finite."""
+    """Return whether a dtype can represent a constant.
+
+    Integers must be represented exactly. Floats may be rounded, but must stay finite.
+    """
     if dtype.kind == "f" and value.dtype.kind == "f":
         return bool(np.isfinite(value.astype(dtype)).all())
     if dtype.kind in "fc" and value.dtype.kind in "iu":
@@ -426,9 +442,9 @@ def _holds(dtype: np.dtype[Any], value: NDArray[Any]) -> bool:
 
 
 def _list_of_all(tensors: Sequence[Tensor]) -> Htype | None:
-    """Return the type of the first list of numbers if all columns are lists of numbers.
+    """Return the column type of the first tensor if all columns are lists of numbers.
 
-    Return None otherwise, since lists mixed with arrays become arrays.
+    Otherwise, return None, because lists that are combined with arrays become arrays.
     """
     columns = [t.type for t in tensors if not isinstance(t.tree, Literal_)]
     are_lists = bool(columns) and all(type_.list_of is not None for type_ in columns)
@@ -436,7 +452,7 @@ def _list_of_all(tensors: Sequence[Tensor]) -> Htype | None:
 
 
 def _common_type(a: Type, b: Type) -> Type:
-    """Return the common type of two types with the same dtype."""
+    """Return a type that includes the values of two types with the same dtype."""
     shape = a.shape
     if a.shape is not None and b.shape is not None:
         shape = tuple(n if n == m else None for n, m in zip(a.shape, b.shape, strict=True))

@@ -1,4 +1,4 @@
-"""Table of the functions that lower each kind of node in a syntax tree."""
+"""A table of handlers, which are functions that each lower one class of syntax node."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 type Handler = Callable[[Lowering, Any, Scope], Value]
-"""Lowers one kind of node in a scope."""
+"""A function that lowers a syntax node in a scope, and returns the value."""
 
 HANDLERS: dict[str, Handler] = {
     "column": names.column,
@@ -82,4 +82,5 @@ HANDLERS: dict[str, Handler] = {
     **dict.fromkeys((kind.key for kind in operators.ARITHMETIC), operators.arithmetic),
     **dict.fromkeys((kind.key for kind in comparisons.COMPARISON), comparisons.comparison),
 }
-"""Handlers by the key of the node; other nodes are rebuilt from their lowered parts."""
+"""A dict from the keys that sqlglot gives to classes of nodes to their handlers. A node without a
+handler is rebuilt from its lowered parts."""

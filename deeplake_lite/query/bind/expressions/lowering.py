@@ -1,8 +1,8 @@
 """Lower expressions from the syntax tree to SQL for DuckDB and trees for NumPy.
 
-The static number of axes decides: DuckDB computes values without axes, and values with axes become
-trees. Where SQL needs the scalar that a tree computes, the tree becomes a *precomputed column* of
-the source that it reads, or a function that DuckDB calls with the row positions.
+Values whose type has no axes become SQL, and values with axes become trees. Where SQL needs a
+scalar that a tree computes, such as MEAN(image), the tree becomes a *precomputed column* of the
+source that it reads, or a user-defined function (UDF) that DuckDB calls with the row positions.
 """
 
 from __future__ import annotations
@@ -40,10 +40,11 @@ if TYPE_CHECKING:
 
 
 _MANY = 200
-"""Number of nodes above which messages show only the beginning of an expression."""
+"""Number of nodes from which on messages show only the beginning of an expression."""
 
 _udf_numbers = count()
-"""Numbers for function names, since all queries in the process share one database."""
+"""Numbers for the names of UDFs. They are unique in the process, because all queries share one
+database."""
 
 _MAX_TRACES = 200
 """Maximum number of expressions in a query whose positions are recorded."""
@@ -53,7 +54,8 @@ _MAX_TRACES = 200
 class _CachedValue:
     """The cached value of an expression in a scope.
 
-    The cache key contains the ids of the expression and the scope, so this object keeps both alive.
+    The key of the cache contains the ids of the expression and the scope. To keep these ids valid,
+    this object refers to both.
     """
 
     e: exp.Expr
@@ -64,17 +66,18 @@ class _CachedValue:
 
 
 class Lowering:
-    """Lowers the expressions of one query, and collects their functions and precomputed columns.
+    """Lowers the expressions of one query, and collects the UDFs and precomputed columns for them.
 
     Parameters
     ----------
     params : Params
         Values of ``?`` and ``$name``.
     subquery : callable
-        Lowers a SELECT within an expression. Called with its node and the scope, it returns the
-        query for DuckDB and its columns.
+        Lowers a SELECT that is part of an expression. It takes the syntax tree and the scope, and
+        returns the query for DuckDB and the columns of this query.
     one_value : callable
-        Returns the value of a SELECT that is used as a single value.
+        Lowers a SELECT that is used as a single value. It takes the same arguments, and returns the
+        value.
     """
 
     def __init__(
@@ -89,29 +92,30 @@ class Lowering:
         self.seed: int | None = None
         self.moment: dt.datetime | None = None
         self.unfolded = 0
-        """Number of aliases that were replaced with their expressions."""
+        """Number of times that an alias has been replaced with its expression."""
         self.text = ""
-        """Text of the query, to show where errors are."""
+        """Text of the query, in which messages show the position of an error."""
         self.effort = Effort("")
         self.cache: dict[tuple[Any, ...], _CachedValue] = {}
-        """Cache of values by expression, scope and state of the scope.
-
-        Handlers lower some expressions more than once."""
+        """Cache of lowered values, because handlers lower some expressions more than once. The keys
+        consist of the expression, the scope and the state of the scope."""
         self.traces: list[tuple[int, exp.Expr]] = []
-        """Positions in the text and the SQL generated from there, inner expressions first."""
+        """Offsets in the text, each with the SQL that the expression there was lowered to; inner
+        expressions come before the expressions that contain them."""
         self.starts: dict[str, int] = {}
-        """Positions of tensor expressions, by their text."""
+        """A dict from the texts of tensor expressions to their offsets in the query."""
         self.outputs: dict[str, int | None] = {}
-        """Positions of result columns by name; the outermost query adds its columns last."""
+        """A dict from the names of columns to the offsets of their expressions. The outermost query
+        is lowered last, so its columns override those of subqueries with the same names."""
 
     def draw_seed(self) -> int:
-        """Return the query's seed, drawn on first use."""
+        """Return the seed of the query, which is drawn on the first call."""
         if self.seed is None:
             self.seed = secrets.randbelow(2**31)
         return self.seed
 
     def read_clock(self) -> dt.datetime:
-        """Return the query's current time in UTC, read on first use."""
+        """Return the time in UTC that counts as the current time, read on the first call."""
         if self.moment is None:
             self.moment = dt.datetime.now(dt.UTC).replace(tzinfo=None)
         return self.moment
@@ -135,9 +139,9 @@ class Lowering:
                 return node.copy()
             case Tensor() if needs_numpy(value) and value.is_scalar:
                 raise QueryTypeError(
-                    "Sort keys and arguments of SQL functions must be real numbers, booleans or "
-                    f"strings, but {value.text} is {value.type}. Use HASH({value.text}) to test "
-                    "for equality."
+                    "Values to sort by and arguments of SQL functions must be real numbers, "
+                    f"booleans or strings, but {value.text} is {value.type}. To test values for "
+                    f"equality, compare HASH({value.text})."
                 )
             case Tensor() if value.is_scalar:
                 return self._precompute(value, scope)
@@ -148,11 +152,11 @@ class Lowering:
         )
 
     def as_tensor(self, value: Value, text: str) -> Tensor:
-        """Return a value as a tensor, for NumPy."""
+        """Return a value as a tensor; `text` is the expression as written in the query."""
         return as_tensor(value, text, self.types)
 
     def _precompute(self, tensor: Tensor, scope: Scope) -> exp.Expr:
-        """Arrange for a tree to be precomputed; return the column or call that has its value."""
+        """Make a tree a precomputed column or a UDF; return the SQL of the column or call."""
         if not tensor.env:
             return fold_to_sql(tensor)
         existing = self.find_precomputed(tensor, scope)
@@ -170,7 +174,7 @@ class Lowering:
         return _call_udf(udf, tensor)
 
     def find_precomputed(self, tensor: Tensor, scope: Scope) -> exp.Expr | None:
-        """Return the column or function call that already computes a tree, or None."""
+        """Return the precomputed column or UDF call that already computes a tree, or None."""
         instance = self._instance_of(tensor, scope)
         if instance is not None:
             names = (name for name, tree in instance.precomputed.items() if tree == tensor.tree)
@@ -182,9 +186,9 @@ class Lowering:
         return None
 
     def _instance_of(self, tensor: Tensor, scope: Scope) -> Instance | None:
-        """Return the source in FROM that a tree reads, here or in an enclosing query.
+        """Return the source that a tree reads, in FROM of this query or an enclosing query.
 
-        Return None for a tree that reads several sources, or other values of the query.
+        Return None if the tree reads several sources, or also scalars that DuckDB computes.
         """
         tables = {
             (node.table if isinstance(node, exp.Column) and node.name == ROW else None)
@@ -202,23 +206,26 @@ class Lowering:
         return None
 
     def short_text(self, e: exp.Expr) -> str:
-        """Return the text of an expression for messages. Long texts are cut after 60 characters."""
+        """Return the text of an expression for messages.
+
+        Of an expression with `_MANY` nodes or more, return the first 60 characters.
+        """
         if sum(1 for _ in islice(e.walk(), _MANY)) < _MANY:
             return text_of(e)
         start = start_of(e) or 0
         return f"{self.text[start : start + 60]}…"
 
     def value(self, e: exp.Expr | None, scope: Scope) -> Value:
-        """Lower an expression, or return its cached value.
+        """Lower an expression, or return its value from the cache.
 
         Raises
         ------
         QueryTypeError
-            For a missing expression, which the parser accepts in some places.
+            If the expression is missing (None), which the parser does not always notice.
         """
         if e is None:
             raise QueryTypeError(
-                "An expression is missing. Write one before ORDER BY, or after DISTINCT."
+                "An expression is missing. Write an expression before ORDER BY, or after DISTINCT."
             )
         if scope.keys and not scope.in_aggregate and (key := scope.keys.get(e)) is not None:
             return key
@@ -249,7 +256,7 @@ class Lowering:
         return result
 
     def _trace(self, e: exp.Expr, value: Value) -> None:
-        """Record where in the text a value comes from, for errors that DuckDB or NumPy raise."""
+        """Record the position of an expression in the text, for errors when the query runs."""
         if isinstance(value, Tensor) and len(self.starts) < _MAX_TRACES:
             begins = start_of(e)
             if begins is not None:
@@ -266,23 +273,26 @@ class Lowering:
             self.traces += ((start, node) for node in computed)
 
     def condition(self, value: Value, scope: Scope) -> exp.Expr:
-        """Return a value as a condition. Raises QueryTypeError for a value that cannot be one."""
+        """Return a value as a condition in SQL.
+
+        Raises QueryTypeError if the value is not one boolean, number, string or JSON value per row.
+        """
         if isinstance(value, Tensor) and not value.is_scalar:
             raise QueryTypeError(
-                f"A condition must have one value per row, but {value.text} is {value.type}. Wrap "
-                "it in ANY(…) or ALL(…)."
+                f"A condition must have one value per row, but {value.text} is {value.type}. Write "
+                "ANY(…) or ALL(…) around the condition."
             )
         kind = kind_of(value).name
         if kind in ("time", "bytes", "list"):
             raise QueryTypeError(
-                f"A condition must be true or false, but it is {WORDS[kind]}. Compare it with a "
-                "value, or write x IS NOT NULL."
+                f"A condition must be true or false, but it is {WORDS[kind]}. Compare the value "
+                "with another one, or write x IS NOT NULL."
             )
         node = self.as_sql(value, scope)
         return as_condition(node) if kind == "json" else node
 
     def clause(self, e: exp.Expr, scope: Scope) -> exp.Expr:
-        """Lower the condition of a clause."""
+        """Lower the condition of a clause such as WHERE or HAVING to SQL."""
         with locate_errors(self.text, e):
             value = self.value(e, scope)
             node, start = self.condition(value, scope), start_of(e)
@@ -291,7 +301,10 @@ class Lowering:
         return node
 
     def clause_of_rows(self, e: exp.Expr, scope: Scope, name: str) -> exp.Expr:
-        """Lower the condition of a clause. Raises QueryError if it contains an aggregate."""
+        """Lower the condition of a clause, named `name`, that is evaluated for each row.
+
+        Raises QueryError if the condition contains an aggregate.
+        """
         before = scope.aggregates.count
         node = self.clause(e, scope)
         if scope.aggregates.count > before:
@@ -303,7 +316,7 @@ class Lowering:
         return node
 
     def lower_query(self, query: exp.Query, scope: Scope) -> tuple[exp.Query, list[Sql]]:
-        """Lower a query within an expression; return its SQL and its columns."""
+        """Lower a query that is part of an expression; return its SQL and its columns."""
         return self._lower_query(query, scope)
 
     def call(
@@ -318,11 +331,11 @@ class Lowering:
         Parameters
         ----------
         function : str or Function
-            Name of a function of the language, or a user's function.
+            Name of a function in the registry, or a function that the user has registered.
         args : sequence of Value
             Arguments.
         options : mapping
-            Constant arguments, by name.
+            Names and values of options, which are constant arguments such as ``axis = 0``.
         e : exp.Expr
             The call as written in the query, for messages.
 

@@ -47,12 +47,12 @@ if TYPE_CHECKING:
 
 
 def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
-    """Lower IN with a list or a query.
+    """Lower IN, which is followed by a list or a query.
 
     Raises
     ------
     QueryTypeError
-        For a tensor on either side.
+        If a value on either side is a tensor.
     """
     if (query := e.args.get("query")) is not None:
         return _in_query(low, e, query.this if isinstance(query, exp.Subquery) else query, scope)
@@ -63,13 +63,14 @@ def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
                 f"((1, 'a'), (2, 'b')), but it is followed by {text_of(field)}."
             )
         equal = [exp.EQ(this=e.this, expression=option) for option in e.expressions]
-        return low.value(_any(equal), scope)
+        return low.value(_join_with_or(equal), scope)
     this = low.types.refine(low.value(e.this, scope))
     if needs_numpy(this):
         raise _tensor_error(e.this)
     values = _values_of_list(low, e, scope, mixes=_compares_with_both(this))
     if is_digest(this) and any(map(is_digest, values)):
-        return low.value(_any([exp.EQ(this=e.this, expression=v) for v in e.expressions]), scope)
+        equal = [exp.EQ(this=e.this, expression=v) for v in e.expressions]
+        return low.value(_join_with_or(equal), scope)
     values = [scalar_to_sql(adapt_for_equality(v, this), low, scope) for v in values]
     values = [low.types.refine(v) for v in values]
     this = scalar_to_sql(this, low, scope)
@@ -81,7 +82,8 @@ def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
         for v in values
     )
     if is_searched or has_nulls or is_mixed or any(compares_as_json(this, v) for v in values):
-        return Sql(_any([compare_scalars(exp.EQ, this, v, low, scope) for v in values]), BOOL)
+        tests = [compare_scalars(exp.EQ, this, v, low, scope) for v in values]
+        return Sql(_join_with_or(tests), BOOL)
     for value in values:
         agree(this, value)
     options = [agree(value, this) for value in values]
@@ -94,15 +96,15 @@ def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
     return Sql(exclude_nan(node, [(a, this)]), BOOL)
 
 
-def _any(conditions: Sequence[exp.Expr]) -> exp.Expr:
-    """Return the disjunction of conditions; false if there are none."""
+def _join_with_or(conditions: Sequence[exp.Expr]) -> exp.Expr:
+    """Return conditions joined with OR, or FALSE if there are none."""
     if not conditions:
         return exp.false()
     return exp.Paren(this=combine_balanced(exp.Or, conditions))
 
 
 def _compares_with_both(value: Value) -> bool:
-    """Return whether a value can be compared with both strings and numbers: a class or JSON."""
+    """Return whether a value is a class or JSON, which can be compared with strings and numbers."""
     kind = kind_of(value).name
     return kind == "class" or (kind == "json" and not isinstance(value, Constant))
 
@@ -110,13 +112,13 @@ def _compares_with_both(value: Value) -> bool:
 def _values_of_list(low: Lowering, e: exp.In, scope: Scope, *, mixes: bool) -> list[Value]:
     """Return the values of the list that follows IN.
 
-    A list that mixes strings with numbers is JSON, unless `mixes` says that the left side can be
-    compared with both.
+    If a list mixes strings with numbers, its values become JSON, unless `mixes` says that the value
+    before IN can be compared with both.
 
     Raises
     ------
     QueryTypeError
-        For anything but a list, and for lists among several values.
+        If IN is not followed by a list, or if one of several values is a list.
     """
     field = e.args.get("field")
     values = [low.value(option, scope) for option in (e.expressions if field is None else [field])]
@@ -139,20 +141,20 @@ def _values_of_list(low: Lowering, e: exp.In, scope: Scope, *, mixes: bool) -> l
 
 
 def _in_query(low: Lowering, e: exp.In, inner: exp.Query, scope: Scope) -> Value:
-    """Lower IN with a query, which must have one column for each value on the left.
+    """Lower IN that is followed by a query.
 
-    Each column and the corresponding value are converted in the same way: JSON to its comparison
-    key, class numbers to names if the two sides have different classes, and integers compared with
-    floats to exact pairs.
+    The query must have one column for each value before IN. A value and its column are converted to
+    the same form: JSON becomes a string that is the same for all equal values, class numbers become
+    names if the two have different classes, and integers and floats become structs that compare
+    exactly.
     """
     parts = e.this.expressions if isinstance(e.this, exp.Tuple) else [e.this]
     values = [low.value(part, scope) for part in parts]
     query, selected = low.lower_query(inner, scope)
     if len(selected) != len(parts):
         raise QueryTypeError(
-            f"The query after {text_of(e.this)} IN must have as many columns as there are values "
-            f"on the left, but it has {len(selected)}: {text_of(inner)}. Select one column for "
-            "each value."
+            f"The query after {text_of(e.this)} IN must have one column for each value before IN, "
+            f"but it has {len(selected)}: {text_of(inner)}. Select one column for each value."
         )
     for part, value, column in zip(parts, values, selected, strict=True):
         if needs_numpy(value) or column.kind.name == "tensor":
@@ -193,15 +195,15 @@ def _in_query(low: Lowering, e: exp.In, inner: exp.Query, scope: Scope) -> Value
     condition = exp.In(this=sides[0], query=exp.Subquery(this=rows))
     if not kind_of(values[0]).real:
         return Sql(condition, BOOL)
-    # In DuckDB, NaN equals NaN. Here it equals nothing, so NaN IN (…) is false, or null if the
-    # query returns a null, as SQL prescribes for a value that is not found.
+    # In DuckDB, NaN equals NaN. In this language, NaN equals no value, so NaN IN (…) is false, or
+    # null if the query returns a null, as SQL prescribes for a value that is not found.
     of_nan = exp.If(this=exp.Exists(this=rows.where(is_null(columns[0]))), true=exp.null())
     ifs = [exp.If(this=is_nan(plain[0][0]), true=exp.Case(ifs=[of_nan], default=exp.false()))]
     return Sql(exp.Case(ifs=ifs, default=condition), BOOL)
 
 
 _SUBQUERY = "sought"
-"""Alias of the query whose converted columns are searched."""
+"""Alias of the query after IN, from which its columns are selected in converted form."""
 
 
 def _tensor_error(e: exp.Expr) -> QueryTypeError:
@@ -212,7 +214,7 @@ def _tensor_error(e: exp.Expr) -> QueryTypeError:
 
 
 def has_list(value: Value) -> TypeGuard[Constant]:
-    """Return whether a value is a constant list, from the query's text or from a parameter."""
+    """Return whether a value is a constant list or array."""
     return isinstance(value, Constant) and isinstance(value.value, list | np.ndarray)
 
 
@@ -223,5 +225,5 @@ def exists(low: Lowering, e: exp.Exists, scope: Scope) -> Value:
 
 
 def subquery(low: Lowering, e: exp.Subquery, scope: Scope) -> Value:
-    """Lower a query in parentheses that is used as a value: a scalar or a tensor."""
+    """Lower a query in parentheses that is used as a single value, a scalar or a tensor."""
     return low.one_value(e.this, scope)

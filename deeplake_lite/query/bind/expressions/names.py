@@ -1,4 +1,4 @@
-"""Lower names, literals and parameters."""
+"""Lower names of columns and aliases, literals, and parameters."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ Each replacement may double the size of the query.
 
 
 def column(low: Lowering, e: exp.Column, scope: Scope) -> Value:
-    """Lower a name: a column, a key within one, an alias or a parameter of a lambda.
+    """Lower the name of a column, a key in a column, an alias, or a parameter of a lambda.
 
     Raises
     ------
     ColumnNotFoundError, QueryError
-        For an unknown name.
+        If there is nothing with this name.
     """
-    first, *rest = (part.name for part in e.parts)
-    if rest:
-        return _dotted(low, first, rest, e, scope)
+    first, *others = (part.name for part in e.parts)
+    if others:
+        return _dotted(low, first, others, e, scope)
     alias = scope.alias(first)
     is_first = alias is not None and _alias_comes_first(e, scope)
     value = None if is_first else scope.find(first, None)
@@ -53,24 +53,27 @@ def column(low: Lowering, e: exp.Column, scope: Scope) -> Value:
 
 
 def _parameter(name: str, scope: Scope) -> exp.Identifier | None:
-    """Return the only parameter of a lambda that a name matches regardless of case, or None."""
+    """Return the only parameter of a lambda that differs from a name at most in case, or None."""
     matches = [p for p in scope.parameters if p.casefold() == name.casefold()]
     return exp.to_identifier(matches[0]) if len(matches) == 1 else None
 
 
 def _alias_comes_first(e: exp.Column, scope: Scope) -> bool:
-    """Return whether an alias takes precedence over a column of that name here."""
+    """Return whether a name means an alias even if there is a column with the same name."""
     return scope.names_first and not scope.in_aggregate and e not in scope.keys
 
 
 def _unfold(low: Lowering, name: str, alias: exp.Expr, scope: Scope) -> Value:
-    """Lower the expression of an alias. Raises QueryError beyond `MAX_ALIAS_EXPANSIONS` aliases."""
+    """Lower the expression of an alias.
+
+    Raises QueryError if aliases have been used more than `MAX_ALIAS_EXPANSIONS` times.
+    """
     low.unfolded += 1
     if low.unfolded > MAX_ALIAS_EXPANSIONS:
         raise QueryError(
             "A query may use aliases of its select list in other expressions at most "
-            f"{MAX_ALIAS_EXPANSIONS:,} times, but {name!r} exceeds this limit. Compute it in a "
-            f"subquery: FROM (SELECT … AS {name})."
+            f"{MAX_ALIAS_EXPANSIONS:,} times, but {name!r} exceeds this limit. Compute {name!r} in "
+            f"a subquery: FROM (SELECT … AS {name})."
         )
     value = low.value(alias, scope.within_alias(name))
     if isinstance(value, Sql):
@@ -80,23 +83,23 @@ def _unfold(low: Lowering, name: str, alias: exp.Expr, scope: Scope) -> Value:
     return value
 
 
-def _dotted(low: Lowering, first: str, rest: list[str], e: exp.Column, scope: Scope) -> Value:
-    """Lower ``source.column.key…`` or ``column.key…``."""
-    value, keys = scope.find(rest[0], first), rest[1:]
+def _dotted(low: Lowering, first: str, others: list[str], e: exp.Column, scope: Scope) -> Value:
+    """Lower ``source.column.key…`` or ``column.key…``, given its first name and the others."""
+    value, keys = scope.find(others[0], first), others[1:]
     if value is None:
         owners = [r for r in scope.relations if first in r.columns]
         if len(owners) > 1 and first in scope.tables():  # `first` is the source
-            raise scope.unknown(rest[0], first)
-        value, keys = scope.find(first, None), rest
+            raise scope.unknown(others[0], first)
+        value, keys = scope.find(first, None), others
     if value is None:
-        raise scope.unknown(rest[0], first)
+        raise scope.unknown(others[0], first)
     if keys and isinstance(value, Tensor):
         return _part(low, value, keys[0], e, scope)
     return low.value(in_brackets(e, scope), scope) if keys else value
 
 
 def in_brackets(e: exp.Expr, scope: Scope) -> exp.Expr:
-    """Return ``column.key`` as ``column['key']``, and any other expression unchanged."""
+    """Return ``column.key`` as ``column['key']``; return other expressions unchanged."""
     if not isinstance(e, exp.Column) or len(e.parts) < 2:
         return e
     parts = [part.copy() for part in e.parts]
@@ -114,7 +117,7 @@ def in_brackets(e: exp.Expr, scope: Scope) -> exp.Expr:
 
 
 def _unknown_name(e: exp.Column, scope: Scope) -> QueryError | ColumnNotFoundError:
-    """Return the error for an unknown name, with a hint if it may be a string in double quotes."""
+    """Return the error for an unknown name; for a name in double quotes, with a hint on strings."""
     error = scope.unknown(e.name, None)
     if not e.this.quoted or not isinstance(error, ColumnNotFoundError):
         return error
@@ -125,12 +128,12 @@ def _unknown_name(e: exp.Column, scope: Scope) -> QueryError | ColumnNotFoundErr
 
 
 def dot(low: Lowering, e: exp.Dot, scope: Scope) -> Value:
-    """Lower ``x.f(y)``, which means ``F(x, y)``, or a key of a JSON value.
+    """Lower ``x.f(y)``, which means ``F(x, y)``, or ``x.key``, a key of a JSON value.
 
     Raises
     ------
     NotFoundError
-        For a function with a module prefix, such as ``np.mean(x)``.
+        If a function has the name of a module before it, as in ``np.mean(x)``.
     """
     parts = [part.name for part in e.this.find_all(exp.Identifier, bfs=False)]
     is_name = bool(parts) and parts[0] not in scope.parameters
@@ -155,7 +158,10 @@ def dot(low: Lowering, e: exp.Dot, scope: Scope) -> Value:
 
 
 def _part(low: Lowering, value: Value, name: str, e: exp.Expr, scope: Scope) -> Value:
-    """Lower a key of a JSON value or a field of a struct. Raises QueryTypeError for a tensor."""
+    """Lower ``x.key``, a key of a JSON value or a field of a struct.
+
+    Raises QueryTypeError if x is a tensor.
+    """
     if not isinstance(value, Tensor) or (value.is_scalar and not value.type.is_number):
         return subscript(low, value, [exp.Literal.string(name)], e, scope)
     function = _ATTRIBUTES.get(name, name.upper())
@@ -169,10 +175,10 @@ _IN_MODULES = {
     "NORM": "L2_NORM", "ABSOLUTE": "ABS", "AMAX": "MAX", "AMIN": "MIN", "AVERAGE": "MEAN",
     "RAVEL": "FLATTEN",
 }  # fmt: skip
-"""NumPy functions that have a different name in this language."""
+"""A dict from names of NumPy's functions to the different names that they have in queries."""
 
 _ATTRIBUTES = {"T": "TRANSPOSE"}
-"""Functions that correspond to an attribute of NumPy arrays but have a different name."""
+"""A dict from attributes of NumPy arrays to the functions in queries that return the same."""
 
 
 def literal(low: Lowering, e: exp.Literal, scope: Scope) -> Value:
@@ -191,7 +197,7 @@ def null(low: Lowering, e: exp.Null, scope: Scope) -> Value:
 
 
 def placeholder(low: Lowering, e: exp.Placeholder, scope: Scope) -> Value:
-    """Return the value of ``?`` or of a named placeholder."""
+    """Return the value of ``?``, or of a placeholder with a name."""
     named = isinstance(e.this, str) and e.this
     return low.params.get_named(e.this) if named else low.params.get_positional(e.meta[AT])
 

@@ -1,4 +1,4 @@
-"""Calls to functions that NumPy computes, as nodes of a tree."""
+"""Build calls to functions that NumPy computes, which are nodes of trees."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 _LOGIC = {"NOT", "AND", "OR", "ANY", "ALL", "ALL_STRICT", "SUM", "MEAN"}
-"""Functions that take lists of booleans with nulls."""
+"""Functions that accept lists of booleans whose items may be null."""
 
 
 def call_function(
@@ -65,7 +65,7 @@ def _arg(tensor: Tensor) -> Arg:
 
 
 def _number_classes(args: list[Arg]) -> list[Arg]:
-    """Replace constant class names with class numbers if another argument has class labels."""
+    """Return the arguments, with constant class names as numbers if one argument has classes."""
     types = (a.type if a.type.items is None else a.type.items.of for a in args)
     classes = next((t.classes for t in types if t.classes is not None), None)
     if classes is None:

@@ -1,4 +1,4 @@
-"""Convert the values of a query to inputs of trees that NumPy computes."""
+"""Convert the values of a query to tensors, so that NumPy can compute with them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from deeplake_lite.query.values import (
 
 
 def as_tensor(value: Value, text: str, types: Types) -> Tensor:
-    """Return a value as a tensor, for NumPy."""
+    """Return a value as a tensor; `text` is the expression as written in the query."""
     match value:
         case Tensor():
             return value
@@ -47,10 +47,11 @@ def as_tensor(value: Value, text: str, types: Types) -> Tensor:
 
 
 def as_column(value: Value, text: str) -> Value:
-    """Return a constant array as a tensor that is the same in each row; return other values as is.
+    """Return a constant array as a tensor that is the same in each row.
 
-    In SQL, it would be a list of scalars with a different dtype. Aggregates and windows pick rows
-    of it, so it is a `Choice` with a single option.
+    Other values are returned unchanged. In SQL, the array would be a list of scalars with a
+    different dtype. The tensor is a `Choice` with a single option, because aggregates and windows
+    can then pick rows in the same way as for a column.
     """
     if not is_array(value):
         return value
@@ -59,14 +60,15 @@ def as_column(value: Value, text: str) -> Value:
 
 
 def is_array(value: Value) -> TypeGuard[Constant]:
-    """Return whether a value is a constant array, which only comes from a parameter."""
+    """Return whether a value is a constant array, which only parameters can be."""
     return isinstance(value, Constant) and isinstance(value.value, np.ndarray)
 
 
 def _in_64_bits(value: Value) -> tuple[exp.Expr, Kind]:
-    """Convert a scalar to a type that exists in NumPy, and return it with its kind.
+    """Return a scalar or list as SQL whose type exists in NumPy, and its kind.
 
-    128-bit integers, such as sums, are cast to 64 bits; DuckDB raises an error on overflow.
+    128-bit integers, such as the results of SUM, are cast to 64 bits. If one does not fit, DuckDB
+    raises an error.
     """
     assert isinstance(value, Sql)
     node, kind = value.node, value.kind
@@ -74,12 +76,12 @@ def _in_64_bits(value: Value) -> tuple[exp.Expr, Kind]:
         kind = kind.item
     if kind.dtype != HUGE:
         return node, value.kind
-    to = "BIGINT" + "[]" * _depth(value.kind)
+    to = "BIGINT" + "[]" * _count_nested_lists(value.kind)
     return exp.cast(exp.paren(node.copy()), to), _with_dtype(value.kind, "int64")
 
 
-def _depth(kind: Kind) -> int:
-    return 0 if kind.item is None else 1 + _depth(kind.item)
+def _count_nested_lists(kind: Kind) -> int:
+    return 0 if kind.item is None else 1 + _count_nested_lists(kind.item)
 
 
 def _with_dtype(kind: Kind, dtype: str) -> Kind:
@@ -92,14 +94,17 @@ def _key(node: exp.Expr) -> str:
 
 
 def _list_type(item: Kind) -> Type:
-    """Return the type of a list that DuckDB computes."""
+    """Return the type, in NumPy, of a list that DuckDB computes, from the kind of its items."""
     of = Type("float64") if item.name == "any" else _given_type(item)
     is_plain = of.is_number and of.shape == () and of.classes is None
     return of.as_list(Sequence(Scalar(of.dtype)) if is_plain else None)
 
 
 def _is_span(kind: Kind) -> bool:
-    """Return whether a kind is that of a duration column, which is an INTERVAL in DuckDB."""
+    """Return whether a kind is that of an unchanged column of durations of fixed length.
+
+    Durations in months or years have no fixed length.
+    """
     dtype = kind.time_dtype
     return dtype.startswith("timedelta64") and np.datetime_data(dtype)[0] not in "YM"
 

@@ -107,12 +107,15 @@ def neg(low: Lowering, e: exp.Neg, scope: Scope) -> Value:
     if needs_numpy(operand):
         return low.call("NEG", [operand], {}, e)
     _refuse_bytes(e.this, operand, e)
-    node = _number(low.as_sql(operand, scope), operand, e)
+    node = _as_operand(low.as_sql(operand, scope), operand, e)
     return Sql(exp.Neg(this=node), kind_of_two(operand, operand))
 
 
 def array_of(low: Lowering, e: exp.Array, scope: Scope) -> Value:
-    """Lower ``[a, b]``, which is constant if all its parts are; classes become their names."""
+    """Lower ``[a, b]``, in which classes become their names.
+
+    The list is a constant if all of its items are constants.
+    """
     if e.meta.get(WORDY):
         scope.check_word("array", "ARRAY[…] makes a list", '"array"[…]', "[…] alone for a list")
     parts = [scalar_to_sql(low.value(p, scope), low, scope) for p in e.expressions]
@@ -139,9 +142,9 @@ def array_of(low: Lowering, e: exp.Array, scope: Scope) -> Value:
 
 
 def arithmetic(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
-    """Lower an arithmetic operator."""
+    """Lower an arithmetic operator with two operands."""
     left, right = low.value(e.this, scope), low.value(e.expression, scope)
-    if isinstance(e, exp.Mod) and _is_random_itself(e.this, right):
+    if isinstance(e, exp.Mod) and _leaves_random_unchanged(e.this, right):
         raise QueryTypeError(
             f"RANDOM() is at least 0 and below 1, so {text_of(e)} would be RANDOM() itself. Write "
             f"FLOOR(RANDOM() * {text_of(e.expression)}) for random whole numbers below "
@@ -159,7 +162,7 @@ def arithmetic(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
     if (moments := sum_of_moments(e, left, right, low, scope)) is not None:
         return moments
     left, right = parse_fraction(left), parse_fraction(right)
-    sides = [_number(low.as_sql(v, scope), v, e) for v in (left, right)]
+    sides = [_as_operand(low.as_sql(v, scope), v, e) for v in (left, right)]
     node = type(e)(this=sides[0], expression=sides[1])
     if isinstance(e, exp.Div):
         return Sql(node, REAL)
@@ -188,8 +191,8 @@ def _is_divisor(value: Value) -> bool:
     return isinstance(number, int | float) and number != 0
 
 
-def _is_random_itself(e: exp.Expr, modulus: Value) -> bool:
-    """Return whether ``RANDOM() % number`` is the same as ``RANDOM()``."""
+def _leaves_random_unchanged(e: exp.Expr, modulus: Value) -> bool:
+    """Return whether ``e % modulus`` is ``RANDOM() % number`` and so the same as ``RANDOM()``."""
     number = modulus.value if isinstance(modulus, Constant) else None
     call = e.unnest()
     is_random = isinstance(call, exp.Anonymous) and call.name.upper() == "RANDOM"
@@ -197,7 +200,7 @@ def _is_random_itself(e: exp.Expr, modulus: Value) -> bool:
 
 
 def _refuse_bytes(part: exp.Expr, value: Value, e: exp.Expr) -> None:
-    """Reject bytes and lists in arithmetic. Raises QueryTypeError."""
+    """Raise QueryTypeError if an operand of an arithmetic operator is bytes or a list."""
     kind = kind_of(value).name
     if kind in ("bytes", "list"):
         raise QueryTypeError(
@@ -206,8 +209,8 @@ def _refuse_bytes(part: exp.Expr, value: Value, e: exp.Expr) -> None:
         )
 
 
-def _number(node: exp.Expr, value: Value, e: exp.Expr) -> exp.Expr:
-    """Prepare an operand for arithmetic: cast small integers to BIGINT, and JSON to a number."""
+def _as_operand(node: exp.Expr, value: Value, e: exp.Expr) -> exp.Expr:
+    """Return the SQL of an operand, with small integers cast to BIGINT, and JSON to a number."""
     kind = kind_of(value)
     if kind.name == "json":
         return as_exact_number(node, text_of(e))
@@ -228,7 +231,7 @@ def or_(low: Lowering, e: exp.Or, scope: Scope) -> Value:
 
 
 def connect(low: Lowering, e: exp.Expr, name: str, scope: Scope) -> Value:
-    """Lower AND or OR, which is elementwise if a side has axes."""
+    """Lower AND or OR, which is elementwise if an operand has axes."""
     left, right = low.value(e.this, scope), low.value(e.expression, scope)
     if has_axes(left) or has_axes(right):
         return low.call(name, [left, right], {}, e)
@@ -248,12 +251,13 @@ def not_(low: Lowering, e: exp.Not, scope: Scope) -> Value:
 def bitwise(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
     """Lower ``&``, ``|`` and ``~``.
 
-    For boolean tensors, they mean AND, OR and NOT. For scalars, they are DuckDB's bit operations.
+    For boolean tensors, these operators mean AND, OR and NOT. For scalars, they are DuckDB's
+    bitwise operators.
 
     Raises
     ------
     QueryTypeError
-        For non-boolean tensors.
+        If an operand is a tensor that is not boolean.
     """
     parts = [p for p in (e.this, e.args.get("expression")) if p is not None]
     values = [low.value(p, scope) for p in parts]
@@ -269,14 +273,14 @@ def bitwise(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
         if tensor.type.dtype != "bool":
             raise QueryTypeError(
                 f"& and | connect conditions, but in {text_of(e)}, {text_of(part)} is "
-                f"{tensor.type}. They bind more tightly than comparisons, so write "
-                "(x > 1) & (x < 2), or AND."
+                f"{tensor.type}. Because & and | bind more tightly than comparisons, write "
+                "(x > 1) & (x < 2), or use AND and OR."
             )
     return low.call(_BITWISE[type(e)], values, {}, e)
 
 
 def _complement(part: exp.Expr, tensor: Tensor) -> str:
-    """Return a hint about inverting the bits of integers, such as 255 - x for uint8."""
+    """Return a hint on how to invert the bits of integers, such as 255 - x for uint8."""
     dtype = tensor.type.dtype
     if not tensor.type.is_number or np.dtype(dtype).kind not in "iu":
         return ""
@@ -290,7 +294,7 @@ _BITWISE: dict[type[exp.Expr], str] = {
 
 
 def overlaps(low: Lowering, e: exp.ArrayOverlaps, scope: Scope) -> Value:
-    """Reject ``&&``. Raises QueryTypeError."""
+    """Raise QueryTypeError for ``&&``."""
     raise QueryTypeError(
         f"Conditions must be connected with AND, but the query contains {text_of(e)}. Write AND "
         "instead of &&."
@@ -298,7 +302,7 @@ def overlaps(low: Lowering, e: exp.ArrayOverlaps, scope: Scope) -> Value:
 
 
 def like(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
-    """Lower LIKE or ILIKE, which match the names of classes."""
+    """Lower LIKE or ILIKE, which compare a class by its name."""
     if isinstance(e.this, exp.Like | exp.ILike):
         raise chained_error(e)
     pattern = low.value(e.expression, scope)
@@ -310,7 +314,7 @@ def like(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
 
 
 def _hint_at_glob(pattern: str, e: exp.Expr) -> None:
-    """Warn if a pattern uses the wildcards of GLOB."""
+    """Warn if the pattern of a LIKE seems to use ``*``, a wildcard of GLOB."""
     if "*" in pattern and "%" not in pattern:
         warnings.warn(
             f"The wildcards of LIKE are % and _, so the pattern {brief(pattern)} matches a literal "
@@ -321,12 +325,12 @@ def _hint_at_glob(pattern: str, e: exp.Expr) -> None:
 
 
 def dpipe(low: Lowering, e: exp.DPipe, scope: Scope) -> Value:
-    """Lower ``||``: join strings, bytes or lists; classes become their names.
+    """Lower ``||``, which joins strings, bytes or lists; classes become their names.
 
     Raises
     ------
     QueryTypeError
-        For conditions, which must be connected with OR.
+        If an operand is a boolean, because ``||`` does not mean OR.
     """
     parts = list(e.flatten())
     values = [low.value(p, scope) for p in parts]
@@ -334,7 +338,10 @@ def dpipe(low: Lowering, e: exp.DPipe, scope: Scope) -> Value:
         joined = exp.Anonymous(this="LIST_CONCAT", expressions=[part.copy() for part in parts])
         return low.value(joined, scope)
     if any(kind_of(value).name == "bool" for value in values):
-        raise QueryTypeError(f"|| joins strings. Write {_text_with_or(e)} to connect conditions.")
+        raise QueryTypeError(
+            "|| joins strings, so it cannot connect conditions, but the query contains "
+            f"{text_of(e)}. Write {_text_with_or(e)}."
+        )
     if any(kind_of(value).name == "bytes" for value in values):
         first = next(value for value in values if kind_of(value).name == "bytes")
         for value in values:
@@ -350,10 +357,10 @@ def dpipe(low: Lowering, e: exp.DPipe, scope: Scope) -> Value:
 
 
 def _chain(nodes: Sequence[exp.Expr]) -> exp.Expr:
-    """Join values with ``||``, from left to right.
+    """Return values joined with ``||``, from left to right.
 
-    Operands after the first one get parentheses unless they are columns or literals, so that a key
-    of GROUP BY such as ``a || b`` is recognised within ``c || (a || b)``.
+    All operands but the first get parentheses, unless they are columns or literals, so that the key
+    of GROUP BY ``a || b`` is recognised in ``c || (a || b)``.
     """
     first, *others = nodes
     for node in others:
@@ -405,7 +412,10 @@ def case(low: Lowering, e: exp.Case, scope: Scope) -> Value:
 def case_of_tensors(
     low: Lowering, tests: list[exp.Expr], results: list[Value], e: exp.Expr
 ) -> Tensor:
-    """Return a CASE that returns tensors: DuckDB computes the number of the branch for each row."""
+    """Return the value of a CASE whose results are tensors.
+
+    DuckDB computes, for each row, the number of the branch that applies.
+    """
     name, text = e.meta.get(CALL) or ("CASE", text_of(e))
     tensors = [None if is_null_constant(r) else low.as_tensor(r, text) for r in results]
     present = [t for t in tensors if t is not None]
@@ -434,7 +444,7 @@ def if_(low: Lowering, e: exp.If, scope: Scope) -> Value:
 
 
 def interval(low: Lowering, e: exp.Interval, scope: Scope) -> Value:
-    """Lower INTERVAL. Raises QueryTypeError for a constant finer than a microsecond."""
+    """Lower INTERVAL. Raises QueryTypeError for a constant with a fraction of a microsecond."""
     if isinstance(e.this, exp.Literal):
         count = e.this.name
         with suppress(InvalidOperation):  # the parser writes small numbers as 1E-7
@@ -454,7 +464,7 @@ def extract(low: Lowering, e: exp.Extract, scope: Scope) -> Value:
 
 
 def tuple_of(low: Lowering, e: exp.Tuple, scope: Scope) -> Value:
-    """Lower a list in parentheses, which is constant if all its parts are."""
+    """Lower ``(a, b)``, which is a constant if all of its items are constants."""
     parts = [low.value(p, scope) for p in e.expressions]
     constants = [p for p in parts if isinstance(p, Constant)]
     if len(constants) < len(parts):

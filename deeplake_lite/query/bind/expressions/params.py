@@ -1,4 +1,4 @@
-"""The parameters of a query: values for ``?`` in order, or for ``$name``."""
+"""The values of a query's parameters, which are written as ``?`` or as ``$name``."""
 
 from __future__ import annotations
 
@@ -18,14 +18,18 @@ if TYPE_CHECKING:
 
 
 class Params:
-    """Look up the values of parameters; a ``?`` that is repeated through an alias keeps its value.
+    """Looks up the values of parameters.
+
+    A ``?`` is identified by its position in the text, so an expression that is repeated through an
+    alias has the same value each time.
 
     Parameters
     ----------
     values : sequence or mapping
-        A value for each ``?``, or values by name.
+        A sequence with a value for each ``?``, or a dict from the names of parameters to their
+        values.
     tree : exp.Query
-        The query.
+        The syntax tree of the query.
 
     Raises
     ------
@@ -36,8 +40,9 @@ class Params:
     def __init__(self, values: Sequence[object] | Mapping[str, object], tree: exp.Query) -> None:
         if isinstance(values, str | bytes) or not isinstance(values, Sequence | Mapping):
             raise QueryTypeError(
-                "Parameters must be a list with a value per ?, or a dict with a value per $name, "
-                f"but they are {type(values).__name__} {brief(values)}. Write query(…, [value])."
+                "Parameters must be a list with a value for each ?, or a dict with a value for "
+                f"each $name, but they are {type(values).__name__} {brief(values)}. Write "
+                "query(…, [value])."
             )
         parameters = list(tree.find_all(exp.Placeholder, exp.Parameter))
         self._values = values
@@ -51,26 +56,29 @@ class Params:
         return sum(map(_count, values))
 
     def get_named(self, name: str) -> Constant:
-        """Return the value of ``$name``. Raises QueryError."""
+        """Return the value of ``$name``. Raises QueryError if it has no value."""
         if not isinstance(self._values, Mapping) or name not in self._values:
             raise QueryError(
-                f"Every parameter needs a value, but ${name} has none. Pass "
+                f"Every parameter needs a value, but ${name} has no value. Pass "
                 f"query(…, {{{name!r}: value}})."
             )
         return constant(self._values[name])
 
     def get_positional(self, position: int) -> Constant:
-        """Return the value of the ``?`` at a position in the text. Raises QueryError."""
+        """Return the value of the ``?`` at an offset in the text.
+
+        Raises QueryError if it has no value.
+        """
         number = self._positions.index(position)
         if isinstance(self._values, Mapping) or number >= len(self._values):
             raise QueryError(
-                f"Every parameter needs a value, but ? number {number + 1} has none. Pass a list "
-                "with one value per ?."
+                f"Every parameter needs a value, but ? number {number + 1} has no value. Pass a "
+                "list with one value for each ?."
             )
         return constant(self._values[number])
 
     def check(self) -> None:
-        """Reject values without a corresponding ``?`` or ``$name``. Raises QueryError."""
+        """Raise QueryError if there is a value without a corresponding ``?`` or ``$name``."""
         if isinstance(self._values, Mapping):
             spare = [name for name in self._values if name not in self._names]
             if spare:
@@ -88,7 +96,10 @@ class Params:
 
 
 def _count(value: Any) -> int:
-    """Return the number of values in a parameter; strings, bytes and scalars count as one."""
+    """Return the number of values that a parameter contains.
+
+    A string, bytes or a scalar counts as one value.
+    """
     try:
         return 1 if isinstance(value, str | bytes) else len(value)
     except TypeError:

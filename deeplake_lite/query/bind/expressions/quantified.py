@@ -1,8 +1,8 @@
-"""Compare with all values of a subquery: ``x < ALL (SELECT …)``, ``x = ANY (SELECT …)``.
+"""Lower comparisons with the values of a subquery: ``x < ALL (SELECT …)``, ``x = ANY (SELECT …)``.
 
 NaN behaves as in all other comparisons: ``<>`` is true, other comparisons are false, and a
-comparison with null is null. DuckDB treats NaN as the largest number. Therefore, NaN is removed
-before DuckDB compares the values, and ``ALL`` is false if the subquery returns a NaN.
+comparison with null is null. Because DuckDB treats NaN as the largest number, NaN is removed from
+the values before DuckDB compares them, and ``ALL`` is false if the subquery returns a NaN.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def lower_quantifier(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
     Raises
     ------
     QueryTypeError
-        For a subquery with several columns, or with tensors.
+        If the subquery has several columns, or a column of tensors.
     """
     inner = e.this.this if isinstance(e.this, exp.Subquery) else e.this
     query, columns = low.lower_query(inner, scope)
@@ -58,7 +58,7 @@ def is_quantified(value: Value) -> TypeGuard[Sql]:
 
 
 _SUBQUERY = "sought"
-"""Alias of the subquery whose values are converted and compared."""
+"""Alias of the subquery with whose values a value is compared."""
 
 _OPPOSITES: dict[type[exp.Expr], type[exp.Expr]] = {exp.Any: exp.All, exp.All: exp.Any}
 
@@ -66,11 +66,25 @@ _OPPOSITES: dict[type[exp.Expr], type[exp.Expr]] = {exp.Any: exp.All, exp.All: e
 def compare_with_each(
     kind: type[exp.Expr], left: Value, right: Sql, low: Lowering, scope: Scope
 ) -> exp.Expr:
-    """Return a comparison with any or all values of a subquery."""
+    """Return the SQL that compares a value with any or all values of a subquery.
+
+    Parameters
+    ----------
+    kind : type of exp.Expr
+        The comparison operator.
+    left : Value
+        The value.
+    right : Sql
+        ANY or ALL of the subquery.
+    low : Lowering
+        The lowering of the query.
+    scope : Scope
+        The scope of the expression.
+    """
     quantifier, query = type(right.node), right.node.this.this
     if kind is exp.NEQ:  # a value differs from all others unless it equals any of them
-        other = Sql(_OPPOSITES[quantifier](this=right.node.this.copy()), right.kind)
-        return exp.not_(exp.paren(compare_with_each(exp.EQ, left, other, low, scope)))
+        opposite = Sql(_OPPOSITES[quantifier](this=right.node.this.copy()), right.kind)
+        return exp.not_(exp.paren(compare_with_each(exp.EQ, left, opposite, low, scope)))
     column = Sql(exp.column(query.expressions[0].alias_or_name, table=_SUBQUERY), right.kind)
     kind, left, _ = adapt_to_integers(kind, left, column)
     left, _ = with_units(scalar_to_sql(left, low, scope), column, low)
@@ -88,7 +102,10 @@ def compare_with_each(
 
 
 def _without_nan(comparison: exp.Expr, value: exp.Expr) -> exp.Expr:
-    """Return a comparison of a non-null number with values that may be NaN."""
+    """Return a comparison of a number that is not null with a subquery, ignoring NaN in the latter.
+
+    With ALL, the result is false if the subquery returns a NaN.
+    """
     comparison = comparison.copy()
     quantifier = comparison.args["expression"]
     values = quantifier.this.this
@@ -100,7 +117,10 @@ def _without_nan(comparison: exp.Expr, value: exp.Expr) -> exp.Expr:
 
 
 def _compare_nan(quantifier: type[exp.Expr], query: exp.Query, value: exp.Expr) -> exp.Expr:
-    """Return the result for NaN on the left: false compared with a number, null with a null."""
+    """Return the SQL for the result of comparing NaN with any or all values of a subquery.
+
+    The comparison with a number is false, and the comparison with null is null.
+    """
     some_null = exp.If(this=_exists(query, is_null(value)), true=exp.null())
     if quantifier is exp.Any:
         return exp.Case(ifs=[some_null], default=exp.false())
@@ -109,14 +129,14 @@ def _compare_nan(quantifier: type[exp.Expr], query: exp.Query, value: exp.Expr) 
 
 
 def _exists(query: exp.Query, condition: exp.Expr) -> exp.Expr:
-    """Return SQL that tests whether a condition is true for any value of a query."""
+    """Return SQL that tests whether a condition is true for any row of a query."""
     return exp.Exists(this=select_from([exp.convert(1)], query.copy(), _SUBQUERY).where(condition))
 
 
 def _comparable_sides(
     kind: type[exp.Expr], left: Value, column: Sql, low: Lowering, scope: Scope
 ) -> tuple[exp.Expr, exp.Expr]:
-    """Return the SQL of both sides, converted so that DuckDB compares them correctly."""
+    """Return the SQL of a value and a column, converted so that DuckDB compares them correctly."""
     sides = agree(left, column), agree(column, left)
     if compares_as_json(left, column):
         nodes = as_json(left, low, scope), as_json(column, low, scope)
@@ -137,7 +157,10 @@ def _comparable_sides(
 
 
 def _json_sort_key(node: exp.Expr, value: Value, other: Value) -> exp.Expr:
-    """Return the sort key of a JSON value; null if the other side has a different kind of value."""
+    """Return the SQL by which DuckDB compares a JSON value with `other`.
+
+    The result is null where the JSON value is of a different kind than `other`.
+    """
     name = kind_of(other).name
     if not is_json(value) or name == "json":
         return json_order(node)

@@ -1,4 +1,4 @@
-"""Lower nodes that stay the same in DuckDB's SQL, except for their parts."""
+"""Lower syntax nodes that DuckDB's SQL has, too, so that only their parts must be lowered."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _INSTEAD: dict[type[exp.Expr], str] = {
     exp.JSONExtractScalar: " Write a subscript: CAST(meta['key'] AS TEXT).",
     exp.IgnoreNulls: " Use ANY_VALUE(x), which skips nulls, or filter the rows in a subquery.",
 }
-"""Hints on how to express other SQL dialects' syntax in this language."""
+"""Hints on how to write syntax of other SQL dialects in this language."""
 
 _WORDS = {"alias": "AS", "ignorenulls": "IGNORE NULLS", "respectnulls": "RESPECT NULLS"}
-"""SQL keywords of nodes that the parser calls by a different name."""
+"""A dict from the names that the parser gives to some syntax to the SQL keywords."""
 
 REBUILT = frozenset(
     [
@@ -49,22 +49,22 @@ REBUILT = frozenset(
         "tuple",
     ]
 )
-"""Nodes that stay the same in DuckDB's SQL, except for their parts."""
+"""The names of the syntax nodes that stay the same in DuckDB's SQL, except for their parts."""
 
 _OF_TEXTS = {
     "collate": TEXT, "glob": BOOL, "regexpilike": BOOL, "regexplike": BOOL, "similarto": BOOL,
     "startswith": BOOL, "strposition": NUMBER, "substring": TEXT, "trim": TEXT,
 }  # fmt: skip
-"""Nodes that take strings (or classes by name), with the kinds of their results."""
+"""A dict from nodes that take strings, or classes as their names, to the kinds of their results."""
 
 
 def rebuild(low: Lowering, e: exp.Expr, scope: Scope, kind: Kind = ANY) -> Value:
-    """Rebuild a node from its lowered parts, which must be scalars.
+    """Return a copy of a node with lowered parts, which must be scalars.
 
     Raises
     ------
     QueryError
-        For a node that is not part of the language.
+        If the node is not part of the query language.
     """
     if e.key not in REBUILT:
         way = _INSTEAD.get(type(e), "")

@@ -1,4 +1,4 @@
-"""Lower subscripts: indices of tensors, keys of JSON and maps, slices of strings and lists."""
+"""Lower subscripts, such as indices of tensors, keys of JSON and maps, and slices of strings."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def subscript(
     if (picked := _item_of_constant(low, base, items, scope)) is not None:
         return subscript(low, picked, items[1:], e, scope) if len(items) > 1 else picked
     if isinstance(base, Constant) and (clocks := _kind_of_clocks(base)) is not None:
-        base = Sql(base.node, clocks)  # NumPy has no times of day
+        base = Sql(base.node, clocks)  # DuckDB indexes the list, because NumPy has no times of day
     if isinstance(base, Tensor) and base.is_scalar and not base.type.is_number:
         base = Sql(low.as_sql(base, scope), kind_of(base))
     if isinstance(base, Tensor):
@@ -140,8 +140,8 @@ def _item_of_constant(
 ) -> Constant | None:
     """Return the item at a constant position of a constant list of strings or times.
 
-    The item is a constant and is interpreted like any other string or time. Return None for other
-    values, and for a position out of range.
+    The item is a constant, so it can be compared like any other constant string or time. Return
+    None if the value or the position is not of this kind, or if the position is out of range.
     """
     if not isinstance(base, Constant) or base.is_json or not _holds_strings_or_times(base):
         return None
@@ -155,9 +155,9 @@ def _item_of_constant(
 
 
 def _kind_of_clocks(value: Constant) -> Kind | None:
-    """Return the kind of a constant (nested) list of times of day; None for other values.
+    """Return the kind of a constant list, at any depth of lists, of times of day and nulls.
 
-    The list may contain nulls.
+    Return None for other values.
     """
     if not value.items:
         return CLOCK if kind_of(value).is_clock else None
@@ -174,7 +174,7 @@ def _has_values(value: Constant) -> bool:
 
 
 def _holds_strings_or_times(value: Constant) -> bool:
-    """Return whether a constant (nested) list contains only strings, times and nulls."""
+    """Return whether a constant list, at any depth, contains only strings, times and nulls."""
     present = [item for item in value.items if item.value is not None]
     return bool(present) and all(
         kind_of(item).name in ("text", "time") or _holds_strings_or_times(item) for item in present
@@ -197,14 +197,14 @@ _WITHOUT_KEYS = {
     "number": "a number", "bool": "a boolean", "text": "a string", "bytes": "bytes",
     "class": "a class", "time": "a time",
 }  # fmt: skip
-"""Kinds of values that have no keys, with their names in messages."""
+"""A dict from kinds of values that have no keys to the words for them in messages."""
 
 
 def position_of(low: Lowering, at: Value, scope: Scope, first: int) -> exp.Expr:
-    """Convert a Python position, which may be negative, to a DuckDB position, which starts at 1.
+    """Return SQL that converts a position from 0, which may be negative, to DuckDB's, from 1.
 
-    `first` is 1 for an index or the start of a slice, and 0 for the stop, since DuckDB's slices
-    include it.
+    `first` must be 1 for an index or the start of a slice. It must be 0 for the stop of a slice,
+    because DuckDB's slices include the stop.
     """
     if isinstance(at, Constant) and isinstance(at.value, int):
         return exp.convert(at.value + first if at.value >= 0 else at.value + first - 1)
@@ -232,7 +232,7 @@ def _check_position(at: Value | None, text: str) -> None:
 
 
 def json_path(low: Lowering, item: exp.Expr, e: exp.Expr, scope: Scope) -> exp.Expr:
-    """Return a JSON key or position as a JSON path for DuckDB."""
+    """Return the key or position of a JSON value as an argument for DuckDB's json_extract."""
     at = low.value(item, scope)
     if isinstance(at, Constant) and isinstance(at.value, str):
         return exp.Literal.string(path_of_key(at.value))
@@ -241,7 +241,8 @@ def json_path(low: Lowering, item: exp.Expr, e: exp.Expr, scope: Scope) -> exp.E
     if isinstance(at, Constant) or kind_of(at).name not in ("number", "any"):
         raise QueryTypeError(
             "A subscript of JSON must be a key (a string) or a position (a whole number of up to "
-            f"31 bits), but it is {text_of(item)}."
+            f"31 bits), but it is {text_of(item)}. Convert it with CAST(… AS TEXT) or CAST(… AS "
+            "BIGINT)."
         )
     _check_position(at, text_of(e))
     return exp.cast(low.as_sql(at, scope), "BIGINT")
@@ -250,7 +251,10 @@ def json_path(low: Lowering, item: exp.Expr, e: exp.Expr, scope: Scope) -> exp.E
 def index_tensor(
     low: Lowering, base: Tensor, items: Sequence[exp.Expr], e: exp.Expr, scope: Scope
 ) -> Value:
-    """Return a tensor indexed like a NumPy array; indices may differ from row to row."""
+    """Return a tensor that is indexed like a NumPy array.
+
+    The indices may be computed, and so may differ from row to row.
+    """
     if base.type.items is not None:
         return _index_list(low, base, items, e, scope)
     env = dict(base.env)
@@ -282,10 +286,10 @@ def index_tensor(
 def _index_list(
     low: Lowering, base: Tensor, items: Sequence[exp.Expr], e: exp.Expr, scope: Scope
 ) -> Value:
-    """Return a slice of a list, or one of its items with the remaining indices applied."""
+    """Return a slice of a list, or an item of a list, to which further indices are applied."""
     assert base.type.items is not None
-    [first, *rest], env = items, dict(base.env)
-    if isinstance(first, Dots | exp.Null) or (rest and isinstance(first, exp.Slice)):
+    [first, *further], env = items, dict(base.env)
+    if isinstance(first, Dots | exp.Null) or (further and isinstance(first, exp.Slice)):
         raise QueryTypeError(
             "Items of a list may differ in shape, so an item must be selected before its axes are "
             f"indexed, but {text_of(e)} selects no item, and {base.text} is {base.type}. Write "
@@ -307,11 +311,11 @@ def _index_list(
     is_part = isinstance(first, exp.Slice) or index.type.ndim != 0
     type_ = base.type if is_part else base.type.items.of
     part = Tensor(Index(base.tree, (index,), type_, text_of(e)), env, text_of(e))
-    return subscript(low, part, rest, e, scope) if rest else part
+    return subscript(low, part, further, e, scope) if further else part
 
 
 def _length(shape: Tree, items: list[Any]) -> Tree | None:
-    """Return a tree for the length of one axis, for ``SHAPE(x)[0]``; None for other indices."""
+    """Return a tree for the length of one axis if the expression is ``SHAPE(x)[0]``; else None."""
     if not isinstance(shape, Meta) or shape.what != "shape" or len(items) != 1:
         return None
     [item] = items
@@ -321,21 +325,21 @@ def _length(shape: Tree, items: list[Any]) -> Tree | None:
 
 
 def _check_indices(items: list[Any], text: str) -> None:
-    """Reject indices that are not integers or masks. Raises QueryTypeError."""
+    """Raise QueryTypeError for an index that is not an integer, a mask or a slice."""
     for item in items:
         step = item[2] if isinstance(item, tuple) else None
         if isinstance(step, Literal_) and not np.any(step.value):
             raise QueryTypeError(
-                "The step of a slice must not be 0. Leave it out to get every element, or write "
-                "::-1 to reverse the order."
+                f"The step of a slice must not be 0, but in {text} it is 0. Leave out the step to "
+                "get every element, or write ::-1 to reverse the order."
             )
         for part in item if isinstance(item, tuple) else (item,):
             if part is None or part is ...:
                 continue
             if part is not item and part.type.ndim:
                 raise QueryTypeError(
-                    "The start and stop of a slice must be single whole numbers, but one of them "
-                    f"in {text} is {part.type}. Select one element of it."
+                    "The start and stop of a slice must be single whole numbers, but in "
+                    f"{text}, one is a tensor, {part.type}. Select one element of this tensor."
                 )
             is_integer = part.type.is_number and np.dtype(part.type.dtype).kind in "iu"
             is_mask = part.type.dtype == "bool" and part.type.ndim != 0 and part is item
@@ -354,7 +358,7 @@ def _index_error(index: str, text: str) -> QueryTypeError:
 
 
 def _indexed_type(base: Tensor, items: list[Any], text: str) -> Type:
-    """Return the type of an indexed tensor. Raises QueryTypeError for too many indices."""
+    """Return the type of an indexed tensor. Raises QueryTypeError if there are too many indices."""
     meaning = base.type.meaning
     if base.type.shape is None or any(_count_axes(item) is None for item in items):
         return Type(base.type.dtype, None, meaning if _are_slices(items) else None)
@@ -363,11 +367,14 @@ def _indexed_type(base: Tensor, items: list[Any], text: str) -> Type:
     if any(_is_shapeless(item) for item in items):
         return Type(base.type.dtype, None)
     if items.count(...) > 1:
-        raise QueryTypeError(f"An index may contain at most one `...`, but it is {text}.")
+        raise QueryTypeError(
+            f"An index may contain at most one `...`, but the expression is {text}. Write `:` for "
+            "each axis instead."
+        )
     if count > len(whole):
         raise QueryTypeError(
             f"There must be at most one index per axis, but {text} has {count}, and {base.text} is "
-            f"{base.type}."
+            f"{base.type}. Leave out indices."
         )
     fill = [(None, None, None)] * (len(whole) - count)
     at = items.index(...) if ... in items else len(items)
@@ -390,10 +397,10 @@ def _count_axes(item: Any) -> int | None:
 
 
 def _indexed_shape(base: Tensor, items: list[Any], text: str) -> tuple[int | None, ...]:
-    """Return the shape of a tensor that is indexed on all axes, following the rules of NumPy.
+    """Return the shape of a tensor after indexing, with one index for each axis.
 
-    Integers and index arrays are broadcast together. If they are adjacent, the resulting axes
-    replace them; otherwise, the resulting axes come first. See
+    As in NumPy, integers and index arrays are broadcast together. If they are adjacent, the axes of
+    the result of broadcasting are in their place; otherwise, these axes come first. See
     https://numpy.org/doc/stable/user/basics.indexing.html#combining-advanced-and-basic-indexing.
     """
     sizes = iter(base.type.shape or ())
@@ -419,12 +426,12 @@ def _indexed_shape(base: Tensor, items: list[Any], text: str) -> tuple[int | Non
 
 
 def _check_inside(base: Tensor, item: Literal_, size: int | None, text: str) -> None:
-    """Reject positions beyond the end of an axis. Raises QueryTypeError."""
+    """Raise QueryTypeError if a constant index is out of range for an axis of length `size`."""
     for index in np.ravel(item.value).tolist():
         if size is not None and not -size <= index < size:
             raise QueryTypeError(
-                f"In {text}, index {index} is out of range for an axis of length {size}. "
-                f"{base.text} is {base.type}."
+                f"In {text}, index {index} is out of range for an axis of length {size}, because "
+                f"{base.text} is {base.type}. Write an index from {-size} to {size - 1}."
             )
 
 
@@ -447,9 +454,9 @@ def _are_slices(items: list[Any]) -> bool:
 
 
 def _keeps_meaning(base: Tensor, items: list[Any], shape: tuple[int | None, ...]) -> bool:
-    """Return whether an indexed tensor keeps the meaning of its type.
+    """Return whether a tensor still has the meaning of its type after indexing.
 
-    Boxes stay boxes, and images stay images, only if the last axis is kept as a whole.
+    Boxes stay boxes, and images stay images, only if all elements of the last axis are selected.
     """
     if base.type.names is not None:
         return True
@@ -464,9 +471,9 @@ def _keeps_meaning(base: Tensor, items: list[Any], shape: tuple[int | None, ...]
 
 def _takes_items(items: list[Any]) -> bool:
     """Return whether indices select whole items of a list."""
-    first, *rest = items
+    first, *others = items
     is_part = isinstance(first, tuple) or (first is not None and first.type.ndim == 1)
-    return is_part and all(isinstance(i, tuple) and set(i) == {None} for i in rest)
+    return is_part and all(isinstance(i, tuple) and set(i) == {None} for i in others)
 
 
 def _is_reversed(item: tuple[Any, ...]) -> bool:

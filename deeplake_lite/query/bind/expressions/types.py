@@ -1,4 +1,4 @@
-"""Ask DuckDB for the types of SQL expressions, since only DuckDB knows what functions return."""
+"""Ask DuckDB for the types of SQL expressions, which depend on what DuckDB's functions return."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _KINDS = {
         ["DATE", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE",
          "INTERVAL"], TIME),
 }  # fmt: skip
-"""Kinds of DuckDB types, except numbers and lists."""
+"""A dict from DuckDB types, except numbers and lists, to kinds."""
 
 _DTYPES = {
     "TINYINT": "int8", "SMALLINT": "int16", "INTEGER": "int32", "BIGINT": "int64",
@@ -50,31 +50,33 @@ _DTYPES = {
 
 
 class Types:
-    """Look up the types of expressions in one query.
+    """Looks up the types of the expressions in one query.
 
-    Nothing is computed: DuckDB only binds each expression, with typed nulls in place of columns.
+    DuckDB does not compute an expression for this purpose. It only determines the type of the
+    expression, in which typed nulls stand for the columns.
 
     Parameters
     ----------
     udfs : callable
-        Returns the functions that NumPy computes for this query, by name.
+        Returns a dict from the names of UDFs, which NumPy computes for the query, to these UDFs.
     """
 
     def __init__(self, udfs: Callable[[], Mapping[str, Udf]]) -> None:
         self._udfs = udfs
         self._columns: dict[tuple[str, str], str | exp.Expr | None] = {}
-        """Types by table and column, or expressions whose types have not been looked up yet."""
+        """A dict from pairs of a table and a column to the type of the column, or to an expression
+        whose type has not been looked up yet."""
         self._queries: dict[str, list[str]] = {}
-        """Columns of the recorded queries in FROM, by table."""
+        """A dict from the tables of recorded queries in FROM to the names of their columns."""
         self._parameters: dict[str, str] = {}
-        """Types of lambda parameters, by their names in the SQL for DuckDB."""
+        """A dict from the SQL names of lambda parameters to their types."""
 
     def record(self, table: str, column: str, dtype: str) -> None:
         """Record the dtype of a column of a table in FROM."""
         self._columns[table, column] = sql_type(dtype)
 
     def record_parameter(self, name: str, kind: Kind) -> None:
-        """Record the DuckDB type of a lambda's parameter, if its kind determines the type."""
+        """Record the DuckDB type of a lambda's parameter, if `kind` determines the type."""
         self._parameters.pop(name, None)
         if type_ := _type_of(kind):
             self._parameters[name] = type_
@@ -87,10 +89,10 @@ class Types:
             self._columns[table, name] = item
 
     def _selected_expressions(self, query: exp.Expr) -> dict[str, exp.Expr]:
-        """Return the expressions that a query selects, by name.
+        """Return a dict from the names to the expressions that a query selects.
 
-        The expressions refer only to sources and recorded queries. Columns of queries in between
-        are replaced with their expressions, since the aliases of those queries are not unique.
+        The expressions refer only to sources and recorded queries. Columns of other subqueries are
+        replaced with their expressions, because the aliases of these subqueries are not unique.
         """
         if isinstance(query, exp.Subquery):
             return self._selected_expressions(query.this)
@@ -112,23 +114,23 @@ class Types:
                 queries[name] = {n: exp.column(n, table=name) for n in self._queries[name]}
             elif isinstance(table.this, exp.Subquery):
                 queries[name] = self._selected_expressions(table.this)
-        between = {name: q for name, q in queries.items() if name not in self._queries}
+        unrecorded = {name: q for name, q in queries.items() if name not in self._queries}
         selected: dict[str, exp.Expr] = {}
         for item in query.selects:
             if isinstance(item, exp.Alias):
-                selected[item.alias] = _substitute(item.this, between)
+                selected[item.alias] = _substitute(item.this, unrecorded)
             elif isinstance(item, exp.Subquery):
-                selected[item.alias] = _substitute(exp.Subquery(this=item.this.copy()), between)
+                selected[item.alias] = _substitute(exp.Subquery(this=item.this.copy()), unrecorded)
             elif isinstance(item, exp.Star):
                 selected.update({n: e for columns in queries.values() for n, e in columns.items()})
             elif isinstance(item, exp.Column) and isinstance(item.this, exp.Star):
                 selected.update(queries.get(item.table, {}))
             elif isinstance(item, exp.Column):
-                selected[item.name] = _substitute(item, between)
+                selected[item.name] = _substitute(item, unrecorded)
         return selected
 
     def refine(self, value: Value) -> Value:
-        """Return a value with the kind that DuckDB reports, if that is more precise."""
+        """Return a value whose kind includes what DuckDB knows about its type."""
         if not isinstance(value, Sql) or not _is_open(value.kind):
             return value
         type_ = self.of(value.node)
@@ -146,8 +148,8 @@ class Types:
     def of(self, node: exp.Expr) -> str | None:
         """Return DuckDB's name for the type of an expression, or None if it is unknown.
 
-        The expression is copied, and everything that refers to a table is replaced or removed, so
-        that DuckDB can bind it on its own.
+        DuckDB gets a copy of the expression without references to tables: clauses such as FROM are
+        removed, and columns are replaced with typed nulls.
         """
         whole = exp.paren(node.copy())
         for select in list(whole.find_all(exp.Select)):
@@ -181,11 +183,11 @@ class Types:
 
 
 _PLAIN_TYPES = {"text": "VARCHAR", "bytes": "BLOB", "json": "JSON", "bool": "BOOLEAN"}
-"""DuckDB types of list items, by kind."""
+"""A dict from the names of kinds to the DuckDB types of list items of these kinds."""
 
 
 def _type_of(kind: Kind) -> str:
-    """Return the DuckDB type of a list item, or "" if its kind does not determine the type.
+    """Return the DuckDB type of a list item, or "" if the kind does not determine the type.
 
     >>> _type_of(Kind("list", item=Kind("number", dtype="int64"))), _type_of(ANY)
     ('BIGINT[]', '')
@@ -204,7 +206,10 @@ def _type_of(kind: Kind) -> str:
 
 
 def _substitute(e: exp.Expr, queries: Mapping[str, Mapping[str, exp.Expr]]) -> exp.Expr:
-    """Replace the columns of queries with the expressions that the queries select."""
+    """Return an expression in which the columns of queries are replaced with their expressions.
+
+    `queries` maps the alias of each query to a dict from its columns to their expressions.
+    """
     whole = exp.paren(e.copy())
     for column in list(whole.find_all(exp.Column)):
         item = queries.get(column.table, {}).get(column.name)
@@ -225,7 +230,7 @@ def _null(type_: str) -> exp.Expr:
 
 
 def _is_open(kind: Kind) -> bool:
-    """Return whether DuckDB may know more about a value, such as its kind or its dtype."""
+    """Return whether the kind of a value is incomplete, so that DuckDB may know more about it."""
     if kind.name == "number":
         return kind.htype is None and not kind.dtype
     if kind.name == "list":
@@ -234,7 +239,7 @@ def _is_open(kind: Kind) -> bool:
 
 
 def _kind_of_type(type_: str) -> Kind | None:
-    """Return the kind of a DuckDB type; None for structs, maps and other types without a kind.
+    """Return the kind of a DuckDB type, or None for types without a kind, such as structs and maps.
 
     >>> _kind_of_type("HUGEINT").dtype, _kind_of_type("DOUBLE[][3]").item.item.dtype
     ('int128', 'float64')
@@ -253,7 +258,10 @@ def _kind_of_type(type_: str) -> Kind | None:
 
 
 def _decimal_dtype(type_: str) -> str | None:
-    """Return the dtype of decimals, which are floats in results if they have decimal places."""
+    """Return the dtype of a DuckDB decimal type in results, or None for other types.
+
+    Decimals with decimal places become floats.
+    """
     if not type_.startswith("DECIMAL("):
         return None
     return HUGE if type_.endswith(",0)") else "float64"

@@ -1,1 +1,4 @@
-"""SQL for scalars (numbers, times, JSON, bytes, lists) that follows our rules, not DuckDB's."""
+"""Generate SQL for scalars that follows the rules of the query language where DuckDB's differ.
+
+Scalars are numbers, times, strings, JSON, bytes, lists and structs.
+"""

@@ -1,4 +1,8 @@
-"""Check which scalars can be compared or share a column, and convert them to the same form."""
+"""Check whether scalars can be compared or be in one column, and convert them to the same form.
+
+In this module, `mine` is the kind of a value, and `theirs` the kind of the value that it is
+compared or combined with.
+"""
 
 from __future__ import annotations
 
@@ -50,10 +54,11 @@ if TYPE_CHECKING:
 
 
 def agree(value: Value, other: Value) -> Value:
-    """Convert a value so that it can be compared with `other`.
+    """Return a value, converted so that it can be compared with `other`.
 
-    A constant string becomes a class number, a time or a number if `other` is one. A class becomes
-    its name if `other` is a string, or a class with different names.
+    A constant string becomes a class number, a time or a number if `other` is a class, a time or a
+    number. A class becomes its name if `other` is a string, or a class from a different list of
+    names.
 
     Raises
     ------
@@ -102,24 +107,24 @@ def agree(value: Value, other: Value) -> Value:
 
 
 def check_hashes(mine: Kind, theirs: Kind) -> None:
-    """Reject two hashes that would differ for equal tensors. Raises QueryTypeError."""
+    """Raise QueryTypeError if two values are hashes that may differ for equal tensors."""
     if mine.hashed and theirs.hashed and mine.hashed != theirs.hashed:
         raise QueryTypeError(
-            "Hashes from a subquery can be compared only with hashes of the same type, but one "
-            f"side hashes {mine.hashed} and the other {theirs.hashed}. Compute both hashes in the "
-            "same query, which compares them by value: JOIN … ON HASH(a.x) = HASH(b.y)."
+            "Hashes from a subquery can be compared only with hashes of the same type, but a hash "
+            f"of {mine.hashed} is compared with a hash of {theirs.hashed}. Compute both hashes in "
+            "the same query, which then hashes values: JOIN … ON HASH(a.x) = HASH(b.y)."
         )
 
 
 def _lists_strings(value: Value) -> bool:
-    """Return whether a value is a constant (nested) list that contains strings."""
+    """Return whether a value is a constant list that contains a string at any depth of lists."""
     if not isinstance(value, Constant) or not isinstance(value.value, list | np.ndarray):
         return False
     return any(isinstance(v.value, str) or _lists_strings(v) for v in items_of(value))
 
 
 def _check_moment(text: str) -> None:
-    """Reject a string that is compared with times but is not a time. Raises QueryTypeError."""
+    """Raise QueryTypeError if a string that is compared with times is not a time."""
     if not may_be_timestamp(text):
         raise QueryTypeError(
             "A string compared with times must be a time, such as '2026-01-31' or "
@@ -128,31 +133,31 @@ def _check_moment(text: str) -> None:
 
 
 def parse_fractions(values: list[Value]) -> list[Value]:
-    """Apply `parse_fraction` to values that are combined, if one of them is a number."""
+    """Return values that are combined, with `parse_fraction` applied if one of them is a number."""
     if not any(kind_of(v).name == "number" for v in values):
         return values
     return [parse_fraction(v) for v in values]
 
 
 def check_bytes(value: Value, other: Value) -> None:
-    """Reject bytes on either side, unless both sides are bytes. Raises QueryTypeError."""
+    """Raise QueryTypeError if only one of two values is bytes."""
     for side, beside in ((value, other), (other, value)):
         theirs = kind_of(beside).name
         if kind_of(side).name == "bytes" and theirs not in ("bytes", "any"):
             raise QueryTypeError(
-                f"{_describe(side)} contains bytes, which can be combined only with bytes, but "
-                f"the other side is {WORDS[theirs]}. Pass bytes as a parameter, or write "
+                f"{_describe(side)} contains bytes, which can be combined only with bytes, but it "
+                f"is combined with {WORDS[theirs]}. Pass bytes as a parameter, or write "
                 "ENCODE('text')."
             )
 
 
 def check_column(values: Iterable[Value]) -> None:
-    """Reject values that cannot be in the same column or list.
+    """Check that values can be in the same column or list.
 
     Raises
     ------
     QueryTypeError
-        For bytes mixed with anything else, and for classes mixed with numbers.
+        If they cannot, as with bytes and other values, or with classes and numbers.
     """
     of_kinds = {kind_of(value): value for value in values if not is_null_constant(value)}
     for (mine, value), (theirs, other) in combinations(of_kinds.items(), 2):
@@ -162,55 +167,58 @@ def check_column(values: Iterable[Value]) -> None:
 
 
 def check_classes(*kinds: Kind) -> None:
-    """Reject classes mixed with numbers in one column. Raises QueryTypeError."""
+    """Raise QueryTypeError if some of the kinds are classes, and others numbers or times."""
     names = {kind.name for kind in kinds}
     if "class" in names and names & {"number", "bool", "time"}:
         raise QueryTypeError(
-            "A column cannot contain both classes and numbers, since a number would be ambiguous. "
-            "Convert the classes to numbers with CAST(label AS BIGINT), or convert both to strings "
-            "with NAME(label) and CAST(x AS TEXT)."
+            "A column cannot contain both classes and numbers, because a number would be "
+            "ambiguous. Convert the classes to numbers with CAST(label AS BIGINT), or convert both "
+            "to strings with NAME(label) and CAST(x AS TEXT)."
         )
 
 
 def _check_text(value: Value, other: Value) -> None:
-    """Reject a non-constant string that is compared with a number, time or boolean.
+    """Raise QueryTypeError if a non-constant string is compared with a number, time or boolean.
 
-    DuckDB would convert the string to the type of the other side and might round it.
+    DuckDB would convert the string to the type of the other value, and might round it.
     """
     theirs = kind_of(other).name
     if isinstance(value, Constant) or kind_of(value).name != "text" or theirs not in _NOT_TEXT:
         return
     raise QueryTypeError(
-        f"{_describe(value)} is a string, which can be compared only with strings, but the other "
-        f"side is {WORDS[theirs]}. Convert one of them: CAST(x AS TEXT), or CAST(x AS "
-        f"{_NOT_TEXT[theirs]})."
+        f"{_describe(value)} is a string, which can be compared only with strings, but it is "
+        f"compared with {WORDS[theirs]}. CAST the string AS {_NOT_TEXT[theirs]}, or CAST the other "
+        "value AS TEXT."
     )
 
 
 _NOT_TEXT = {"number": "DOUBLE", "time": "TIMESTAMP", "bool": "BOOLEAN"}
-"""Kinds that cannot be compared with strings, with the type that messages suggest for a CAST."""
+"""A dict from kinds that cannot be compared with strings to the type that messages suggest for a
+CAST of the string."""
 
 
 def check_times_beside_json(value: Value, other: Value) -> None:
-    """Reject a comparison of a time with JSON, since both would be compared as strings.
+    """Check that neither two values nor their corresponding parts are a time and JSON.
+
+    DuckDB would compare a time and JSON as strings.
 
     Raises
     ------
     QueryTypeError
-        For such a comparison, including parts of lists and structs.
+        If two values, or two parts of lists or structs, are a time and JSON.
     """
     for mine, theirs in _matching_kinds(kind_of(value), kind_of(other)):
         if {mine.name, theirs.name} == {"time", "json"}:
             time = mine if mine.name == "time" else theirs
             type_ = "INTERVAL" if time.time_dtype.startswith("timedelta64") else "TIMESTAMP"
             raise QueryTypeError(
-                "Times can be compared only with times, but one side is JSON, which has no type "
-                f"for times. Convert the JSON value: CAST(x AS {type_})."
+                "Times can be compared only with times, but a time is compared with JSON, which "
+                f"has no type for times. Convert the JSON value: CAST(x AS {type_})."
             )
 
 
 def _matching_kinds(mine: Kind, theirs: Kind) -> Iterator[tuple[Kind, Kind]]:
-    """Yield two kinds, and then the pairs of kinds of their corresponding parts, at any depth."""
+    """Yield two kinds, and then the pairs of the kinds of corresponding parts, at any depth."""
     yield mine, theirs
     for pair in _matching_parts(mine, theirs):
         yield from _matching_kinds(*pair)
@@ -220,11 +228,11 @@ WITHOUT_NAMES = (
     "Classes with names cannot be combined with classes without names, whose numbers may have "
     "other meanings. Declare the names in both lakes, or cast the numbers: CAST(x AS TEXT)."
 )
-"""Message for classes with names mixed with classes without names."""
+"""Message for combining classes that have names with classes that have no names."""
 
 
 def check_pair(value: Value, mine: Kind, theirs: Kind) -> None:
-    """Reject two values that can neither be compared nor share a column.
+    """Check that two values can be compared or be in one column.
 
     Parameters
     ----------
@@ -238,7 +246,7 @@ def check_pair(value: Value, mine: Kind, theirs: Kind) -> None:
     Raises
     ------
     QueryTypeError
-        For example, for months and days, or for a list of strings and a list of numbers.
+        If they cannot, as with durations in months and days, or with lists of strings and numbers.
     """
     if mine.name == theirs.name == "class" and bool(mine.names) != bool(theirs.names):
         raise QueryTypeError(WITHOUT_NAMES)
@@ -257,8 +265,8 @@ def check_pair(value: Value, mine: Kind, theirs: Kind) -> None:
     items = [kind.item.name for kind in (mine, theirs) if kind.item is not None]
     if len(items) == 2 and (items[0] == "json") != (items[1] == "json") and "any" not in items:
         raise QueryTypeError(
-            "Lists of JSON can be combined only with lists of JSON, but the other list contains "
-            "values of another kind. Convert them to JSON: [TO_JSON(x)]."
+            "Lists of JSON can be combined only with lists of JSON, but a list of JSON is combined "
+            "with a list of other values. Convert these values to JSON: [TO_JSON(x)]."
         )
     units = [unit_of_months(kind) for kind in (mine, theirs)]
     are_columns = mine.htype is not None and theirs.htype is not None
@@ -271,7 +279,7 @@ def check_pair(value: Value, mine: Kind, theirs: Kind) -> None:
 
 
 def _matching_parts(mine: Kind, theirs: Kind) -> list[tuple[Kind, Kind]]:
-    """Return the pairs of kinds of corresponding parts in two lists or structs."""
+    """Return the pairs of the kinds of corresponding parts in two lists or structs."""
     if mine.name == theirs.name == "list":
         return [(mine.item_kind, theirs.item_kind)]
     if not mine.parts or not theirs.parts:
@@ -283,37 +291,37 @@ def _matching_parts(mine: Kind, theirs: Kind) -> list[tuple[Kind, Kind]]:
 
 
 def _check_parts(mine: Kind, theirs: Kind) -> None:
-    """Reject parts of lists or structs that cannot be compared, at any depth.
+    """Check that two corresponding parts of lists or structs can be compared.
 
-    DuckDB would convert both parts to strings, or integers to floats.
+    Parts of these parts are checked, too.
 
     Raises
     ------
     QueryTypeError
-        For such parts.
+        If DuckDB would convert both parts to strings, or integers to floats.
     """
-    for one, other in ((mine, theirs), (theirs, mine)):
-        is_text = one.name in ("text", "class")
+    for kind, other in ((mine, theirs), (theirs, mine)):
+        is_text = kind.name in ("text", "class")
         if (is_text and other.name in _NOT_TEXT) or (
-            one.name == "bytes" and other.name not in ("bytes", "any")
+            kind.name == "bytes" and other.name not in ("bytes", "any")
         ):
             raise QueryTypeError(
-                f"Lists and structs are compared part by part, but one part is {WORDS[one.name]} "
-                f"on one side and {WORDS[other.name]} on the other. CAST this part, as in [CAST(x "
-                "AS TEXT)]."
+                "Lists and structs are compared part by part, but a part that is "
+                f"{WORDS[kind.name]} is compared with {WORDS[other.name]}. CAST one of the two "
+                "parts, as in [CAST(x AS TEXT)]."
             )
     if beside_floats.are_mixed(mine, theirs):
         raise QueryTypeError(
-            "Lists and structs are compared part by part, but SQL would round the integers on one "
-            "side to compare them with the floats on the other. CAST this part, as in [CAST(x AS "
-            "DOUBLE)]."
+            "Lists and structs are compared part by part, but SQL would round integers in one of "
+            "them to compare them with floats in the other. CAST one of the two parts, as in "
+            "[CAST(x AS DOUBLE)]."
         )
     for pair in _matching_parts(mine, theirs):
         _check_parts(*pair)
 
 
 def _describe(value: Value) -> str:
-    """Return a description of a value for messages: its column, or the constant itself."""
+    """Return words for a value in a message: the name and type of a column, or the constant."""
     if isinstance(value, Constant):
         return f"{brief(value.value)}"
     plain = value.plain
@@ -321,7 +329,10 @@ def _describe(value: Value) -> str:
 
 
 def class_number(name: str, kind: Kind) -> int:
-    """Return the number of the class `name`. Raises QueryTypeError, which suggests other names."""
+    """Return the number of the class `name`.
+
+    Raises QueryTypeError if there is no such class. The message suggests similar names.
+    """
     from deeplake_lite.htypes import ClassLabel
 
     try:
@@ -331,10 +342,10 @@ def class_number(name: str, kind: Kind) -> int:
 
 
 def unify(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Value], Kind]:
-    """Convert values so that they fit in one column, and return them with the column's kind.
+    """Return values, converted so that they can be in one column, and the kind of the column.
 
-    Classes that share one list of names stay numbers, even if a constant name is mixed in; other
-    classes become their names.
+    Classes stay numbers if all classes have the same list of names, and become their names
+    otherwise. A constant name of a class counts as this class.
 
     Raises
     ------
@@ -374,14 +385,14 @@ def unify(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Value]
 
 
 def _is_list(value: Value) -> bool:
-    """Return whether a value is a list, constant or not."""
+    """Return whether a value is a constant or computed list."""
     if isinstance(value, Constant):
         return isinstance(value.value, list)
     return kind_of(value).name == "list"
 
 
 def parse_times(values: list[Value]) -> list[Value]:
-    """Convert constant strings to times, if all other values are times or null."""
+    """Return values, with constant strings as times if all other values are times or null."""
     times = [v for v in values if kind_of(v).name == "time"]
     texts = [isinstance(v, Constant) and isinstance(v.value, str) for v in values]
     if not times or len(times) + sum(texts) + sum(map(is_null_constant, values)) < len(values):
@@ -390,7 +401,7 @@ def parse_times(values: list[Value]) -> list[Value]:
 
 
 def _as_time(value: Value, time: Value) -> Value:
-    """Convert a constant string to the type of another time, if that type is known."""
+    """Return a constant string as a time that can be combined with `time`."""
     agreed, kind = agree(value, time), kind_of(time)
     if not isinstance(agreed, Constant) or not isinstance(agreed.value, str):
         return agreed

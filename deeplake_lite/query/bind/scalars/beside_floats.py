@@ -1,7 +1,8 @@
-"""Compare integers with floats exactly, and convert integers to floats for a common column.
+"""Compare integers with floats exactly, and convert integers to floats if both are in one column.
 
-DuckDB would round the integers. Rounding is monotonic, so if the two doubles differ, they decide
-the comparison. If they are equal, integers beyond ±2**53 are compared as integers.
+To compare an integer with a float, DuckDB would round the integer to a double. This gives the right
+result if the rounded integer and the float differ. If they are equal and the integer is beyond
+±2**53, the SQL generated here compares them as integers.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _STRICT: dict[type[exp.Expr], type[exp.Binary]] = {exp.LTE: exp.LT, exp.GTE: exp.GT}
-"""Strict form of the comparisons that include equality."""
+"""A dict from ``<=`` and ``>=`` to ``<`` and ``>``."""
 
 _EXACT = 2**53
-"""Largest integer up to which doubles represent every integer exactly."""
+"""Doubles represent all integers from 0 to this number exactly."""
 
 _MAX_EXACT_INTEGER = 2**24
-"""Largest integer up to which 32-bit floats represent every integer exactly."""
+"""32-bit floats represent all integers from 0 to this number exactly."""
 
 _SMALL = {"int8", "int16", "uint8", "uint16"}
 """Integer dtypes that 32-bit floats represent exactly."""
@@ -48,7 +49,7 @@ def _is_float(dtype: str) -> bool:
 
 
 def are_mixed(one: Kind, other: Kind) -> bool:
-    """Return whether DuckDB would round an integer of one kind to compare it with a float."""
+    """Return whether DuckDB, to compare values of two kinds, would round an integer to a float."""
     dtypes = one.number_dtype, other.number_dtype
     for a, b in (dtypes, dtypes[::-1]):
         if _is_integer(a) and _is_float(b):
@@ -65,9 +66,9 @@ def _whole(node: exp.Expr) -> exp.Expr:
 
 
 def compare(kind: type[exp.Expr], sides: Sequence[exp.Expr], kinds: Sequence[Kind]) -> exp.Expr:
-    """Return a comparison of an integer and a float, in either order, that rounds neither of them.
+    """Return SQL that compares an integer and a float, in either order, without rounding them.
 
-    Equality of the doubles is a separate condition, so that DuckDB can use it for a hash join.
+    The equality of the two as doubles is a separate condition, so that DuckDB can use a hash join.
     """
     if _is_float(kinds[0].number_dtype):
         return compare(MIRRORED[kind], sides[::-1], kinds[::-1])
@@ -91,15 +92,19 @@ def compare(kind: type[exp.Expr], sides: Sequence[exp.Expr], kinds: Sequence[Kin
 
 
 def key(node: exp.Expr, kind: Kind) -> exp.Expr:
-    """Return a struct that is equal for equal numbers: the double and the rounding error."""
-    double = exp.Add(this=_double(node), expression=exp.cast(exp.convert(0), "DOUBLE"))  # -0 is 0
-    rest: exp.Expr = exp.cast(exp.convert(0), "HUGEINT")
+    """Return SQL for a struct that is equal for equal integers and floats.
+
+    It consists of the number as a double, and the rounding error, which is 0 for a float.
+    """
+    # Adding 0 turns -0.0 into 0.0.
+    double = exp.Add(this=_double(node), expression=exp.cast(exp.convert(0), "DOUBLE"))
+    error: exp.Expr = exp.cast(exp.convert(0), "HUGEINT")
     if not _is_float(kind.number_dtype):
-        rest = exp.Sub(this=_whole(node), expression=_whole(_double(node)))
+        error = exp.Sub(this=_whole(node), expression=_whole(_double(node)))
     pair = func(
         "struct_pack",
         exp.PropertyEQ(this=exp.to_identifier("double"), expression=double),
-        exp.PropertyEQ(this=exp.to_identifier("rest"), expression=rest),
+        exp.PropertyEQ(this=exp.to_identifier("rest"), expression=error),
     )
     present = exp.not_(exp.Is(this=exp.paren(node.copy()), expression=exp.null()))
     return exp.Case(ifs=[exp.If(this=present, true=pair)])
@@ -109,12 +114,13 @@ _ROUNDED = (
     "Integers combined with floats are converted to floats, but floats cannot represent {} here. "
     "CAST the integers AS DOUBLE, which rounds them, or the floats AS BIGINT."
 )
+"""Message for an integer that a conversion to a float would round; {} is the integer."""
 
 
 def as_floats(values: Sequence[Value], kinds: Sequence[Kind]) -> list[Value]:
-    """Convert numbers, or lists of numbers, to a float type without rounding them.
+    """Return values, with numbers and the items of lists of numbers converted to one float type.
 
-    Values that need no conversion are returned unchanged.
+    No number is rounded. Values that need no conversion are returned unchanged.
 
     Parameters
     ----------
@@ -126,8 +132,8 @@ def as_floats(values: Sequence[Value], kinds: Sequence[Kind]) -> list[Value]:
     Raises
     ------
     QueryTypeError
-        For a constant that a double would round. If a double would round an integer in a column,
-        DuckDB raises an error when the query runs.
+        If a constant would be rounded. If an integer in a column would be rounded, DuckDB raises an
+        error when the query runs.
     """
     items = [_flat_items(value, kind) for value, kind in zip(values, kinds, strict=True)]
     flat = [pair for pairs in items for pair in pairs]
@@ -142,9 +148,10 @@ def as_floats(values: Sequence[Value], kinds: Sequence[Kind]) -> list[Value]:
 
 
 def _flat_items(value: Value, kind: Kind) -> list[tuple[Value, Kind]]:
-    """Return the items of a list, or the value itself.
+    """Return the items of a list, each with its kind.
 
-    The items of a non-constant list are represented by `ITEM`, the parameter of a lambda.
+    A value that is not a list is its own only item. For a non-constant list, the only item is
+    `ITEM`, which stands for each item in the SQL.
     """
     if isinstance(value, Constant) and isinstance(value.value, list):
         return [(item, NUMBER) for item in items_of(value)]
@@ -155,7 +162,7 @@ def _flat_items(value: Value, kind: Kind) -> list[tuple[Value, Kind]]:
 
 
 def _replace_items(value: Value, kind: Kind, items: Sequence[Value]) -> Value:
-    """Return a list with the given items; if the value is not a list, return the single item."""
+    """Return a value in which `items` replace the items that `_flat_items` returned for it."""
     if isinstance(value, Constant) and isinstance(value.value, list):
         return Sql(as_list(*(_node(item) for item in items)), REAL.as_list) if items else value
     if isinstance(value, Sql) and kind.name == "list":

@@ -1,4 +1,7 @@
-"""Convert scalars to SQL for strings, JSON, class names, parts of lists, and sort keys."""
+"""Convert scalars to strings, JSON, class names, items of lists, and values to sort by.
+
+JSON is canonical if equal values are the same string: keys are sorted, and 1.0 is written as 1.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,10 @@ if TYPE_CHECKING:
 
 
 def scalar_to_sql(value: Value, low: Lowering, scope: Scope) -> Value:
-    """Convert a scalar that NumPy computes to SQL, so that it is treated like other scalars."""
+    """Return a scalar that NumPy computes as SQL, so that it is treated like other scalars.
+
+    Other values are returned unchanged.
+    """
     if isinstance(value, Tensor) and not needs_numpy(value):
         node = low.as_sql(value, scope)
         return Sql(exp.cast(node, "DATE") if is_day(value) else node, kind_of(value))
@@ -30,7 +36,11 @@ def scalar_to_sql(value: Value, low: Lowering, scope: Scope) -> Value:
 
 
 def as_text(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
-    """Return a scalar as SQL text: classes as names, JSON as strings, and dates without a time."""
+    """Return SQL for a scalar as a string: the name of a class, or a date without a time of day.
+
+    JSON strings lose their quotes. SQL converts other types to strings by itself, so they are
+    returned unchanged.
+    """
     if is_day(value):
         return exp.cast(low.as_sql(value, scope), "DATE")
     value = scalar_to_sql(value, low, scope)
@@ -44,7 +54,7 @@ def as_text(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
 
 
 def is_day(value: Value) -> bool:
-    """Return whether a scalar is known to be a date, which is a timestamp in SQL."""
+    """Return whether a scalar is known to be a date, which SQL represents as a timestamp."""
     if isinstance(value, Tensor):
         return value.is_scalar and value.type.dtype == _DAY
     return isinstance(value, Sql) and value.kind.time_dtype == _DAY
@@ -54,7 +64,7 @@ _DAY = "datetime64[D]"
 
 
 def as_json(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
-    """Return a scalar as a JSON document, with classes as their names."""
+    """Return SQL for a scalar or constant list as JSON text; classes become their names."""
     if isinstance(value, Constant) and isinstance(value.value, list | np.ndarray | dict):
         return exp.Literal.string(json_document(_full_value(value)))
     if isinstance(value, Constant) and (whole := _whole(value)) is not None:
@@ -70,11 +80,12 @@ def as_json(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
 
 
 _DIGITS = 40
-"""Maximum number of digits of a whole number that is written with a point, not as an integer."""
+"""Decimals of 10**(_DIGITS + 1) or more do not count as whole numbers, so that JSON never contains
+1e300 with all of its digits."""
 
 
 def _full_value(value: Constant) -> object:
-    """Return the value of a constant, with all digits of its whole numbers."""
+    """Return the Python value of a constant; whole numbers are integers, so no digits are lost."""
     is_array = isinstance(value.value, np.ndarray)
     if value.items or (is_array and value.value.dtype.kind in "mM"):
         return [_full_value(item) for item in items_of(value)]
@@ -84,7 +95,7 @@ def _full_value(value: Constant) -> object:
 
 
 def _whole(value: Constant) -> Decimal | None:
-    """Return a constant as a whole number, even if it is written as 2.0; None for others."""
+    """Return the number of a constant if it is whole, even if written as 2.0; otherwise None."""
     if type(value.value) is int:
         return Decimal(value.value)
     number = None if isinstance(value.value, str) else value.number
@@ -94,7 +105,10 @@ def _whole(value: Constant) -> Decimal | None:
 
 
 def class_name(node: exp.Expr, names: tuple[str, ...]) -> exp.Expr:
-    """Return the name of a class by its number; without names, the number as a string."""
+    """Return SQL for the name of a class, given its number and all names.
+
+    If there are no names, the SQL returns the number as a string.
+    """
     if not names:
         return exp.cast(node.copy(), "VARCHAR")
     listed = exp.Array(expressions=[exp.Literal.string(name) for name in names])
@@ -102,16 +116,16 @@ def class_name(node: exp.Expr, names: tuple[str, ...]) -> exp.Expr:
 
 
 def class_names(node: exp.Expr, names: tuple[str, ...]) -> exp.Expr:
-    """Convert a list of classes to a list of their names."""
+    """Return SQL that converts a list of classes to a list of their names."""
     return each(node, class_name(ITEM, names))
 
 
 def as_part(value: Value) -> Value:
-    """Convert a value for use in a list, struct or map: class names, canonical JSON, dates.
+    """Return a value as it must be in a list, struct or map, so that DuckDB can compare these.
 
-    DuckDB compares the parts of two lists or structs directly. Without the conversion, it would
-    treat equal JSON values as different if they are spelled differently, and different classes as
-    equal if they have the same number.
+    Classes become their names, and JSON becomes canonical. Otherwise, DuckDB would treat equal JSON
+    values as different if they are written differently, and different classes as equal if they have
+    the same number.
     """
     if isinstance(value, Sql) and value.kind.name == "json":
         return Sql(exp.cast(json_key(value.node), "JSON"), JSON)
@@ -123,7 +137,7 @@ def as_part(value: Value) -> Value:
 
 
 def as_list_of_json(value: Value, low: Lowering, scope: Scope) -> Value:
-    """Convert the items of a list to canonical JSON."""
+    """Return a list with its items converted to canonical JSON."""
     if isinstance(value, Constant):
         parts = [as_part(Sql(as_json(item, low, scope), JSON)) for item in items_of(value)]
         node: exp.Expr = as_list(*(low.as_sql(part, scope) for part in parts))
@@ -136,7 +150,10 @@ def as_list_of_json(value: Value, low: Lowering, scope: Scope) -> Value:
 
 
 def by_name(value: Value) -> Value:
-    """Convert a class, or a list of classes, to names; return other values unchanged."""
+    """Return a class as its name, and a list of classes as a list of names.
+
+    Other values are returned unchanged.
+    """
     if not isinstance(value, Sql) or not value.kind.names:
         return value
     if value.kind.name == "list":
@@ -145,18 +162,21 @@ def by_name(value: Value) -> Value:
 
 
 def key_of(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
-    """Return a scalar for testing equality: for JSON, a canonical string."""
+    """Return SQL for a scalar that is the same for all equal values.
+
+    For JSON, it is a canonical string; for other values, the value itself.
+    """
     node = low.as_sql(value, scope)
     return json_key(node) if is_json(value) else node
 
 
 def ordering(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
-    """Return the sort key of a scalar; JSON is sorted by value.
+    """Return SQL for the scalar by which to sort a value; JSON is sorted by value.
 
     Raises
     ------
     QueryTypeError
-        For lists, structs and maps that contain JSON.
+        If the value is a list, struct or map that contains JSON.
     """
     check_ordered(value)
     node = low.as_sql(value, scope)
@@ -164,9 +184,10 @@ def ordering(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
 
 
 def check_ordered(*values: Value) -> None:
-    """Raise QueryTypeError for lists, structs and maps that contain JSON and so have no order."""
+    """Raise QueryTypeError for a list, struct or map that contains JSON, and so has no order."""
     if any(kind_of(value).holds_json for value in values):
         raise QueryTypeError(
             "Lists and structs that contain JSON have no order; only single JSON values do. Order "
-            "by their parts, or CAST the parts: [CAST(meta['key'] AS DOUBLE), id]."
+            "by the parts of the list or struct, or CAST the JSON in it: "
+            "[CAST(meta['key'] AS DOUBLE), id]."
         )

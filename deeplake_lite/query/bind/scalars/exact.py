@@ -1,9 +1,9 @@
 """Compare constant numbers with integers and floats exactly.
 
-Every constant number in a query becomes a `Decimal` here: integers of any size, decimals, literals
-with a fraction, and numbers in quotes. In a comparison with integers, the constant is replaced with
-an integer that gives the same result, so that neither DuckDB nor NumPy converts the other side to
-floats: ``x < 2.5`` becomes ``x < 3``, and ``x < 10**200`` becomes ``x <= 2**64 - 1``.
+A constant number may be an integer of any size, a number with a decimal point, or a number in
+quotes; its exact value is a `Decimal`. If it is compared with integers, it is replaced with an
+integer that gives the same result: ``x < 2.5`` becomes ``x < 3``, and ``x < 10**200`` becomes
+``x <= 2**64 - 1``. Otherwise, DuckDB and NumPy would convert the integers to floats.
 """
 
 from __future__ import annotations
@@ -27,15 +27,16 @@ MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.EQ: exp.EQ, exp.NEQ: exp.NEQ,
     exp.LT: exp.GT, exp.LTE: exp.GTE, exp.GT: exp.LT, exp.GTE: exp.LTE,
 }  # fmt: skip
-"""For each comparison, the equivalent comparison with its sides swapped."""
+"""A dict from each comparison to the one that is equivalent if the two sides are swapped."""
 
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,4})?\s*", re.ASCII | re.IGNORECASE)
 
 _DECIMAL = re.compile(r"-?\d{0,9}\.\d{1,9}", re.ASCII)
-"""Literals that DuckDB reads as decimals and converts to floats of the other side's width."""
+"""Matches numbers that DuckDB reads as decimals. To compare a decimal with a 32-bit float, DuckDB
+converts it to a 32-bit float."""
 
 _OF_COLUMNS = -(2**63), 2**64 - 1
-"""Smallest and largest integer of any integer dtype."""
+"""Smallest and largest integer that a column can contain."""
 
 NO_INTEGER = 0.5
 """A number that equals no integer."""
@@ -44,11 +45,14 @@ _NO_FLOAT = 2**53 + 1
 """An integer that equals no float."""
 
 _HELD = {"float16": 2**24, "float32": 2**24, "float64": 2**53}
-"""Largest integers up to which each float dtype is exact; float16 is a 32-bit float in DuckDB."""
+"""A dict from float dtypes to a number; the dtype represents all integers from 0 to this number
+exactly. In DuckDB, float16 values are 32-bit floats."""
 
 
 def number_of(value: Value) -> Decimal | None:
-    """Return the exact value of a numeric constant; None for NaN and other values.
+    """Return the exact value of a constant number, which may be in quotes.
+
+    Return None for NaN, and if the value is not a constant number.
 
     >>> number_of(constant("9007199254740993.0")), number_of(constant(0.5))
     (Decimal('9007199254740993.0'), Decimal('0.5'))
@@ -74,14 +78,15 @@ def number_of(value: Value) -> Decimal | None:
 def adapt_to_integers(
     kind: type[exp.Expr], left: Value, right: Value
 ) -> tuple[type[exp.Expr], Value, Value]:
-    """Replace a constant that is compared with integers by an integer with the same results.
+    """Return a comparison that is equivalent to ``left kind right`` and does not round.
 
-    In comparisons with other numbers, constants that exceed DuckDB's integers become floats.
+    If a constant is compared with integers, it is replaced with an integer. If it is compared with
+    other numbers and exceeds DuckDB's integers, it is replaced with a float.
 
     Returns
     -------
     tuple
-        The comparison, which may differ from `kind`, and both sides.
+        The comparison operator, which may differ from `kind`, and the two values.
     """
     if isinstance(right, Constant):
         kind, right = _adapt(kind, left, right)
@@ -94,6 +99,7 @@ def adapt_to_integers(
 def _adapt(
     kind: type[exp.Expr], value: Value, constant_: Constant
 ) -> tuple[type[exp.Expr], Constant]:
+    """Return an operator and a constant to compare `value` with; see `adapt_to_integers`."""
     number, span = number_of(constant_), _integers(value, constant_)
     if number is None or (_has_axes(value) and isinstance(constant_.value, str)):
         return kind, constant_
@@ -111,13 +117,22 @@ def _adapt(
 
 
 def _nearest(number: Decimal, constant_: Constant, value: Value) -> Constant | None:
-    """Return the float that a number stands for in a comparison with float16 or float32 scalars.
+    """Return the float that a constant stands for in a comparison with float16 or float32 scalars.
 
-    The result is the nearest float if the number has a fraction (unless floats of that size have
-    none), if the literal has an exponent, or if the literal has a decimal point and is the shortest
-    way to write the float. DuckDB would compare numbers with an exponent or many digits in 64 bits.
-    Return None for other numbers, for columns of other types, and for literals that DuckDB itself
-    rounds to float32.
+    This is the nearest float of the type in three cases: if the number has a fraction and is in a
+    range in which floats have fractions, if it is written with an exponent, or if it is written
+    with a decimal point and is the shortest way to write the float. DuckDB would compare numbers
+    with an exponent or many digits in 64 bits. Return None in all other cases, and if DuckDB itself
+    rounds the constant to float32.
+
+    Parameters
+    ----------
+    number : Decimal
+        The exact value of the constant.
+    constant_ : Constant
+        The constant.
+    value : Value
+        The value that the constant is compared with.
     """
     dtype = "" if _has_axes(value) else _dtype_of(value)
     if dtype not in ("float16", "float32") or not number.is_finite():
@@ -136,7 +151,7 @@ def _nearest(number: Decimal, constant_: Constant, value: Value) -> Constant | N
 
 
 def _dtype_of(value: Value) -> str:
-    """Return the dtype of a number or of list items; "" for other values, or if it is unknown."""
+    """Return the dtype of a number, or of the numbers in a list; "" if there is none or unknown."""
     if isinstance(value, Tensor):
         return (value.type if value.type.items is None else value.type.items.of).dtype
     return value.kind.number_dtype if isinstance(value, Sql) else ""
@@ -150,7 +165,9 @@ def _has_axes(value: Value) -> bool:
 def _bound(
     kind: type[exp.Expr], number: Decimal, least: int, most: int
 ) -> tuple[type[exp.Expr], Constant]:
-    """Return an equivalent comparison of integers from `least` to `most` with an integer.
+    """Return an operator and an integer to compare integers from `least` to `most` with.
+
+    The comparison is equivalent to the one with the operator `kind` and `number`.
 
     >>> kind, bound = _bound(exp.LT, Decimal("2.5"), 0, 255)
     >>> kind.__name__, bound.value
@@ -179,16 +196,20 @@ def _equal(number: Decimal, least: int, most: int) -> Constant:
 def adapt_to_huge_integers(
     kind: type[exp.Expr], number: Decimal
 ) -> tuple[type[exp.Expr], Constant]:
-    """Return an equivalent comparison of 128-bit integers with an integer."""
+    """Return an operator and an integer to compare 128-bit integers with.
+
+    The comparison is equivalent to the one with the operator `kind` and `number`.
+    """
     kind, bound = _bound(kind, number, -MOST, MOST)
     return (exp.LT, constant(-MOST)) if bound.value == NO_INTEGER else (kind, bound)
 
 
 def adapt_to_floats(kind: type[exp.Expr], number: Decimal) -> tuple[type[exp.Expr], Constant]:
-    """Return an equivalent comparison of floats with a float.
+    """Return an operator and a float to compare floats with.
 
-    A number that equals no float lies between two floats, the upper of which may be infinity.
-    Numbers below 2**53, such as 0.1, stand for the nearest float.
+    The comparison is equivalent to the one with the operator `kind` and `number`. A number below
+    2**53, such as 0.1, stands for the nearest float. Any other number that equals no float lies
+    between two floats, the upper of which may be infinity.
 
     >>> kind, bound = adapt_to_floats(exp.LT, Decimal(2**53 + 1))
     >>> kind.__name__, bound.value
@@ -205,7 +226,7 @@ def adapt_to_floats(kind: type[exp.Expr], number: Decimal) -> tuple[type[exp.Exp
 
 
 def _is_between_floats(number: Decimal, nearest: float) -> bool:
-    """Return whether a number must be treated as lying between two floats."""
+    """Return whether a number lies between two floats and is too large to stand for the nearest."""
     is_fraction = number.copy_abs() < _HELD["float64"]
     return number.is_finite() and not is_fraction and Decimal(nearest) != number
 
@@ -215,11 +236,11 @@ def _as_double(value: float) -> Constant:
 
 
 def adapt_for_equality(constant_: Value, value: Value) -> Value:
-    """Replace a constant that is tested for equality with integers by an equal integer.
+    """Return a value to test `value` for equality with, in place of `constant_`.
 
-    In a comparison with floats, a number that equals no float becomes an integer that equals no
-    float either and is compared exactly, or NaN if the other side is a tensor. Other values are
-    returned unchanged.
+    If `value` is an integer, the constant becomes an equal integer. If `value` is a float and the
+    constant equals no float, it becomes an integer that equals no float and is compared exactly,
+    or, if `value` is a tensor, NaN. In all other cases, the constant is returned unchanged.
     """
     number = number_of(constant_)
     if number is None or not isinstance(constant_, Constant):
@@ -239,7 +260,10 @@ def adapt_for_equality(constant_: Value, value: Value) -> Value:
 
 
 def _integers(value: Value, constant_: Constant) -> tuple[int, int] | None:
-    """Return the range of an integer value; None for any other value."""
+    """Return the smallest and largest integer that a value can be; None if it is not an integer.
+
+    Return None, too, if the constant that the value is compared with is the name of a class.
+    """
     if isinstance(value, Tensor):
         is_named = isinstance(constant_.value, str) and value.type.meaning is not None
         dtype = np.dtype(value.type.dtype) if value.type.is_number else None
@@ -260,9 +284,9 @@ def _integers(value: Value, constant_: Constant) -> tuple[int, int] | None:
 
 
 def parse_fraction(value: Value) -> Value:
-    """Convert a string with a decimal point to a number; return other values unchanged.
+    """Return a constant string with a decimal point as a number; return other values unchanged.
 
-    When such a string is compared with integers, DuckDB would round it.
+    DuckDB would round such a string to compare it with integers.
 
     >>> parse_fraction(constant(" 1.4")).value, parse_fraction(constant("1.4 m")).value
     (1.4, '1.4 m')
@@ -273,7 +297,7 @@ def parse_fraction(value: Value) -> Value:
 
 
 def parse_number(value: Value) -> Value:
-    """Convert a numeric string to a number; return other values unchanged."""
+    """Return a constant string as a number if it is one; return other values unchanged."""
     is_text = isinstance(value, Constant) and isinstance(value.value, str)
     number = number_of(value) if is_text else None
     if number is None:

@@ -1,7 +1,7 @@
-"""HASH of scalars: convert them so that equal values of different types have equal hashes.
+"""Lower HASH of scalars, so that equal values of different types have equal hashes.
 
-Numbers are hashed by value, classes by name, timestamps and durations by their microseconds, and
-JSON and structs by their canonical form.
+Numbers are hashed by value, classes by name, timestamps and durations by their number of
+microseconds, and JSON and structs by their canonical JSON text. The functions return SQL.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def hash_of(value: Value, low: Lowering, scope: Scope) -> Sql:
-    """Return the hash of a scalar; null for null."""
+    """Return the hash of a scalar, which is null for null."""
     node = low.as_sql(value, scope)
     kind = kind_of(value)
     match kind.name:
@@ -70,10 +70,10 @@ def _hash_number(node: exp.Expr) -> exp.Expr:
 
 
 def _hash_tagged(node: exp.Expr, form: str) -> exp.Expr:
-    """Return the hash of a value combined with a tag.
+    """Return the hash of a value and the tag `form` together.
 
-    DuckDB hashes bits. Without the tag, the smallest float would have the same hash as the integer
-    1, and a number of nanoseconds the same hash as that number of microseconds.
+    DuckDB hashes the bits of a value. Without the tag, the smallest float would have the same hash
+    as the integer 1, and a number of nanoseconds the same hash as this number of microseconds.
     """
     return func("hash", node, exp.Literal.string(form))
 
@@ -83,14 +83,14 @@ def _hash_bool(node: exp.Expr) -> exp.Expr:
 
 
 def _hash_time(node: exp.Expr, value: Value) -> exp.Expr:
-    """Return the hash of a time in microseconds, or in nanoseconds if it is not exact otherwise."""
+    """Return the hash of a time in microseconds, or in nanoseconds if it has fractions of these."""
     microseconds = func("hash", func("epoch_us", as_timestamp(node.copy(), value)))
     if not is_fine(value):
         return microseconds
-    finer = func("epoch_ns", node.copy())
-    rest = exp.Mod(this=finer, expression=exp.convert(1000))
-    is_finer = exp.NEQ(this=rest, expression=exp.convert(0))
-    ifs = [exp.If(this=is_finer, true=_hash_tagged(finer.copy(), "nanoseconds"))]
+    nanoseconds = func("epoch_ns", node.copy())
+    remainder = exp.Mod(this=nanoseconds, expression=exp.convert(1000))
+    is_finer = exp.NEQ(this=remainder, expression=exp.convert(0))
+    ifs = [exp.If(this=is_finer, true=_hash_tagged(nanoseconds.copy(), "nanoseconds"))]
     return exp.Case(ifs=ifs, default=microseconds)
 
 
@@ -106,12 +106,15 @@ def _hash_json(node: exp.Expr) -> exp.Expr:
 
 
 def _hash_key(node: exp.Expr) -> exp.Expr:
-    """Return the hash of a JSON list or object; a string with the same text has another hash."""
+    """Return the hash of a JSON list or object.
+
+    It differs from the hash of a string that has the same text.
+    """
     return _hash_tagged(json_key(node), "json")
 
 
 def _hash_json_number(node: exp.Expr) -> exp.Expr:
-    """Return the hash of a JSON number; all digits of a whole number count."""
+    """Return the hash of a JSON number; whole numbers are not rounded to floats first."""
     whole = whole_number(node)
     is_whole = exp.not_(exp.Is(this=whole, expression=exp.null()))
     ifs = [exp.If(this=is_whole, true=_hash_number(whole))]

@@ -1,7 +1,7 @@
 """Compare JSON values with each other and with other scalars.
 
 Numbers are compared by value, and objects regardless of the order of their keys. The number 1, the
-string "1" and true are three different values. A null within JSON is null.
+string "1" and true are three different values. A JSON null counts as an SQL null.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ if TYPE_CHECKING:
 def compare_json(
     kind: type[exp.Expr], left: Value, right: Value, low: Lowering, scope: Scope
 ) -> exp.Expr:
-    """Return a comparison of two values, at least one of which is JSON or contains JSON.
+    """Return SQL that compares two values, at least one of which is JSON or contains JSON.
 
     Raises
     ------
     QueryTypeError
-        For bytes compared with JSON.
+        If the other value is of a kind that cannot be compared with JSON, such as bytes.
     """
     agree(left, right), agree(right, left)  # raises for kinds that cannot be compared with JSON
     if kind is exp.EQ:
@@ -60,7 +60,7 @@ def compare_json(
 
 
 def equals_json(left: Value, right: Value, low: Lowering, scope: Scope) -> exp.Expr:
-    """Return SQL that tests two values for equality, at least one of which is or contains JSON."""
+    """Return SQL that tests whether two values, at least one of which contains JSON, are equal."""
     value, other = (left, right) if is_json(left) else (right, left)
     if is_json(value) and not isinstance(value, Constant):
         node = low.as_sql(value, scope)
@@ -84,7 +84,10 @@ def _is_huge(value: Value) -> bool:
 def _compare_order(
     kind: type[exp.Expr], value: Value, other: Value, low: Lowering, scope: Scope
 ) -> exp.Expr:
-    """Return an ordering comparison of a JSON value; it is null if the kinds differ."""
+    """Return SQL that compares a JSON value by size with another value.
+
+    The result is null if one is a string, number or boolean, and the other is of another kind.
+    """
     check_ordered(value, other)
     node = low.as_sql(value, scope)
     match kind_of(other).name:
@@ -100,7 +103,7 @@ def _compare_order(
 def _compare_numbers(
     kind: type[exp.Expr], node: exp.Expr, other: Value, low: Lowering, scope: Scope
 ) -> exp.Expr:
-    """Return a comparison of a JSON value with a number.
+    """Return SQL that compares a JSON value with a number.
 
     Integers are compared exactly, and fractions as floats. For a JSON value that is not a number,
     `=` is false and other comparisons are null.
@@ -130,20 +133,20 @@ def _compare_numbers(
 def _compare_exactly(
     kind: type[exp.Expr], whole: exp.Expr, real: exp.Expr, other: exp.Expr
 ) -> exp.Expr:
-    """Return a comparison of an integer with a number of any type that rounds neither of them.
+    """Return SQL that compares an integer with a number of any type without rounding them.
 
-    The integer is first compared with the integer nearest to the number. If the two are equal, the
-    nearest integer is compared with the number. Numbers with more than 128 bits are compared as
-    floats.
+    The SQL compares the integer with the integer that is nearest to the number. If the two integers
+    are equal, it compares the nearest integer with the number. Numbers with more than 128 bits are
+    compared as floats.
 
     Parameters
     ----------
     kind : type of exp.Expr
-        The comparison.
+        The comparison operator.
     whole : exp.Expr
-        The integer, a HUGEINT.
+        The integer, as a HUGEINT.
     real : exp.Expr
-        The integer as a float.
+        The same integer as a float.
     other : exp.Expr
         The number.
     """

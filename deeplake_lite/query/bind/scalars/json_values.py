@@ -1,4 +1,7 @@
-"""SQL for JSON values: conversions, sort keys, slices, lengths and searches."""
+"""Generate SQL that converts, sorts, slices, measures and searches JSON values.
+
+Most functions take and return SQL: "return a number" means to return SQL that computes a number.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +20,11 @@ if TYPE_CHECKING:
 
 
 def path_of_key(key: str) -> str:
-    r"""Return the path of a key in a JSON object.
+    r"""Return the path of a key in a JSON object, as a JSON path or a JSON Pointer.
 
-    It is a JSON path, because in a JSON Pointer, '0' could also be a position in a list. The few
-    keys that DuckDB's JSON paths cannot express are not numbers, so they become JSON Pointers.
+    It is a JSON path if possible, because in a JSON Pointer, '0' could also be a position in a
+    list. The few keys that DuckDB's JSON paths cannot express are not numbers, so a JSON Pointer is
+    not ambiguous.
 
     >>> path_of_key("a.b"), path_of_key(""), path_of_key("a\\b")
     ('$."a.b"', '/', '/a\\b')
@@ -32,11 +36,13 @@ def path_of_key(key: str) -> str:
 
 
 _STEP = re.compile(r'\."([^"\\*]*)"|\.([A-Za-z_]\w*)|\[(\d+)\]')
-"""Matches a quoted key, a plain key or a position in a JSON path."""
+"""Matches one step of a JSON path: a key in quotes, a key without quotes, or a position."""
 
 
 def readable_path(path: str) -> str:
-    """Convert a JSON path with an empty key, which DuckDB rejects, to a JSON Pointer.
+    """Return a JSON path in a form that DuckDB can read.
+
+    DuckDB rejects JSON paths with an empty key, so such a path becomes a JSON Pointer if possible.
 
     >>> readable_path('$.a."".b[0]'), readable_path("$.a"), readable_path('$[*].""')
     ('/a//b/0', '$.a', '$[*].""')
@@ -48,22 +54,24 @@ def readable_path(path: str) -> str:
 
 
 def _pointer(keys: Sequence[str]) -> str:
-    """Return a JSON Pointer; see https://www.rfc-editor.org/rfc/rfc6901."""
+    """Return keys and positions as a JSON Pointer; see https://www.rfc-editor.org/rfc/rfc6901."""
     return "".join("/" + key.replace("~", "~0").replace("/", "~1") for key in keys)
 
 
 def json_text(node: exp.Expr) -> exp.Expr:
-    """Return a JSON value as a string; a JSON string loses its quotes, and null is null."""
+    """Return a JSON value as a string, or null for a JSON null; strings lose their quotes."""
     return func("json_extract_string", node.copy(), exp.Literal.string("$"))
 
 
 def as_number(node: exp.Expr) -> exp.Expr:
-    """Return a JSON value as a float; null if it is neither a number nor a numeric string."""
+    """Return a JSON number, or a JSON string that is a number, as a float; otherwise null."""
     return exp.TryCast(this=json_text(node), to=exp.DataType.build("DOUBLE"))
 
 
 def as_exact_number(node: exp.Expr, text: str) -> exp.Expr:
-    """Return a JSON value as a float or null; DuckDB raises an error rather than round an integer.
+    """Return a JSON value as a float or null, like `as_number`, but without rounding integers.
+
+    If a float would round an integer, DuckDB raises an error.
 
     Parameters
     ----------
@@ -74,7 +82,7 @@ def as_exact_number(node: exp.Expr, text: str) -> exp.Expr:
     """
     message = (
         f"In SQL, JSON numbers become floats, but {text} uses an integer that a float would round. "
-        "CAST the JSON value AS BIGINT to compute with integers, or AS DOUBLE to round it."
+        "CAST the JSON value AS BIGINT to compute with integers, or AS DOUBLE to round the integer."
     )
     number, whole = as_number(node), whole_number(node)
     is_rounded = exp.NEQ(this=whole, expression=exp.TryCast(this=number, to=whole_type()))
@@ -95,9 +103,10 @@ def as_condition(node: exp.Expr) -> exp.Expr:
 
 
 def as_exact_condition(node: exp.Expr, text: str) -> exp.Expr:
-    """Return a JSON value as a condition; DuckDB raises an error if it cannot be one.
+    """Return a JSON value as a condition, like `as_condition`.
 
-    `text` is the expression that uses the condition, for the message.
+    For a string, list or object, DuckDB raises an error. `text` is the expression that uses the
+    condition, for the message.
     """
     message = f"A JSON condition must be true, false, null or a number, but a value in {text} is "
     way = exp.Literal.string(
@@ -120,7 +129,7 @@ def _as_bool(node: exp.Expr) -> exp.Expr:
 
 
 def json_key(node: exp.Expr) -> exp.Expr:
-    """Return a string that is the same for equal JSON values; null for a null within JSON."""
+    """Return a string that is the same for equal JSON values, or null for a JSON null."""
     return func(JSON_KEY, exp.cast(node.copy(), "VARCHAR"))
 
 
@@ -130,7 +139,7 @@ def is_number(node: exp.Expr) -> exp.Expr:
 
 
 def whole_number(node: exp.Expr) -> exp.Expr:
-    """Return a JSON number as an exact integer of up to 128 bits; null if it is not whole."""
+    """Return a whole JSON number as an integer of up to 128 bits; otherwise null."""
     has_digits = func("regexp_full_match", json_text(node), exp.Literal.string("-?[0-9]+"))
     number = as_number(node)
     is_whole = exp.EQ(this=number, expression=func("trunc", number.copy()))
@@ -147,12 +156,12 @@ def whole_type() -> exp.DataType:
 
 
 def only_number(node: exp.Expr) -> exp.Expr:
-    """Return a JSON number as a float; null for other values, including numeric strings."""
+    """Return a JSON number as a float; other values, including strings, become null."""
     return exp.Case(ifs=[exp.If(this=is_number(node), true=as_number(node))])
 
 
 def only_text(node: exp.Expr) -> exp.Expr:
-    """Return the string of a JSON string; null for other values."""
+    """Return a JSON string as a string; other values become null."""
     return exp.Case(ifs=[exp.If(this=is_of_type(node, "VARCHAR"), true=json_text(node))])
 
 
@@ -162,13 +171,13 @@ def only_bool(node: exp.Expr) -> exp.Expr:
 
 
 def equals_text(node: exp.Expr, other: exp.Expr) -> exp.Expr:
-    """Return whether a JSON value is a string and equals another string."""
+    """Return whether a JSON value is a string that equals `other`; null if one of them is null."""
     same = exp.If(this=is_of_type(node, "VARCHAR"), true=_equal(json_text(node), other))
     return exp.Case(ifs=[same, if_both(node, other)])
 
 
 def equals_bool(node: exp.Expr, other: exp.Expr) -> exp.Expr:
-    """Return whether a JSON value is a boolean and equals another boolean."""
+    """Return whether a JSON value is a boolean that equals `other`; null if one of them is null."""
     same = exp.If(this=is_of_type(node, "BOOLEAN"), true=_equal(_as_bool(node), other))
     return exp.Case(ifs=[same, if_both(node, other)])
 
@@ -178,7 +187,7 @@ def _equal(left: exp.Expr, right: exp.Expr) -> exp.Expr:
 
 
 def if_both(node: exp.Expr, other: exp.Expr) -> exp.If:
-    """Return a branch of a CASE that is false if neither of two values is null."""
+    """Return a branch of a CASE that applies if neither of two values is null, and gives false."""
     present = [
         exp.not_(exp.Is(this=exp.paren(side, copy=False), expression=exp.null()), copy=False)
         for side in (json_text(node), other.copy())
@@ -191,7 +200,7 @@ _WHOLE = ("BIGINT", "UBIGINT", "HUGEINT")
 
 
 def json_order(node: exp.Expr) -> exp.Expr:
-    """Return the sort key of a JSON value; numbers come first and are sorted by value."""
+    """Return a struct by which to sort JSON values: numbers by value, and then other values."""
     text = json_text(node)
     ifs = [
         exp.If(this=is_number(node), true=exp.null()),
@@ -211,14 +220,14 @@ def json_order(node: exp.Expr) -> exp.Expr:
 
 
 def _only_whole(node: exp.Expr) -> exp.Expr:
-    """Return a JSON number as an exact integer; null for other values."""
+    """Return a whole JSON number as an integer; other values, including strings, become null."""
     return exp.Case(ifs=[exp.If(this=is_number(node), true=whole_number(node))])
 
 
 def json_length(node: exp.Expr) -> exp.Expr:
-    """Return the number of items in a JSON list, keys in an object or characters in a string.
+    """Return the length of a JSON value, which is null for numbers and booleans.
 
-    It is null for other values.
+    It is the number of items in a list, of keys in an object, or of characters in a string.
     """
     ifs = [
         exp.If(this=is_of_type(node, "ARRAY"), true=func("json_array_length", node.copy())),
@@ -229,7 +238,10 @@ def json_length(node: exp.Expr) -> exp.Expr:
 
 
 def json_slice(node: exp.Expr, start: exp.Expr, stop: exp.Expr) -> exp.Expr:
-    """Return a slice of a JSON list or string between two DuckDB positions."""
+    """Return the slice of a JSON list or string from position `start` to position `stop`.
+
+    Both are inclusive, and count from 1, or from -1 at the end.
+    """
     items = exp.TryCast(this=node.copy(), to=exp.DataType.build("JSON[]"))
     part = func("to_json", func("array_slice", items, start, stop))
     text = func("to_json", func("array_slice", json_text(node), start.copy(), stop.copy()))
@@ -238,10 +250,10 @@ def json_slice(node: exp.Expr, start: exp.Expr, stop: exp.Expr) -> exp.Expr:
 
 
 def json_contains(node: exp.Expr, value: exp.Expr, kind: KindName) -> exp.Expr:
-    """Return whether a JSON value contains a scalar.
+    """Return whether a JSON value contains a scalar of the given kind.
 
-    A list contains its items. If the scalar is a string, an object contains its keys, and a JSON
-    string contains its substrings.
+    A list contains its items. An object contains its keys, and a JSON string contains its
+    substrings, if the scalar is a string.
     """
     document = exp.cast(func("to_json", value.copy()), "VARCHAR")
     listed = func("json_extract", node.copy(), exp.Literal.string("$[*]"))
@@ -261,7 +273,10 @@ def json_contains(node: exp.Expr, value: exp.Expr, kind: KindName) -> exp.Expr:
 
 
 def _has_number(items: exp.Expr, value: exp.Expr) -> exp.Expr:
-    """Return whether a number is in a list of strings; all digits count from 2**53 on."""
+    """Return whether a number is among the strings of a list, which are read as numbers.
+
+    From 2**53 on, where floats round integers, numbers are compared as integers.
+    """
     number = exp.cast(value.copy(), "DOUBLE")
     size = exp.Abs(this=number)
     is_large = exp.and_(size >= exp.convert(2**53), size.copy() < exp.convert(2.0**127))
@@ -271,7 +286,7 @@ def _has_number(items: exp.Expr, value: exp.Expr) -> exp.Expr:
 
 
 def _each(items: exp.Expr, dtype: str) -> exp.Expr:
-    """Convert each string of a list to a number, or to null."""
+    """Return a list of strings as a list of numbers, with null for strings that are no numbers."""
     number = exp.TryCast(this=exp.column("lake_item"), to=exp.DataType.build(dtype))
     item = exp.to_identifier("lake_item")
     of = exp.Comprehension(this=number, expression=item, iterator=items.copy())
@@ -279,6 +294,6 @@ def _each(items: exp.Expr, dtype: str) -> exp.Expr:
 
 
 def is_of_type(node: exp.Expr, *names: str) -> exp.Expr:
-    """Return whether a JSON value has one of the given types, as ``json_type`` names them."""
+    """Return whether ``json_type`` of a JSON value is one of the given names."""
     types = [exp.Literal.string(name) for name in names]
     return exp.In(this=func("json_type", node.copy()), expressions=types)

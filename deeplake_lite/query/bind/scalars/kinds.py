@@ -1,4 +1,4 @@
-"""Determine the kinds of scalars, and whether two kinds are combined as JSON."""
+"""Determine the kinds of values, and properties of kinds."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from deeplake_lite.schema import Field
 
 
 def kind_of(value: Value, *, plain: bool = False) -> Kind:
-    """Return the kind of a scalar.
+    """Return the kind of a value.
 
-    With `plain`, the kind is that of a computed value, without the type of its column.
+    With `plain`, the kind does not contain the type of a column that the value is read from.
     """
     match value:
         case Sql(_, kind):
@@ -58,7 +58,7 @@ def kind_of(value: Value, *, plain: bool = False) -> Kind:
 
 
 def _hashed_by(tree: Tree) -> str:
-    """Return the value of `Kind.hashed` for the hash of a tensor; "" for anything else."""
+    """Return the value of `Kind.hashed` for a tree; it is "" unless the tree is a hash."""
     match tree:
         case Meta(what=what, field=Field(htype=htype)) if what.startswith("hash"):
             return str(htype)
@@ -71,7 +71,7 @@ def _hashed_by(tree: Tree) -> str:
 
 
 _OF_DTYPES = {"str": TEXT, "bytes": BYTES, "object": JSON}
-"""Kinds of non-numeric scalars, by the dtype of a tensor."""
+"""A dict from the dtypes of scalars that are neither numbers nor times to their kinds."""
 
 
 def kind_of_constant(value: object) -> Kind:
@@ -106,14 +106,14 @@ def kind_of_two(left: Value, right: Value) -> Kind:
 
 
 def has_axes(value: Value) -> bool:
-    """Return whether a value is a tensor with axes."""
+    """Return whether a value is a tensor with axes, or a constant list or array."""
     if isinstance(value, Tensor):
         return not value.is_scalar
     return isinstance(value, Constant) and isinstance(value.value, np.ndarray | list)
 
 
 def needs_numpy(value: Value) -> bool:
-    """Return whether NumPy must compute with a value: it has axes or is a complex number."""
+    """Return whether NumPy must compute with a value, because it has axes or is complex."""
     if isinstance(value, Tensor) and value.type.is_number and value.type.dtype[0] == "c":
         return True
     if isinstance(value, Constant) and isinstance(value.value, complex):
@@ -137,7 +137,7 @@ WORDS = {
     "number": "a number", "bool": "a boolean", "text": "a string", "class": "a class",
     "bytes": "bytes", "json": "JSON", "time": "a time", "list": "a list", "tensor": "a tensor",
 }  # fmt: skip
-"""Names of kinds in messages."""
+"""A dict from the names of kinds to the words for them in messages."""
 
 
 def is_null_constant(value: Value) -> bool:
@@ -151,7 +151,7 @@ def lists_json(kind: Kind) -> bool:
 
 
 def lists_structs(kind: Kind) -> bool:
-    """Return whether values of a kind are (nested) lists of structs or maps."""
+    """Return whether values of a kind are structs or maps, or lists of these at any depth."""
     while kind.name == "list" and kind.item is not None:
         kind = kind.item
     return bool(kind.parts)
@@ -165,18 +165,18 @@ def is_json(value: Value) -> bool:
 def compares_as_json(value: Value, other: Value) -> bool:
     """Return whether two values are compared as JSON.
 
-    They are if one of them is JSON, or if only one of two corresponding parts is JSON. DuckDB would
-    convert both to strings.
+    This is the case if one of the values is JSON, or if they are lists or structs of which a part
+    is JSON in only one of the two. DuckDB would convert both values to strings.
     """
     return is_json(value) or is_json(other) or mixes_json(kind_of(value), kind_of(other))
 
 
 def mixes_json(*kinds: Kind) -> bool:
-    """Return whether a part is JSON in some of the kinds, but another kind of value in others."""
+    """Return whether some part is JSON in one of the kinds, and another type in another kind."""
     return any(kind.holds_json for kind in kinds) and len({_type_of(kind) for kind in kinds}) > 1
 
 
 def _type_of(kind: Kind) -> Kind:
-    """Return a kind reduced to its name and the names of its parts."""
+    """Return a kind that has only the names of the kind and of its parts, at any depth."""
     item = None if kind.item is None else _type_of(kind.item)
     return Kind(kind.name, item=item, parts=tuple((n, _type_of(part)) for n, part in kind.parts))

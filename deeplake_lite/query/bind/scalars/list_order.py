@@ -1,4 +1,4 @@
-"""Sort lists in descending order with NaN last; for DuckDB, NaN is the largest number."""
+"""Sort lists in descending order with NaN last, although NaN is the largest number for DuckDB."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _GRADES = {"ARRAY_GRADE_UP", "LIST_GRADE_UP"}
 
 
 def sort_nan_last(name: str, args: Sequence[Value], node: exp.Anonymous) -> exp.Expr:
-    """Rewrite a call that sorts a list in descending order so that NaN comes last.
+    """Return a call that sorts a list in descending order, rewritten so that NaN comes last.
 
-    The call returns the sorted items, or the positions of the items in order. Other calls are
-    returned unchanged.
+    The call may return the sorted items, or the positions that the sorted items have in the list.
+    Other calls are returned unchanged.
     """
     words = [
         a.value.upper() for a in args[1:] if isinstance(a, Constant) and isinstance(a.value, str)
@@ -60,9 +60,10 @@ def _filter(items: exp.Expr, item: exp.Identifier, test: exp.Expr) -> exp.Expr:
 
 
 def bind_name(name: exp.Identifier, value: exp.Expr, body: exp.Expr) -> exp.Expr:
-    """Return `body` with `name` bound to `value`, which DuckDB computes only once.
+    """Return SQL that computes `body`, in which `name` stands for `value`.
 
-    DuckDB has no LET, so this is a lambda over a list with a single item.
+    DuckDB then computes `value` only once. Because it has no LET, the SQL applies a lambda to a
+    list with `value` as its only item.
     """
     lambda_ = exp.Lambda(this=body, expressions=[name.copy()])
     listed = as_list(value.copy())

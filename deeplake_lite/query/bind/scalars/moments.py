@@ -1,8 +1,9 @@
-"""Compute exactly with timestamps in nanoseconds, and compare them.
+"""Compute with timestamps in nanoseconds, and compare them, without rounding.
 
-DuckDB drops the nanoseconds of a timestamp before it adds a duration or subtracts a timestamp. Here
-they are split off first, rounding down, and added again if the result is a timestamp. An INTERVAL
-has no nanoseconds, so a difference that is not a whole number of microseconds is an error.
+DuckDB drops the nanoseconds of a timestamp, which are the digits after the microseconds, before it
+adds a duration or subtracts a timestamp. The SQL generated here therefore splits the nanoseconds
+off first, and adds them again if the result is a timestamp. A duration (INTERVAL) has only
+microseconds, so a difference that is not a whole number of microseconds is an error.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from deeplake_lite.query.bind.scope import Scope
 
 IN_MICROSECONDS = {"ADD", "AGE", "GENERATE_SERIES", "RANGE", "SUBTRACT"}
-"""Functions that drop nanoseconds, as `+` and `-` do."""
+"""Functions in which DuckDB drops the nanoseconds of timestamps, as with `+` and `-`."""
 
 
 def is_fine(value: Value) -> bool:
@@ -48,18 +49,19 @@ def is_coarse(value: Value) -> bool:
 
 
 def as_timestamp(node: exp.Expr, value: Value) -> exp.Expr:
-    """Convert a timestamp to microseconds if its unit is coarser.
+    """Return SQL for a timestamp, converted to microseconds if its unit is coarser.
 
-    From DuckDB 2.0.1 on, functions that accept microseconds and nanoseconds, such as EPOCH, convert
+    Since DuckDB 2.0.1, functions that accept microseconds and nanoseconds, such as EPOCH, convert
     seconds to nanoseconds, which cover only the years 1677 to 2262.
     """
     return exp.cast(node, "TIMESTAMP") if is_coarse(value) else node
 
 
 def floor_to_microseconds(node: exp.Expr, value: Value) -> exp.Expr:
-    """Round a timestamp in nanoseconds down to microseconds; return other values unchanged.
+    """Return SQL for a timestamp in nanoseconds, rounded down to microseconds.
 
-    DuckDB rounds towards 1970, so the last nanosecond of 1969 would be in 1970.
+    Other values are returned unchanged. DuckDB would round towards 1970, so the last nanosecond of
+    1969 would become the start of 1970.
     """
     return _floor(node) if is_fine(value) else node
 
@@ -81,11 +83,11 @@ FINE_UNITS = {"nanosecond", "nanoseconds", "ns", "nsec", "nsecs", "epoch"}
 _OF_MICROSECONDS = {
     "EPOCH_MS", "EPOCH_US", "HOUR", "MICROSECOND", "MILLISECOND", "MINUTE", "SECOND",
 }  # fmt: skip
-"""Functions that accept nanoseconds, but return nothing finer than microseconds."""
+"""Functions that accept timestamps in nanoseconds, but whose results ignore the nanoseconds."""
 
 
 def _dtype(value: Value) -> str:
-    """Return the dtype of a time; "" if it is unknown."""
+    """Return the dtype of a time, or "" if the value is not a time or the dtype is unknown."""
     if isinstance(value, Constant):
         is_time = isinstance(value.value, np.datetime64 | np.timedelta64)
         return str(value.value.dtype) if is_time else ""
@@ -93,12 +95,12 @@ def _dtype(value: Value) -> str:
 
 
 def read_quoted_times(sign: type[exp.Expr], sides: Sequence[Value]) -> list[Value]:
-    """Return both operands of + or -, parsing a string as a time if the other operand is a time.
+    """Return both operands of + or -, with a constant string parsed if the other one is a time.
 
     Raises
     ------
     QueryTypeError
-        For a string that SQL would round.
+        If the string has more digits than SQL can represent.
     """
     return [
         _read_operand(sign, value, other) for value, other in zip(sides, sides[::-1], strict=True)
@@ -119,12 +121,12 @@ def _read_operand(sign: type[exp.Expr], value: Value, other: Value) -> Value:
 
 
 def read_quoted_time(value: Value, other: Value) -> Value:
-    """Parse a constant string if the other operand is a time; return other values unchanged.
+    """Return a constant string as a time if `other` is a time; return other values unchanged.
 
     Raises
     ------
     QueryTypeError
-        For a string that is not a time, or that SQL would round.
+        If the string is not a time, or has more digits than SQL can represent.
     """
     text = value.value if isinstance(value, Constant) else None
     if not isinstance(text, str) or kind_of(other).name != "time":
@@ -136,7 +138,7 @@ def read_quoted_time(value: Value, other: Value) -> Value:
 def sum_of_moments(
     e: exp.Expr, left: Value, right: Value, low: Lowering, scope: Scope
 ) -> Sql | None:
-    """Return a sum or difference of timestamps in nanoseconds; None for any other operation."""
+    """Return the value of + or - if an operand is a timestamp in nanoseconds; otherwise None."""
     fine = is_fine(left), is_fine(right)
     if not any(fine) or not isinstance(e, exp.Add | exp.Sub):
         return None
@@ -152,9 +154,10 @@ def sum_of_moments(
 
 
 def compare_out_of_range(kind: type[exp.Expr], left: Value, right: Value) -> bool | None:
-    """Return the result of comparing nanoseconds with a constant beyond their range.
+    """Return the result of comparing a timestamp in nanoseconds with a constant out of its range.
 
-    Timestamps in nanoseconds cover the years 1677 to 2262. Return None for any other comparison.
+    Timestamps in nanoseconds cover the years 1677 to 2262, so the result is the same for all of
+    them. Return None for any other comparison.
     """
     fine, other = (left, right) if is_fine(left) else (right, left)
     moment = _moment(other) if is_fine(fine) else None
@@ -170,10 +173,11 @@ def compare_out_of_range(kind: type[exp.Expr], left: Value, right: Value) -> boo
 def compare_with_coarser(
     kind: type[exp.Expr], values: tuple[Value, Value], nodes: tuple[exp.Expr, exp.Expr]
 ) -> exp.Expr | None:
-    """Return a comparison of timestamps in nanoseconds and in a coarser unit; None for others.
+    """Return SQL that compares a timestamp in nanoseconds with one in a coarser unit.
 
-    DuckDB would convert the coarser ones to nanoseconds, which cover only the years 1677 to 2262.
-    Here, both are compared in microseconds. If they are equal, the remaining nanoseconds decide.
+    DuckDB would convert the coarser timestamp to nanoseconds, which cover only the years 1677 to
+    2262. The SQL returned here compares both in microseconds. If they are equal, the remaining
+    nanoseconds decide. Return None for other values.
     """
     if is_fine(values[1]) and not is_fine(values[0]):
         return compare_with_coarser(MIRRORED[kind], values[::-1], nodes[::-1])
@@ -185,10 +189,10 @@ def compare_with_coarser(
     if kind in (exp.LT, exp.GTE):
         return kind(this=floor, expression=coarse)
     sign = exp.GT if kind is exp.GT else exp.EQ
-    rest: exp.Expr = sign(this=_rest(nodes[0]), expression=exp.convert(0))
+    decides: exp.Expr = sign(this=_split_nanoseconds(nodes[0]), expression=exp.convert(0))
     present = exp.not_(exp.Is(this=coarse.copy(), expression=exp.null()))
-    rest = exp.Case(ifs=[exp.If(this=present, true=rest)])
-    tie = exp.and_(exp.EQ(this=floor, expression=coarse), rest)
+    decides = exp.Case(ifs=[exp.If(this=present, true=decides)])
+    tie = exp.and_(exp.EQ(this=floor, expression=coarse), decides)
     if kind is exp.EQ:
         return exp.paren(tie)
     strict = exp.GT if kind is exp.GT else exp.LT
@@ -196,7 +200,7 @@ def compare_with_coarser(
 
 
 def differ_in_unit(left: Value, right: Value) -> bool:
-    """Return whether DuckDB would convert one of two timestamps to nanoseconds for the other."""
+    """Return whether one of two timestamps is in nanoseconds and the other in a coarser unit."""
     nodes = exp.null(), exp.null()
     left, right = _as_moment(left, right), _as_moment(right, left)
     if compare_out_of_range(exp.EQ, left, right) is not None:
@@ -205,13 +209,13 @@ def differ_in_unit(left: Value, right: Value) -> bool:
 
 
 def _as_moment(value: Value, other: Value) -> Value:
-    """Parse a constant string that is combined with timestamps; return other values unchanged."""
+    """Return a constant string as a time if `other` is a time; return other values unchanged."""
     is_text = isinstance(value, Constant) and isinstance(value.value, str)
     return agree(value, other) if is_text and kind_of(other).name == "time" else value
 
 
 def nanoseconds_of(node: exp.Expr, value: Value) -> exp.Expr:
-    """Return a timestamp of any unit as its nanoseconds since 1970, an integer of 128 bits."""
+    """Return SQL for the number of nanoseconds from 1970 to a timestamp, as a 128-bit integer."""
     if is_fine(value):
         return exp.cast(func("epoch_ns", node.copy()), "HUGEINT")
     count = exp.cast(func("epoch_us", exp.cast(node.copy(), "TIMESTAMP")), "HUGEINT")
@@ -219,25 +223,32 @@ def nanoseconds_of(node: exp.Expr, value: Value) -> exp.Expr:
 
 
 def with_units(left: Value, right: Value, low: Lowering) -> tuple[Value, Value]:
-    """Look up the unit of a computed timestamp in DuckDB if the other one has nanoseconds."""
+    """Return two values; if one is in nanoseconds, the kind of the other gets a unit.
+
+    The unit of a computed timestamp is looked up in DuckDB.
+    """
     if is_fine(left):
         return left, _with_unit(right, low)
     return (_with_unit(left, low), right) if is_fine(right) else (left, right)
 
 
 def with_units_beside_texts(values: Sequence[Value], low: Lowering) -> list[Value]:
-    """Look up the units of computed timestamps if there are constant strings among the values."""
+    """Return the values; if one is a constant string, the kinds of timestamps get units.
+
+    The unit of a computed timestamp is looked up in DuckDB. It decides how many digits the string
+    may have.
+    """
     texts = [isinstance(v, Constant) and isinstance(v.value, str) for v in values]
     return [_with_unit(v, low) for v in values] if any(texts) else list(values)
 
 
 def check_beside_time(part: exp.Expr, value: Value, other: Value) -> None:
-    """Reject a value that cannot be added to a time or subtracted from it.
+    """Check that a value can be added to `other` or subtracted from it, if `other` is a time.
 
     Raises
     ------
     QueryTypeError
-        For JSON, for non-constant strings, and for numbers combined with timestamps.
+        If the value is JSON or a non-constant string, or if it is a number and `other` a timestamp.
     """
     kind = kind_of(value)
     if kind_of(other).name != "time":
@@ -245,13 +256,14 @@ def check_beside_time(part: exp.Expr, value: Value, other: Value) -> None:
     if kind.name == "json" or (kind.name == "text" and not isinstance(value, Constant)):
         raise QueryTypeError(
             "Only times and durations can be added to times or subtracted from them, but "
-            f"{text_of(part)} is {WORDS[kind.name]}. Convert it: CAST({text_of(part)} AS "
-            "TIMESTAMP), or AS INTERVAL."
+            f"{text_of(part)} is {WORDS[kind.name]}. Write CAST({text_of(part)} AS TIMESTAMP), or "
+            "AS INTERVAL."
         )
     if kind.name == "number" and _dtype(other).startswith("datetime64"):
         raise QueryTypeError(
             "Only times and durations can be added to times or subtracted from them, but "
-            f"{text_of(part)} is a number. For days, write INTERVAL 1 DAY * ({text_of(part)})."
+            f"{text_of(part)} is a number. If it counts days, write INTERVAL 1 DAY * "
+            f"({text_of(part)})."
         )
 
 
@@ -264,14 +276,14 @@ def _with_unit(value: Value, low: Lowering) -> Value:
 
 
 _UNITS = {"DATE": "D", "TIMESTAMP_S": "s", "TIMESTAMP_MS": "ms", "TIMESTAMP": "us"}
-"""Units of DuckDB's timestamp types, except nanoseconds."""
+"""A dict from DuckDB's timestamp types, except the one in nanoseconds, to their units."""
 
 _LAST = (2**63 - 1) // 1000
-"""Last microsecond since 1970 that fits in 64 bits of nanoseconds."""
+"""Largest number of microseconds since 1970 that timestamps in nanoseconds can represent."""
 
 
 def _moment(value: Value) -> np.datetime64 | None:
-    """Return a constant as a timestamp in microseconds; None if it is not a timestamp."""
+    """Return a constant timestamp or string in microseconds; None if it is not a timestamp."""
     moment = value.value if isinstance(value, Constant) else None
     if isinstance(moment, str):
         moment = read_timestamp(moment)
@@ -289,42 +301,51 @@ def _shift(kind: type[exp.Binary], moment: exp.Expr, span: exp.Expr) -> Sql:
     node = kind(this=_floor(moment), expression=span)
     whole = exp.Mul(this=func("epoch_us", node), expression=exp.convert(1000))
     return Sql(
-        func("make_timestamp_ns", exp.Add(this=whole, expression=_rest(moment))), NANOSECONDS
+        func("make_timestamp_ns", exp.Add(this=whole, expression=_split_nanoseconds(moment))),
+        NANOSECONDS,
     )
 
 
 def _span_between(e: exp.Expr, a: exp.Expr, b: exp.Expr) -> Sql:
-    """Return the duration between two timestamps; DuckDB raises an error if it has nanoseconds."""
+    """Return the duration between two timestamps.
+
+    DuckDB raises an error if the duration is not a whole number of microseconds. `e` is the
+    expression, for the message.
+    """
     nanoseconds = exp.Sub(this=func("epoch_ns", a.copy()), expression=func("epoch_ns", b.copy()))
     node = exp.Sub(this=_floor(a), expression=_floor(b))
     return Sql(_error_if_finer(exp.paren(nanoseconds), node, e), Kind("time"))
 
 
 def in_microseconds(moment: exp.Expr, e: exp.Expr) -> exp.Expr:
-    """Return a timestamp in microseconds; DuckDB raises an error if it has nanoseconds."""
+    """Return SQL for a timestamp in microseconds, which raises an error if it would be rounded.
+
+    `e` is the expression, for the message.
+    """
     return _error_if_finer(func("epoch_ns", moment.copy()), _floor(moment), e)
 
 
 def _error_if_finer(nanoseconds: exp.Expr, node: exp.Expr, e: exp.Expr) -> exp.Expr:
     """Return SQL for `node` that raises an error if `nanoseconds` are not whole microseconds."""
-    rest = exp.Mod(this=nanoseconds, expression=exp.convert(1000))
+    remainder = exp.Mod(this=nanoseconds, expression=exp.convert(1000))
     message = (
         f"SQL computes with durations in whole microseconds, but {text_of(e)} has nanoseconds. "
-        "Count them as integers: EPOCH_NS(a) - EPOCH_NS(b)."
+        "Count nanoseconds as integers: EPOCH_NS(a) - EPOCH_NS(b)."
     )
-    is_finer = exp.NEQ(this=rest, expression=exp.convert(0))
+    is_finer = exp.NEQ(this=remainder, expression=exp.convert(0))
     return exp.Case(ifs=[exp.If(this=is_finer, true=build_error(message))], default=node)
 
 
 def _floor(moment: exp.Expr) -> exp.Expr:
-    """Return a timestamp rounded down to microseconds, even before 1970."""
-    whole = exp.Sub(this=func("epoch_ns", moment.copy()), expression=_rest(moment))
+    """Return SQL for a timestamp rounded down to microseconds, even before 1970."""
+    nanoseconds = func("epoch_ns", moment.copy())
+    whole = exp.Sub(this=nanoseconds, expression=_split_nanoseconds(moment))
     count = exp.IntDiv(this=exp.paren(whole), expression=exp.convert(1000))
     return func("make_timestamp", exp.cast(count, "BIGINT"))
 
 
-def _rest(moment: exp.Expr) -> exp.Expr:
-    """Return the nanoseconds of a timestamp since its last full microsecond, from 0 to 999."""
-    rest = exp.Mod(this=func("epoch_ns", moment.copy()), expression=exp.convert(1000))
-    positive = exp.paren(exp.Add(this=exp.paren(rest), expression=exp.convert(1000)))
+def _split_nanoseconds(moment: exp.Expr) -> exp.Expr:
+    """Return SQL for the nanoseconds of a timestamp after its last full microsecond: 0 to 999."""
+    remainder = exp.Mod(this=func("epoch_ns", moment.copy()), expression=exp.convert(1000))
+    positive = exp.paren(exp.Add(this=exp.paren(remainder), expression=exp.convert(1000)))
     return exp.paren(exp.Mod(this=positive, expression=exp.convert(1000)))

@@ -1,4 +1,7 @@
-"""Make comparisons with NaN false, or null if the other side is null; DuckDB's NaN equals NaN."""
+"""Make comparisons with NaN false, although NaN equals NaN for DuckDB.
+
+The comparison of NaN with null is null.
+"""
 
 from __future__ import annotations
 
@@ -15,29 +18,30 @@ if TYPE_CHECKING:
 
 
 def is_null(node: exp.Expr) -> exp.Expr:
-    """Return whether an expression is null."""
+    """Return SQL that tests whether an expression is null."""
     return exp.Is(this=exp.paren(node.copy()), expression=exp.null())
 
 
 def is_nan(node: exp.Expr) -> exp.Expr:
-    """Return whether a float is NaN; null for null."""
+    """Return SQL that tests whether a float is NaN; the result for null is null."""
     return func("isnan", node.copy())
 
 
 def is_present(value: Value) -> bool:
-    """Return whether a value is known to be non-null: any constant except NULL."""
+    """Return whether a value cannot be null, because it is a constant other than NULL."""
     return isinstance(value, Constant) and value.value is not None
 
 
 def exclude_nan(node: exp.Expr, sides: Sequence[tuple[exp.Expr, Value]]) -> exp.Expr:
-    """Return a comparison that is false if a side is NaN, and null if a side is null.
+    """Return SQL for a comparison that is false if a side is NaN, and null if a side is null.
 
-    The comparison remains a separate condition, which DuckDB can use for a lookup or a hash join.
+    The given comparison remains a separate condition, so that DuckDB can use it for a lookup or a
+    hash join.
 
     Parameters
     ----------
     node : exp.Expr
-        The comparison.
+        The comparison as DuckDB computes it.
     sides : sequence of (expression, Value)
         The SQL and the value of each side.
     """

@@ -1,4 +1,4 @@
-"""Lower structs and maps, and track the kinds of their parts, on which comparisons depend."""
+"""Lower structs and maps, and record the kinds of their parts, on which comparisons depend."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def struct_of(low: Lowering, e: exp.Struct, scope: Scope) -> Sql:
-    """Lower ``{'a': x}``, or the pairs of a map."""
+    """Lower a struct, ``{'a': x}``, or the pairs of keys and values in a map."""
     pairs = [property_of(low, pair, scope) for pair in e.expressions]
     node = e.copy()
     node.set("expressions", [pair.node for pair in pairs])
@@ -39,7 +39,7 @@ def property_of(low: Lowering, e: exp.PropertyEQ, scope: Scope) -> Sql:
 
 
 def kind_of_parts(values: Iterable[Value]) -> Kind:
-    """Return the kind of a struct, a map or a list from its parts."""
+    """Return the kind of a struct or map that is built from the given values."""
     parts: list[tuple[str, Kind]] = []
     for value in values:
         is_named = isinstance(value, Sql) and isinstance(value.node, exp.PropertyEQ)
@@ -61,39 +61,45 @@ _MAPS = {"ELEMENT_AT", "MAP_CONTAINS", "MAP_CONTAINS_ENTRY", "MAP_EXTRACT", "MAP
 """Functions that look up a key in a map."""
 
 _MAP_VALUES = {"MAP_CONTAINS_ENTRY": 2, "MAP_CONTAINS_VALUE": 1}
-"""Functions that search a map for a value, with the position of the argument for this value."""
+"""A dict from functions that search a map for a value to the position of the argument that is this
+value."""
 
 _STRUCTS = {"STRUCT_CONTAINS", "STRUCT_POSITION"}
-"""Functions that search an unnamed struct for a value."""
+"""Functions that search a struct whose fields have no names for a value."""
 
 LOOKUPS = _MAPS | _MAP_VALUES.keys() | _STRUCTS
 """Functions that `check_lookup` checks."""
 
 
 def check_sought(kind: Kind, sought: Value) -> None:
-    """Reject searching integers for a float, floats for an integer, or JSON for a time.
+    """Check that values of a kind can be searched for the value `sought`.
 
     Raises
     ------
     QueryTypeError
-        If DuckDB might round the integer, or compare the time as a string.
+        If integers are searched for a float or floats for an integer, so that DuckDB might round
+        the integers, or if one of the two is JSON and the other a time.
     """
     check_times_beside_json(Sql(exp.null(), kind), sought)
     if beside_floats.are_mixed(kind, kind_of(sought)):
         raise QueryTypeError(
-            "A lookup must not mix integers and floats, since SQL would round the integers. CAST "
-            "the value that you search for: CAST(x AS BIGINT), or CAST(x AS DOUBLE)."
+            "Integers cannot be searched for a float, nor floats for an integer, because SQL would "
+            "round the integers. CAST the value that you search for: CAST(x AS BIGINT), or CAST(x "
+            "AS DOUBLE)."
         )
 
 
 def check_lookup(name: str, args: Sequence[Value]) -> None:
-    """Apply `check_sought` to the value that a function searches for in a map or a struct."""
+    """Call `check_sought` for the keys and values that a function looks for in a map or struct."""
     for at, kind in _sought_kinds(name, args):
         check_sought(kind, args[at])
 
 
 def with_sought_times(name: str, args: Sequence[Value]) -> list[Value]:
-    """Return the arguments of a lookup; a constant string is parsed if it is sought among times."""
+    """Return the arguments of a lookup in a map or struct.
+
+    A constant string that is looked for among times is parsed as a time.
+    """
     args = list(args)
     for at, kind in _sought_kinds(name, args):
         value = args[at]
@@ -103,7 +109,10 @@ def with_sought_times(name: str, args: Sequence[Value]) -> list[Value]:
 
 
 def _sought_kinds(name: str, args: Sequence[Value]) -> list[tuple[int, Kind]]:
-    """Return the positions of the arguments to search for, and the kinds of the searched values."""
+    """Return which arguments a function looks for, and the kinds of the values it searches.
+
+    The result is a list of pairs of an argument's position and a kind.
+    """
     if len(args) < 2:
         return []
     kind = kind_of(args[0])
@@ -119,7 +128,7 @@ def _sought_kinds(name: str, args: Sequence[Value]) -> list[tuple[int, Kind]]:
 
 
 def kind_of_part(kind: Kind, name: str) -> Kind:
-    """Return the kind of a field of a struct; `ANY` if it is unknown."""
+    """Return the kind of the field `name` of a struct, or `ANY` if it is unknown."""
     return next((part for key, part in kind.parts if key == name), ANY)
 
 
