@@ -20,7 +20,7 @@ from PIL import Image
 import deeplake_lite as dl
 from deeplake_lite.htypes.registry import CLASSES
 from deeplake_lite.storage import repo, state
-from tests.format_reader import Lake, digest_of
+from tests.format_reader import Lake
 
 READER = Path(__file__).parent / "format_reader.py"
 FORMAT_MD = Path(state.__file__).parent / "FORMAT.md"
@@ -463,7 +463,9 @@ def test_lake_uses_chunks_of_values_and_tails(lake):
     url, versions, _ = lake
     table = dl.open(url).handle.table
     large = table.schema["array/large"].id
-    root = zarr.open_group(repo.Repository.open(url).reader(next(iter(versions))).store, mode="r")
+    root = zarr.open_group(
+        zarr_store(repo.Repository.open(url).reader(next(iter(versions)))), mode="r"
+    )
     extents = root[f"0/{large}/extents"][:]
     assert (extents[:, 0] >= 0).any()
     assert (extents[:2, 0] < 0).tolist() == [False, True]
@@ -483,6 +485,10 @@ def test_statistics_hold_for_every_value(readings):
         assert counts[0, 0] >= nulls
 
 
+def zarr_store(session):
+    return icechunk.IcechunkStore(session._session.store, for_fork=False)
+
+
 def two_rows(folder, monkeypatch):
     ids = iter(f"{i:08x}" for i in range(10, 99))
     monkeypatch.setattr(secrets, "token_hex", lambda _: next(ids))
@@ -495,17 +501,13 @@ def two_rows(folder, monkeypatch):
 
 def test_example_matches_what_is_written(tmp_path, monkeypatch):
     repository = two_rows(tmp_path, monkeypatch)
-    root = zarr.open_group(repository.reader(repository.tip("main")).store, mode="r")
+    root = zarr.open_group(zarr_store(repository.reader(repository.tip("main"))), mode="r")
     assert not [*root.members()]
     text = FORMAT_MD.read_text()
     [shown] = re.findall(r"```json\n(.*?)\n```", text, re.DOTALL)
     shown, written = json.loads(shown)[state.KEY], dict(root.attrs[state.KEY])
-    lake = Lake(None, shown["log"])
-    assert lake.data == Lake(None, written["log"]).data
-    for document in (shown, written):  # compressed bytes depend on the library's version
-        assert document.pop("digest") == digest_of(document)
-        del document["log"]["data"]
     assert shown == written, written
+    lake = Lake(None, shown["log"])
     listed = re.findall(r"^/0/(\S+) +\((.*?)\) +(\w+) +(.*)$", text, re.MULTILINE)
     assert {path for path, *_ in listed} == written["log"]["arrays"].keys()
     for path, shape, dtype, values in listed:

@@ -15,6 +15,7 @@ import numpy as np
 from deeplake_lite.errors import TooLargeError
 from deeplake_lite.storage.compression import CRC32C, blosc, blosc_codec
 from deeplake_lite.storage.frames import check_blosc
+from deeplake_lite.storage.zarr_metadata import array_metadata
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -158,19 +159,12 @@ class ArraySpec:
         """
         return "/".join([path, "c", str(chunk), *["0"] * len(self.shape)])
 
-    def zarr_arguments(self, length: int) -> dict[str, object]:
-        """Return the arguments for creating the array with `length` rows in Zarr."""
-        codecs = [CRC32C] if self.is_wide else [blosc_codec(), CRC32C]
+    def metadata(self, length: int) -> dict[str, Any]:
+        """Return the Zarr metadata of the array with `length` rows."""
+        codecs = [CRC32C] if self.is_wide else [blosc_codec(np.dtype(self.dtype).itemsize), CRC32C]
         axes = self.axes or tuple(f"axis_{i}" for i in range(len(self.shape)))
-        return {
-            "shape": (length, *self.shape),
-            "chunks": (self.chunk_rows, *(max(1, n) for n in self.shape)),
-            "dtype": self.dtype,
-            "compressors": codecs,
-            "filters": None,
-            "fill_value": np.zeros((), self.dtype).item(),
-            "dimension_names": ("row", *axes),
-        }
+        chunks = (self.chunk_rows, *(max(1, n) for n in self.shape))
+        return array_metadata((length, *self.shape), chunks, self.dtype, codecs, ("row", *axes))
 
 
 def allocate(shape: tuple[int, ...], dtype: str, path: str) -> NDArray[Any]:

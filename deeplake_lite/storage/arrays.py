@@ -385,7 +385,7 @@ class SlotArray:
                 # The tip of the branch has this array, but the edits have removed it: they
                 # restored a version that is older than the array, or in whose log all rows are.
                 await session.delete_tree(self.path)
-            await session.create_array(self.path, self.spec, len(rows))
+            await session.create_array(self.path, self.spec.metadata(len(rows)))
         else:
             await self._resize(session, await self.in_chunks(), start + len(rows))
         if rows.size:

@@ -32,6 +32,7 @@ from deeplake_lite.errors import DamagedError
 from deeplake_lite.htypes.layouts import Nested
 from deeplake_lite.storage.compression import CRC32C, blosc, blosc_codec
 from deeplake_lite.storage.frames import check_blosc
+from deeplake_lite.storage.zarr_metadata import array_metadata
 
 if TYPE_CHECKING:
     from collections.abc import Buffer, Iterable, Mapping
@@ -70,7 +71,7 @@ OFFSETS = {
 }
 """A dict that maps the name of an array to the offset of its table row within its level."""
 
-_CODECS = [blosc_codec("noshuffle"), CRC32C]
+_CODECS = [blosc_codec(8, "noshuffle"), CRC32C]
 """Checksums themselves cannot be compressed, but most of a small lake's table is zeros."""
 
 type ChunkSums = Mapping[tuple[str, int], int]
@@ -149,7 +150,8 @@ class Checksums:
         if not blocks:
             return
         if not await session.has(f"{self._path}/zarr.json"):
-            await session.create_table(self._path, (SIDE, SIDE), "uint64", _CODECS)
+            metadata = array_metadata((0, 0), (SIDE, SIDE), "uint64", _CODECS)
+            await session.create_array(self._path, metadata)
         shape = (SIDE * (1 + max(block[axis] for block in blocks)) for axis in (0, 1))
         await session.grow(self._path, tuple(shape))
         for (down, across), entries in blocks.items():

@@ -19,14 +19,14 @@ LEVEL = 1
 CRC32C = {"name": "crc32c"}
 """Zarr codec that appends a checksum to the bytes of a chunk."""
 
-ZSTD = {"name": "zstd", "configuration": {"level": LEVEL}}
+ZSTD = {"name": "zstd", "configuration": {"level": LEVEL, "checksum": False}}
 """Zarr codec equivalent to `zstd`."""
 
 
-def blosc_codec(shuffle: Shuffle = "shuffle") -> dict[str, object]:
-    """Return the Zarr codec equivalent to `blosc`."""
+def blosc_codec(itemsize: int, shuffle: Shuffle = "shuffle") -> dict[str, object]:
+    """Return the Zarr codec equivalent to `blosc`, for numbers of `itemsize` bytes."""
     options = {"cname": "zstd", "clevel": LEVEL, "shuffle": shuffle}
-    return {"name": "blosc", "configuration": options}
+    return {"name": "blosc", "configuration": {**options, "typesize": itemsize, "blocksize": 0}}
 
 
 @cache

@@ -55,6 +55,7 @@ from deeplake_lite.storage.compression import CRC32C, ZSTD, zstd
 from deeplake_lite.storage.frames import unzstd
 from deeplake_lite.storage.log import Entries
 from deeplake_lite.storage.repo import gather
+from deeplake_lite.storage.zarr_metadata import array_metadata
 
 if TYPE_CHECKING:
     from collections.abc import Buffer, Sequence
@@ -257,8 +258,10 @@ class Heap:
 
     async def _create_values(self, session: Session) -> None:
         codecs: list[object] = [ZSTD, CRC32C] if self.compressed else []
-        length = HEAP_CHUNKS * self.chunk_bytes
-        await session.create_bytes(f"{self.path}/values", length, self.chunk_bytes, codecs)
+        size = self.chunk_bytes
+        shape = (HEAP_CHUNKS * size,)
+        metadata = array_metadata(shape, (size,), "uint8", codecs, ["byte"])
+        await session.create_array(f"{self.path}/values", metadata)
         self._has_values = True
 
     async def append(self, buffers: Sequence[Buffer], claims: Claims) -> Extents:
@@ -386,7 +389,9 @@ class Heap:
             log.add(path.partition("/")[2], entries)
             return
         if not at:
-            await session.create_bytes(path, 0, TAIL_CHUNK, [ZSTD, CRC32C])
+            codecs = [ZSTD, CRC32C]
+            metadata = array_metadata((0,), (TAIL_CHUNK,), "uint8", codecs, ["byte"])
+            await session.create_array(path, metadata)
         self._log = b""
         await session.resize(path, at, at + len(data))
         for chunk, start, stop in chunks.pieces(at, len(data), TAIL_CHUNK):

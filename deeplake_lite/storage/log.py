@@ -2,14 +2,15 @@
 
 Writing a few rows to arrays rewrites a chunk, a manifest and the metadata of each array. So small
 commits only add their entries to the log, and a commit that would make the log larger than
-`MAX_BYTES` moves everything in it to the arrays::
+`MAX_BYTES` writes everything in the log to the arrays::
 
     slot 0                          slots in chunks           slots
          │ Zarr array               │ rows in the log         │
          │       ↑ updates in the log
 
-An array all of whose rows are in the log need not exist. The log is compressed, and encoded as
-base64 in the document, whose digest covers it.
+An array all of whose rows are in the log need not exist. In the document, the bytes of the log are
+encoded as base64. They are not compressed, because Icechunk compresses the document. The document's
+digest covers them.
 """
 
 from __future__ import annotations
@@ -20,9 +21,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.storage.compression import zstd
-from deeplake_lite.storage.frames import unzstd
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -31,13 +29,13 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.array_spec import ArraySpec
 
 MAX_BYTES = 64 * 1024
-"""Maximum size of a log before compression, in bytes. Every commit writes the log again."""
+"""Maximum size of a log in bytes. Every commit writes the whole log again."""
 
 MAX_UPDATES = 1_024
 """Maximum number of updated entries in a log. Moving them to arrays may rewrite as many chunks."""
 
-READ_BYTES = 2**24
-"""Maximum size of a log that is read, in bytes; other writers may have another `MAX_BYTES`."""
+MAX_COUNT = 2**31
+"""Maximum number of entries of an array in a log that is read."""
 
 
 @dataclass(frozen=True)
@@ -119,20 +117,15 @@ class Log:
 
     def to_json(self) -> dict[str, object]:
         """Return the log as it is stored in the document."""
-        packed = b64encode(bytes(zstd().encode(self.data))).decode() if self.data else ""
         index = {path: list(entry) for path, entry in self.index.items()}
-        return {"arrays": index, "bytes": len(self.data), "data": packed}
+        return {"arrays": index, "data": b64encode(self.data).decode()}
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Log:
         """Read a log from the document. An invalid log may raise any exception."""
-        size = stored["bytes"]
-        if type(size) is not int or not 0 <= size <= READ_BYTES:
-            raise ValueError(f"a log must have at most {READ_BYTES:,} bytes.")
-        data = unzstd(b64decode(stored["data"], validate=True), size) if size else b""
-        index = {}
+        data, index = b64decode(stored["data"], validate=True), {}
         for path, entry in stored["arrays"].items():
-            if len(entry) != 4 or not all(type(n) is int and 0 <= n <= READ_BYTES for n in entry):
+            if len(entry) != 4 or not all(type(n) is int and 0 <= n <= MAX_COUNT for n in entry):
                 raise ValueError(f"the log's entry for {path} must have four small numbers.")
             index[path] = (entry[0], entry[1], entry[2], entry[3])
         return cls(index, data)

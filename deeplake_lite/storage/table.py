@@ -435,8 +435,8 @@ class Table(Snapshot):
             return False
         if edits.document or edits.arranged or edits.spilled:
             return False
-        if any(path in tip.heaps and path not in self.state.heaps for path in claimed):
-            return False  # both have created the array
+        if any(path not in self.state.heaps for path in claimed):
+            return False  # the fork has created arrays and groups, which the tip may have as well
         theirs, ours = ({f.id: f.htype for f in s.schema} for s in (tip, self.state))
         if not all(c in theirs and _is_readable_as(theirs[c], ours[c]) for c in self._columns):
             return False

@@ -1,5 +1,6 @@
 """Sequences return the items that were written."""
 
+import icechunk
 import numpy as np
 import pytest
 import zarr.api.asynchronous as zarr_async
@@ -31,7 +32,8 @@ def rewrite(ds, name, change):
     path = f"{state.generation}/{f.id}/{name}"
 
     async def write():
-        array = await zarr_async.open_array(store=session.store, path=path)
+        store = icechunk.IcechunkStore(session._session.store, for_fork=False)
+        array = await zarr_async.open_array(store=store, path=path)
         await array.setitem(slice(None), change(np.asarray(await array.getitem(slice(None)))))
         stored = await session._get(f"{path}/c/0" + "/0" * (array.ndim - 1), None)
         sums = Checksums(session, state.generation, state.checksums)

@@ -91,9 +91,11 @@ def writer(repository: Repository) -> Session:
 async def put_arrays(session: Session, arrays: Mapping[str, NDArray[np.int64]]) -> None:
     """Write arrays, given as a dict from their paths to their values."""
     for path, values in arrays.items():
-        array = await session.create_array(path, ArraySpec("int64"), len(values))
-        if len(values):
-            await array.setitem(slice(0, len(values)), values)
+        spec = ArraySpec("int64")
+        await session.create_array(path, spec.metadata(len(values)))
+        for chunk, start in enumerate(range(0, len(values), spec.chunk_rows)):
+            rows = spec.encode_chunk(values[start : start + spec.chunk_rows])
+            await session.put(spec.chunk_key(path, chunk), rows)
 
 
 async def read_array(session: Session, path: str, noun: str) -> NDArray[np.int64]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import icechunk._icechunk_python as compiled
 
-__all__ = ["arrays", "compiled", "package"]
+__all__ = ["compiled", "package"]
 
 NAME = "icechunk._icechunk_python"
 
@@ -59,11 +59,3 @@ def package() -> ModuleType:
     if is_new:
         silence_warnings()  # the package sets its own log filter on import
     return icechunk
-
-
-def arrays() -> ModuleType:
-    """Return the module that creates arrays through Zarr. This imports Zarr."""
-    package()
-    from deeplake_lite.storage.repo import zarr_arrays
-
-    return zarr_arrays

@@ -17,9 +17,9 @@ import json
 import threading
 import time
 from datetime import UTC, datetime
-from functools import cached_property, partial
+from functools import partial
 from math import prod
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import ConflictError, DamagedError, StorageError
@@ -31,7 +31,7 @@ from deeplake_lite.storage.repo.commits import (
     chunks_digest,
     with_digest,
 )
-from deeplake_lite.storage.repo.engine import arrays, compiled
+from deeplake_lite.storage.repo.engine import compiled
 from deeplake_lite.storage.repo.failures import (
     LostChunksError,
     MissingError,
@@ -42,14 +42,11 @@ from deeplake_lite.storage.repo.forks import use_engine
 from deeplake_lite.storage.repo.lake_refs import branch_ref
 from deeplake_lite.storage.repo.names import from_engine
 from deeplake_lite.storage.repo.work import gather, in_thread, run, stream
+from deeplake_lite.storage.zarr_metadata import GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Buffer, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from icechunk import IcechunkStore
-    from zarr import AsyncArray
-
-    from deeplake_lite.storage.array_spec import ArraySpec
     from deeplake_lite.storage.chunk_files import ChunkFiles
     from deeplake_lite.storage.repo.checked_refs import CheckedRefs
 
@@ -128,11 +125,6 @@ class Session:
         self._is_fork = is_fork
         self._objects = session.store
         """Icechunk's own store, through which everything is read and chunks are written."""
-
-    @cached_property
-    def store(self) -> IcechunkStore:
-        """The Zarr store of this session, with which arrays are created."""
-        return cast("IcechunkStore", arrays().store_of(self._session, is_fork=self._is_fork))
 
     @property
     def snapshot_id(self) -> str:
@@ -345,37 +337,25 @@ class Session:
             )
         return metadata
 
-    async def create_array(self, path: str, spec: ArraySpec, length: int) -> AsyncArray[Any]:
-        """Create the array at `path` with `length` rows."""
-        array = await arrays().create_array(self.store, path, spec.zarr_arguments(length))
-        return cast("AsyncArray[Any]", array)
+    async def create_array(self, path: str, metadata: Mapping[str, object]) -> None:
+        """Create the array at `path`, and the groups above it.
 
-    async def create_bytes(self, path: str, length: int, chunk: int, codecs: list[object]) -> None:
-        """Create an array of `length` bytes at `path`."""
-        options = {
-            "shape": (length,),
-            "chunks": (chunk,),
-            "dtype": "uint8",
-            "compressors": codecs,
-            "filters": None,
-            "fill_value": 0,
-            "dimension_names": ("byte",),
-        }
-        await arrays().create_array(self.store, path, options)
-
-    async def create_table(
-        self, path: str, chunk: tuple[int, ...], dtype: str, codecs: list[object]
-    ) -> None:
-        """Create an empty array at `path` that can grow along all of its axes."""
-        options = {
-            "shape": (0,) * len(chunk),
-            "chunks": chunk,
-            "dtype": dtype,
-            "compressors": codecs,
-            "filters": None,
-            "fill_value": 0,
-        }
-        await arrays().create_array(self.store, path, options)
+        Raises
+        ------
+        DamagedError
+            When there is an array or a group already.
+        """
+        if await self.has(f"{path}/zarr.json"):
+            raise DamagedError(
+                f"The array {path!r} cannot be written, because an object exists there that the "
+                "lake's root document does not list. Restore the lake from a backup."
+            )
+        parts = path.split("/")
+        for i in range(1, len(parts)):
+            key = f"{'/'.join(parts[:i])}/zarr.json"
+            if not await self.has(key):
+                await self.put(key, json.dumps(GROUP).encode())
+        await self.put(f"{path}/zarr.json", json.dumps(metadata).encode())
 
     async def delete_tree(self, path: str) -> None:
         """Delete a group or an array and everything in it."""
@@ -400,10 +380,9 @@ class Session:
     async def set_attributes(self, attributes: Mapping[str, object]) -> None:
         """Set some attributes of the root group, and keep the others."""
         stored = await self.get("zarr.json")
-        group = {} if stored is None else json.loads(bytes(stored))
-        known = {**(group.get("attributes") or {}), **attributes}
-        group = {"zarr_format": 3, "node_type": "group", **group, "attributes": known}
-        await self.put("zarr.json", json.dumps(group).encode())
+        group: dict[str, Any] = GROUP if stored is None else json.loads(bytes(stored))
+        merged = {**(group.get("attributes") or {}), **attributes}
+        await self.put("zarr.json", json.dumps({**group, "attributes": merged}).encode())
 
     def fork(self) -> Session:
         """Return an independent session that collects chunks and is later merged into a writer."""
