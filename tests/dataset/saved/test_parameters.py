@@ -245,7 +245,7 @@ def test_recursive_list_is_refused(ds):
 
 
 def test_zero_dimensional_array_is_not_a_list_of_parameters(ds):
-    with pytest.raises(QueryTypeError, match="Parameters must be a list with a value per"):
+    with pytest.raises(QueryTypeError, match="Parameters must be a list with a value for each"):
         ds.query("SELECT k WHERE k = ?", np.array(3))
 
 

@@ -27,7 +27,6 @@ SEAMS = [
     (Session, "has"),
     (Session, "resize"),
     (Session, "create_array"),
-    (Session, "create_bytes"),
     (SlotArray, "append"),
     (SlotArray, "set"),
     (SlotArray, "spill"),
