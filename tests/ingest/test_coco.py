@@ -337,7 +337,7 @@ def test_grey_images_have_a_size_and_existing_files_are_kept(make_lake, tmp_path
 def test_row_whose_columns_disagree_is_named(ingest, tmp_path):
     ds = ingest(document(annotation()))
     ds["boxes"][0] = np.zeros((2, 4))
-    with pytest.raises(InvalidValueError, match="Row 0 must have as many values in"):
+    with pytest.raises(InvalidValueError, match="row 0: must have as many values in"):
         ds.to_coco(tmp_path / "out.json")
     assert not (tmp_path / "out.json").exists()
 

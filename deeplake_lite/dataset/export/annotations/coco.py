@@ -314,7 +314,7 @@ class _Export:
             or ("path" in values and values["path"][i] is None)
         ):
             raise InvalidValueError(
-                f"Row {row:,} must have an image_id and a path, but one of them is null. Correct "
+                "must have an image_id and a path, but one of them is null. Correct "
                 "the row, or leave the column with the null out of the view.",
                 row=row,
             )
@@ -442,7 +442,7 @@ class _Export:
                     continue
                 if key not in ("id", "area", "iscrowd"):
                     raise InvalidValueError(
-                        f"Row {row + i:,} must have as many values in {coco.COLUMNS[key]!r} as in "
+                        f"must have as many values in {coco.COLUMNS[key]!r} as in "
                         f"{self.columns[main].name!r}, one per annotation, but it has "
                         f"{len(column[i])} and {n}. Correct the row, or leave one of the two "
                         "columns out of the view.",

@@ -255,7 +255,7 @@ class Pictures:
         for role, cell in cells.items():
             if len(cell) != count:
                 raise InvalidValueError(
-                    f"Row {row:,} must have as many values in {self.columns[role].name!r} as in "
+                    f"must have as many values in {self.columns[role].name!r} as in "
                     f"{self.columns['labels'].name!r}, one per object, but it has {len(cell)} and "
                     f"{count}. Correct the row, or leave one of the two columns out of the view.",
                     row=row,

@@ -302,7 +302,7 @@ class _Export:
         objects = self._objects(values, i, row, size)
         if len(objects) != len(labels):
             raise InvalidValueError(
-                f"Row {row:,} must have a label for each object, but it has "
+                "must have a label for each object, but it has "
                 f"{pluralize(len(labels), 'label')} and {pluralize(len(objects), 'object')}. "
                 "Correct the row.",
                 row=row,
@@ -369,7 +369,7 @@ class _Export:
             points[..., :2] /= size
             if len(points) != len(boxes):
                 raise InvalidValueError(
-                    f"Row {row:,} must have keypoints for each box, but the number of boxes is "
+                    "must have keypoints for each box, but the number of boxes is "
                     f"{len(boxes)}, and keypoints are given for "
                     f"{pluralize(len(points), 'object')}. Correct the row.",
                     row=row,

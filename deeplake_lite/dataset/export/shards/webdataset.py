@@ -264,7 +264,7 @@ class _Tar:
             ]
             if not files:
                 raise InvalidValueError(
-                    f"Row {row:,} must have a value, because a sample needs at least one file, but "
+                    "must have a value, because a sample needs at least one file, but "
                     "it has only nulls. Leave the row out.",
                     row=row,
                 )

@@ -215,7 +215,7 @@ def test_error_in_a_row_leaves_nothing(make_lake, tmp_path):
     ds = make_lake({"t": dl.Text(nullable=True)}, t=["x" * 900] * 30 + [None])
     for folder in (tmp_path / "new", tmp_path / "empty"):
         (tmp_path / "empty").mkdir(exist_ok=True)
-        with pytest.raises(InvalidValueError, match="Row 30 must have a value"):
+        with pytest.raises(InvalidValueError, match="row 30: must have a value"):
             ds.to_webdataset(folder, shard_bytes=3_000, num_workers=3)
     assert not (tmp_path / "new").exists()
     assert list((tmp_path / "empty").iterdir()) == []
@@ -265,7 +265,7 @@ def test_files_of_no_rows_are_written_where_a_format_needs_one(make_lake, tmp_pa
 @pytest.mark.usefixtures("large")
 def test_errors_of_processes_are_raised_here(make_lake, tmp_path):
     ds = make_lake({"t": dl.Text(nullable=True)}, t=["x" * 900] * 30 + [None])
-    with pytest.raises(InvalidValueError, match="Row 30 must have a value") as caught:
+    with pytest.raises(InvalidValueError, match="row 30: must have a value") as caught:
         ds.to_webdataset(tmp_path / "out", shard_bytes=3_000, num_workers=2)
     assert caught.value.row == 30
     assert not (tmp_path / "out").exists()
