@@ -54,7 +54,7 @@ def integer(name: str, value: object, least: int | None = None) -> int:
 
 
 def text(name: str, value: object) -> str:
-    """Return a string as a str. Raises OptionError for any other value.
+    """Return a string as a plain `str`. Raises OptionError for values that are no strings.
 
     >>> text("label", np.str_("species"))
     'species'

@@ -235,7 +235,7 @@ def open_image(
     data: bytes,
     failure: Callable[[ImageCodec, bytes, object], LakeError],
 ) -> Iterator[ImageFile]:
-    """Open a file with a Pillow plugin. Errors inside the block become the error of `failure`.
+    """Open a file with a Pillow plugin, for a ``with`` block whose errors `failure` replaces.
 
     If the bytes are malformed, plugins raise all kinds of errors (struct.error, KeyError,
     zlib.error, …), so all exceptions are caught.

@@ -88,7 +88,7 @@ def _numbers_in(values: object) -> Iterator[object]:
 
 
 def _numbers_in_names(htype: Htype) -> dict[int, int]:
-    """Return a dict that maps integers that are names of classes to class numbers.
+    """Return the class numbers of classes whose names are integers, by these integers.
 
     >>> from deeplake_lite.htypes import ClassLabel
     >>> _numbers_in_names(ClassLabel(["7", "cat", "03", "-1"]))

@@ -148,8 +148,8 @@ class Snapshot:
         Parameters
         ----------
         into : mapping, optional
-            A dict that maps ids of dense columns to arrays. To save a copy, cells may be read
-            directly into these arrays.
+            A dict that maps ids of dense columns to arrays, into which cells may be read directly
+            to avoid a copy.
 
         Raises
         ------

@@ -133,8 +133,8 @@ class Exports(AnnotationExports, ArrayExports, HuggingFaceExports, LakeExports, 
         path : str or Path
             A new or empty folder.
         image : str, optional
-            The column whose samples become files, without re-encoding. Required if there are
-            several image columns, or none.
+            The column whose samples become files, without re-encoding. Required unless there is
+            exactly one image column.
         label : str, optional
             The column that names the folders. Required if there are several class columns.
 
@@ -143,7 +143,7 @@ class Exports(AnnotationExports, ArrayExports, HuggingFaceExports, LakeExports, 
         Path
             The folder. The file of row 41 is ``tulip/000041.jpg``, for example. The table
             ``metadata.csv`` has the ``file_name`` and all other columns of each row, with boxes,
-            vectors and lists as JSON. Other files, pixels and arrays are written below
+            vectors and lists as JSON. Files, images and arrays of other columns are written below
             ``_columns``, and the table has their paths.
 
         Raises

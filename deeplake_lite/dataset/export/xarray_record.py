@@ -95,7 +95,7 @@ def _is_no_index(dim: object, fields: Sequence[Field]) -> bool:
 def _restore(
     layout: Layout, record: Mapping[str, Any], dim: str, fields: Sequence[Field], names: set[str]
 ) -> None:
-    """Copy the parts of a record that fit the columns to the layout."""
+    """Copy to the layout those parts of a record that match the columns."""
     sizes = {d: n for d, n in _mapping(record.get("sizes")).items() if _is_size(n)}
     layout.attributes = restore_attributes(record)
     for name, item in _mapping(record.get("variables")).items():

@@ -318,7 +318,7 @@ def _check_query(query: Any, depth: int) -> None:
 
 def _check_string(document: object, key: str, pattern: str) -> None:
     if not isinstance(document, dict):
-        raise TypeError(f"it must be an object, but it is {brief(document)}.")
+        raise TypeError(f"it must be a JSON object, but it is {brief(document)}.")
     value = document[key]
     if not isinstance(value, str) or not re.fullmatch(pattern, value, re.DOTALL):
         raise ValueError(

@@ -109,7 +109,7 @@ def _assign_rows(
 def _assign_single_rows(
     view: View, shares: NDArray[np.float64], by: str | None, seed: int, rank: NDArray[np.uint64]
 ) -> Ints:
-    """Return the part of each row, if no rows need to stay together."""
+    """Assign each row to a part, if no rows need to stay together."""
     if by is not None and _has_several(view.schema[by].htype):
         return by_labels(_labels(view, by), shares, rank)
     strata = np.zeros(len(rank), np.uint64) if by is None else _digests(view, by)

@@ -200,7 +200,7 @@ def _spread(kind: Ints, rank: NDArray[np.uint64], counts: Ints) -> Ints:
 
 
 def cut(number: Ints, rank: NDArray[np.uint64], counts: Ints) -> Ints:
-    """Return the part of each row. Of each class, the rows of lowest rank go to the first part.
+    """Assign each row to a part. Of each class, the rows of lowest rank go to the first part.
 
     Parameters
     ----------

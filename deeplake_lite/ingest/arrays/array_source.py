@@ -191,7 +191,7 @@ def has_nat(column: ArrayColumn) -> bool:
 
 
 def array_htype(dtype: np.dtype[Any], shape: Shape[int | None]) -> Htype:
-    """Return the type for rows with a dtype and shape. An axis of size 0 may vary in size.
+    """Return the type for rows with a dtype and shape, where 0 stands for an axis of any size.
 
     Raises
     ------

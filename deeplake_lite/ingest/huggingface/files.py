@@ -256,6 +256,6 @@ def _check(column: pa.Array) -> None:
 
 
 def _has_any(files: Sequence[str], has: Callable[[pa.Array], bool], leaf: Leaf) -> bool:
-    """Return whether `has` is true for any batch of a part of an Arrow column."""
+    """Return whether `has` is true for any batch of a field within an Arrow column."""
     batches = _read_streams(files, [leaf.path[0]])
     return any(has(leaf.part(batch.column(0))) for batch in batches)

@@ -111,7 +111,7 @@ def _text(data: memoryview) -> str:
 
 def _number(form: struct.Struct, data: memoryview) -> Any:
     if len(data) != form.size:
-        raise UnfitError(f"a number of {form.size} bytes")
+        raise UnfitError(f"a {form.size}-byte number")
     return form.unpack(data)[0]
 
 

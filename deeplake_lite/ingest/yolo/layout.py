@@ -236,7 +236,7 @@ def _folders(root: Path, images: Mapping[str, Sequence[Path]]) -> list[Path]:
 
 
 def _names_in(folders: Sequence[Path]) -> list[str]:
-    """Return the class names in the files of folders; an empty list if there are no such files.
+    """Return the class names in files of these folders, such as classes.txt; [] if there are none.
 
     Raises InvalidValueError if the files differ.
     """

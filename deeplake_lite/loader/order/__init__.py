@@ -1,4 +1,5 @@
 """The order of rows in an epoch, and the division of rows into batches and ranks. No I/O.
 
-A position is an index into a view. `Order.at` maps indices into the order of an epoch to positions.
+A position is an index into a view. Given a range of the order of an epoch, `Order.at` returns the
+positions of its rows.
 """

@@ -64,7 +64,7 @@ class Readers:
         self._pool.shutdown(wait=False)
 
     def _start(self) -> None:
-        """Start waiting reads until `width` reads run."""
+        """Start queued reads until `width` reads are running."""
         while self._waiting and self._running < self.width:
             future, read, usual = self._waiting.popleft()
             if future.set_running_or_notify_cancel():

@@ -148,7 +148,7 @@ def _lists_times(kind: pa.DataType) -> bool:
 
 
 def _lists_of_times(array: pa.Array) -> list[Any]:
-    """Return lists of times as Python lists of NumPy times, because Python's lack nanoseconds.
+    """Return lists of times as Python lists of NumPy times, as Python's own have no nanoseconds.
 
     >>> _lists_of_times(pa.array([[1], None, [None, 2]], pa.list_(pa.timestamp("ns"))))[2]
     [None, np.datetime64('1970-01-01T00:00:00.000000002')]

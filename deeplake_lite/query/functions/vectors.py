@@ -257,7 +257,7 @@ def _maxsim(x: Arg, query: Arg) -> Bound:
 
 
 def _as_one_vector(x: Arg) -> Arg:
-    """Return an argument of many vectors as an argument of a single vector of the same length."""
+    """Describe an argument that holds many vectors as if it held one vector of the same length."""
     return replace(x, type=replace(x.type, shape=x.type.shape and x.type.shape[-1:]))
 
 

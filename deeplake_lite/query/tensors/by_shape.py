@@ -384,7 +384,7 @@ def _take(values: Any, rows: NDArray[np.int64], subset: NDArray[np.int64]) -> ob
 
 
 def _divide(values: object, rows: NDArray[np.int64]) -> ByShape:
-    """Return the result for the rows of a part, divided into parts.
+    """Divide the values of some rows into parts with values of one shape.
 
     Lists are divided by shape, and arrays into values and nulls.
     """

@@ -178,7 +178,7 @@ def _missing_key(text: str) -> str | None:
 
 
 def _translate(reason: str) -> LakeError:
-    """Return an error of this library for the reason of an Icechunk error.
+    """Convert the reason that an Icechunk error gives to an error of this library.
 
     The class of the error is chosen by the text of the reason, because Icechunk has only one error
     class.

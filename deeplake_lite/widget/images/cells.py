@@ -167,7 +167,7 @@ class GridRows:
     def draw_over(self, cells: list[Cell], columns: Iterable[str], pack: Pack) -> None:
         """Add overlays to the cells as ``marks``, and reasons for missing overlays as ``unmarked``.
 
-        Other columns are skipped.
+        Columns that cannot be drawn as overlays are skipped.
         """
         for f in self._fields(columns):
             kind = f.htype.browser.kind

@@ -131,7 +131,7 @@ def _functions_of(
 def _first_items(
     item: Htype, cells: NestedCells, allow: tuple[str, ...], numbers: bool
 ) -> Iterator[Draw | None]:
-    """Yield the function for the first item of each sequence, or None for an empty sequence."""
+    """Yield the function that draws the first item of each sequence, or None if it is empty."""
     items = draw_functions(item, cells.items, allow, numbers=numbers)
     starts = np.cumsum(cells.counts) - cells.counts
     for start, count in zip(starts.tolist(), cells.counts.tolist(), strict=True):

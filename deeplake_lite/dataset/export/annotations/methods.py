@@ -47,7 +47,7 @@ class AnnotationExports:
         -----
         ExportWarning
             Before anything is written, if columns or metadata are left out, because COCO cannot
-            represent them, or if objects are null (they become images without annotations).
+            represent them, or if objects are null (their images have no annotations).
 
         Notes
         -----
@@ -106,7 +106,7 @@ class AnnotationExports:
         -----
         ExportWarning
             Before anything is written, if columns or metadata are left out, if objects are null
-            (they become images without objects), if an object has several outlines (they are
+            (their images have no objects), if an object has several outlines (they are
             joined), if an object extends beyond its image (it is clipped, or left out if it lies
             outside), or, for "obb", if an outline does not have four corners (it becomes the
             smallest rectangle around them).
@@ -167,7 +167,7 @@ class AnnotationExports:
         -----
         ExportWarning
             Before anything is written, if columns or metadata are left out (VOC has boxes, but no
-            outlines), or if objects are null (they become images without objects).
+            outlines), or if objects are null (their images have no objects).
 
         Notes
         -----
@@ -225,7 +225,7 @@ class AnnotationExports:
         -----
         ExportWarning
             Before anything is written, if columns or metadata are left out, if objects are null
-            (they become images without objects), or if an object has several shapes.
+            (their images have no objects), or if an object has several shapes.
 
         Notes
         -----
@@ -278,7 +278,7 @@ class AnnotationExports:
         -----
         ExportWarning
             Before anything is written, if columns or metadata are left out, if objects are null
-            (they become images without objects), or if an object has several shapes.
+            (their images have no objects), or if an object has several shapes.
 
         Notes
         -----
@@ -337,7 +337,7 @@ class AnnotationExports:
         -----
         ExportWarning
             Before anything is written, if columns or metadata are left out, if objects are null
-            (they become images without objects), or if an object has several shapes.
+            (their images have no objects), or if an object has several shapes.
 
         Notes
         -----

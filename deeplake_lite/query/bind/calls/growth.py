@@ -409,8 +409,8 @@ def _is_small(value: object) -> bool:
 
 def _too_long_to_check(e: exp.Expr) -> QueryTypeError:
     return QueryTypeError(
-        f"The length of {text_of(e)} must be checked before the value is computed, but its "
-        "arguments are too long to repeat in this check. Compute the arguments in a subquery: "
+        f"Before {text_of(e)} is computed, the query must check the length of the result. The check "
+        "repeats the arguments of the call, but they are too long for that. Compute the arguments in a subquery: "
         "FROM (SELECT … AS x)."
     )
 
