@@ -171,7 +171,7 @@ class Order:
         return np.arange(start, min(stop, self.n))
 
     def passes(self, start: int, stop: int) -> Positions | None:  # noqa: ARG002
-        """Return, for each row of `at`, how often the epoch has already gone through its whole view.
+        """Return, for each row of `at`, how often the epoch has gone through its whole view.
 
         An epoch of a mix may go through a small view several times. None means zero for all rows,
         so that no row appears twice.

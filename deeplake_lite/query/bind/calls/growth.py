@@ -409,9 +409,9 @@ def _is_small(value: object) -> bool:
 
 def _too_long_to_check(e: exp.Expr) -> QueryTypeError:
     return QueryTypeError(
-        f"Before {text_of(e)} is computed, the query must check the length of the result. The check "
-        "repeats the arguments of the call, but they are too long for that. Compute the arguments in a subquery: "
-        "FROM (SELECT … AS x)."
+        f"Before {text_of(e)} is computed, the query must check the length of the result. The "
+        "check repeats the arguments of the call, but they are too long for that. Compute the "
+        "arguments in a subquery: FROM (SELECT … AS x)."
     )
 
 

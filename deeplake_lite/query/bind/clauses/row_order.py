@@ -282,7 +282,7 @@ def _complete(window: exp.Window, named: dict[str, exp.Window]) -> None:
 
 
 def _is_window_function(window: exp.Window, call: exp.Expr) -> bool:
-    """Return whether a call is the function before OVER, not one inside the parentheses after it."""
+    """Return whether a call is the function before OVER, not one in the parentheses after it."""
     return call is window.this or call is window.this.this
 
 
