@@ -107,10 +107,17 @@ class SlotArray:
         self._session, self._cache, self._new = session, cache, new
         self._stored = 0 if new else stored
         self._log = Entries.empty(spec) if log is None else log
-        if stored is not None and stored < len(self._log.rows):
+        in_chunks = None if stored is None else stored - len(self._log.rows)
+        if in_chunks is not None and in_chunks < 0:
             raise DamagedError(
                 f"The lake's root document is damaged: the log has {len(self._log.rows)} of "
                 f"{stored} rows of {path}. Restore the lake from a backup."
+            )
+        if in_chunks is not None and self._log.slots[-1:].max(initial=-1) >= in_chunks:
+            raise DamagedError(
+                f"The lake's root document is damaged: the log has an update of slot "
+                f"{self._log.slots[-1]} of {path}, but only slots below {in_chunks} are in the "
+                "array. Restore the lake from a backup."
             )
         self._spilled, self._is_checked = False, False
         self._appended: list[NDArray[Any]] = []

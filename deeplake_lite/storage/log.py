@@ -86,7 +86,7 @@ class Log:
         return sum(updates for *_, updates in self.index.values())
 
     def entries(self, path: str, spec: ArraySpec) -> Entries:
-        """Return the entries of an array. Raises ValueError if the log is too short for them."""
+        """Return the entries of an array. Raises ValueError if they contradict each other."""
         if path not in self.index:
             return Entries.empty(spec)
         at, size, rows, updates = self.index[path]
@@ -102,11 +102,17 @@ class Log:
             at += size
             return np.frombuffer(part, kind).reshape(count, *shape)
 
-        return Entries(
+        entries = Entries(
             take(rows, dtype, spec.shape),
             take(updates, np.dtype("<i8"), ()),
             take(updates, dtype, spec.shape),
         )
+        slots = entries.slots
+        if at != end:
+            raise ValueError(f"the log has more bytes than entries of {path}.")
+        if len(slots) and (slots[0] < 0 or (slots[1:] <= slots[:-1]).any()):
+            raise ValueError(f"the updated slots of {path} in the log are not in ascending order.")
+        return entries
 
     def encoded(self, path: str) -> tuple[int, int, bytes] | None:
         """Return the numbers of rows and updates of an array and their bytes, or None."""

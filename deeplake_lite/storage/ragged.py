@@ -53,13 +53,21 @@ class RaggedColumn(Column):
             specs["valid"] = ArraySpec("bool")
         super().__init__(htype, location, {n: location.array(n, s) for n, s in specs.items()})
         self.layout = layout
+        tail = location.entries(f"{location.path}/tail", ArraySpec("uint8"))
+        tail_bytes = location.length(f"{location.path}/tail") or 0
+        if len(tail.slots) or len(tail.rows) > tail_bytes:
+            raise DamagedError(
+                f"The lake's root document is damaged: the log has {len(tail.rows)} bytes and "
+                f"{len(tail.slots)} updates of {location.path}/tail, which has {tail_bytes} bytes "
+                "and is never updated. Restore the lake from a backup."
+            )
         self.heap = Heap(
             location.session,
             location.path,
             compressed=layout.compressed,
             cache=location.cache,
-            tail_bytes=location.length(f"{location.path}/tail") or 0,
-            log=location.entries(f"{location.path}/tail", ArraySpec("uint8")).rows.tobytes(),
+            tail_bytes=tail_bytes,
+            log=tail.rows.tobytes(),
             values_end=location.heaps.get(f"{location.path}/values", 0),
         )
         self._checked = location.checked

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deeplake_lite as dl
-from deeplake_lite.errors import LakeError
+from deeplake_lite.errors import DamagedError, LakeError
 from deeplake_lite.storage import log
 from deeplake_lite.storage.array_spec import ArraySpec
 from deeplake_lite.storage.log import Entries, Log, LogWriter
@@ -225,3 +226,78 @@ def test_two_writers_with_logs_lose_nothing(data):
     assert sorted(again["x"][:].tolist()) == sorted(expected)
     assert [b[0] for b in again["b"][:]] == again["x"][:].tolist()
     check_consistent(again)
+
+
+# ---- crafted logs
+
+
+SLOTS = {
+    "not ascending": ([2, 1], "ascending"),
+    "repeated": ([1, 1], "ascending"),
+    "negative": ([-1, 1], "ascending"),
+    "of a row in the log": ([1, 3], "only slots below 3"),
+    "beyond the end": ([1, 2**50], "only slots below 3"),
+}
+
+
+@pytest.mark.usefixtures("default_limit")
+@pytest.mark.parametrize(("slots", "message"), SLOTS.values(), ids=SLOTS)
+def test_impossible_updates_are_damage(make_lake, monkeypatch, slots, message):
+    ds = lake_with_updates(make_lake, monkeypatch)
+    damaged = with_entries(ds, "data", lambda e: replace(e, slots=np.array(slots)))
+    [column] = ds.schema
+    with pytest.raises(DamagedError, match=message):
+        damaged.read([column.id], np.arange(4))
+    with pytest.raises(DamagedError, match=message):
+        damaged.chunks_of_different_logs(ds.handle.table)
+    assert message in damaged.verify(column.id, np.arange(4))[0].reason
+
+
+@pytest.mark.usefixtures("default_limit")
+def test_bytes_that_are_no_entries_are_damage(make_lake, monkeypatch):
+    ds = lake_with_updates(make_lake, monkeypatch)
+    stored = ds.handle.table.state.log
+    [path] = (p for p in stored.index if p.endswith("/data"))
+    at, size, rows, updates = stored.index[path]
+    longer = Log({**stored.index, path: (at, size + 1, rows, updates)}, stored.data)
+    with pytest.raises(ValueError, match="more bytes"):
+        longer.entries(path, ArraySpec("int64"))
+
+
+@pytest.mark.usefixtures("default_limit")
+@pytest.mark.parametrize("change", ["updates", "length"])
+def test_impossible_tails_are_damage(make_lake, change):
+    ds = make_lake({"t": "text"}, t=["abc", "d"])
+    if change == "updates":
+        one = {"slots": np.array([0]), "values": np.array([1], "uint8")}
+        damaged = with_entries(ds, "tail", lambda e: replace(e, **one))
+    else:
+        damaged = with_entries(ds, "tail", lambda e: replace(e, rows=np.zeros(5, "uint8")))
+    [column] = ds.schema
+    with pytest.raises(DamagedError, match="which has 4 bytes and is never updated"):
+        damaged.read([column.id], np.arange(2))
+
+
+def lake_with_updates(make_lake, monkeypatch):
+    """Make a lake with three rows in its arrays, and a row and two updates in the log."""
+    with monkeypatch.context() as patch:
+        patch.setattr(log, "MAX_BYTES", -1)
+        ds = make_lake({"x": "int64"}, x=[1, 2, 3])
+    ds["x"][[1, 2]] = [5, 6]
+    ds.append({"x": [4]})
+    ds.commit("few")
+    return ds
+
+
+def with_entries(ds, name, change):
+    """Return the version of `ds` with other entries of one array in the log."""
+    state, writer = ds.handle.table.state, LogWriter()
+    for path in state.log.index:
+        if path.endswith(f"/{name}"):
+            spec = ArraySpec("uint8" if name == "tail" else "int64")
+            writer.add(path, change(state.log.entries(path, spec)))
+        else:
+            writer.copy(state.log, path)
+    repository = ds.handle.repository
+    changed = replace(state, log=writer.log())
+    return Snapshot(repository, repository.reader(ds.version), changed)
