@@ -58,7 +58,7 @@ def _is_whole(config: pytest.Config) -> bool:
 
 # ---- drawing of cases
 
-DRAWN = 2
+DRAWN = 3
 """Maximum number of cases of one test in a run of everything."""
 
 NOT_FAST = Path(__file__).with_name("tests") / "not_fast.txt"

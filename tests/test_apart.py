@@ -18,15 +18,7 @@ ROOT = Path(__file__).parent.parent
 FILES = sorted(path.name for path in (ROOT / "tests" / "apart").glob("test_*.py"))
 
 
-@pytest.fixture
-def run(request):
-    """Return a function that runs tests in another process, with the cases of this run's draw."""
-    draw = request.config.option.draw
-    cases = ["--every"] if draw is None else ["--draw", draw]
-    return lambda *names: run_apart(*cases, *names)
-
-
-def run_apart(*names):
+def run(*names):
     """Run tests in another process; show what they print if they fail."""
     options = ["-q", "-n", "0", "-p", "no:cacheprovider"]
     command = [sys.executable, "-m", "pytest", *options, *names]
@@ -37,11 +29,11 @@ def run_apart(*names):
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_file_of_tests_passes(run, name):
+def test_file_of_tests_passes(name):
     run(f"tests/apart/{name}")
 
 
-def test_doctests_pass(run):
+def test_doctests_pass():
     run("--doctest-modules", *(path for path in APART if path.startswith("deeplake_lite")))
 
 

@@ -230,19 +230,27 @@ class SlotArray:
         read. Checksums cover whole chunks, so they are not compared here.
         """
         spec = self.spec
-        is_pending = self.dirty or self._spilled or self._log
+        is_pending = self.dirty or self._spilled
         if not spec.is_wide or is_pending or self._checked or not len(slots):
             return None
         start, length, view = spec.span(index)
         if length * 2 > spec.row_bytes:
             return None
-        first = slots % spec.chunk_rows * spec.row_bytes + start
-        ranges = np.stack([slots // spec.chunk_rows, first, first + length], axis=1).tolist()
+        is_logged = (slots >= await self.in_chunks()) | np.isin(slots, self._log.slots)
+        stored = slots[~is_logged]
+        first = stored % spec.chunk_rows * spec.row_bytes + start
+        ranges = np.stack([stored // spec.chunk_rows, first, first + length], axis=1).tolist()
         parts = await self._session.get_ranges(self.path, ranges, "/0" * len(spec.shape))
         data = b"".join(part or b"" for part in parts)
-        if len(data) != length * len(slots):
+        if len(data) != length * len(stored):
             return None  # a chunk is missing; the caller reads whole rows, which raises the error
-        return view(data, len(slots))
+        values = view(data, len(stored))
+        if not is_logged.any():
+            return values
+        out = np.empty((len(slots), *values.shape[1:]), values.dtype)
+        out[~is_logged] = values
+        out[is_logged] = (await self._read_committed(slots[is_logged]))[(slice(None), *index)]
+        return out
 
     def append(self, values: NDArray[Any]) -> None:
         """Append pending rows, (n, *shape).
@@ -353,13 +361,13 @@ class SlotArray:
         return frozenset(np.unique(slots // self.spec.chunk_rows).tolist())
 
     async def unwritten_bytes(self) -> int:
-        """Return an upper bound of the size of the entries that are in the log or pending."""
+        """Estimate the size of the entries that are in the log or pending, in bytes."""
         pending = sum(rows.nbytes for rows in self._appended)
         return self._log.nbytes + pending + sum(s.nbytes + v.nbytes for s, v in self._updates)
 
     @property
     def unwritten_updates(self) -> int:
-        """Upper bound of the number of updated entries that are in the log or pending."""
+        """Estimated number of updated entries that are in the log or pending."""
         return len(self._log.slots) + sum(len(slots) for slots, _ in self._updates)
 
     async def rewrite(self, session: Session, start: int, rows: NDArray[Any], *, new: bool) -> None:

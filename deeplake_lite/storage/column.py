@@ -240,7 +240,7 @@ class Column(ABC):
         await gather(a.write(session, log) for a in self.arrays.values() if a.is_unwritten)
 
     async def unwritten_bytes(self) -> int:
-        """Return an upper bound of the size of what is in the log or pending, in bytes."""
+        """Estimate the size of what is in the log or pending, in bytes."""
         return self.heap_bytes + sum([await a.unwritten_bytes() for a in self.stored_arrays])
 
     @property
@@ -250,7 +250,7 @@ class Column(ABC):
 
     @property
     def unwritten_updates(self) -> int:
-        """Upper bound of the number of updated entries that are in the log or pending."""
+        """Estimated number of updated entries that are in the log or pending."""
         return sum(array.unwritten_updates for array in self.stored_arrays)
 
 

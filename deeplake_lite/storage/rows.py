@@ -365,12 +365,12 @@ class Rows:
         await self._write_order(session)
 
     async def unwritten_bytes(self) -> int:
-        """Return an upper bound of the size of what is in the log or pending, in bytes."""
+        """Estimate the size of what is in the log or pending, in bytes."""
         return await self.ids.unwritten_bytes() + await self.blocks.unwritten_bytes()
 
     @property
     def unwritten_updates(self) -> int:
-        """Upper bound of the number of updated entries that are in the log or pending."""
+        """Estimated number of updated entries that are in the log or pending."""
         return self.ids.unwritten_updates + self.blocks.unwritten_updates
 
     async def _write_order(self, session: Session) -> None:

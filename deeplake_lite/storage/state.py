@@ -51,7 +51,8 @@ MAX_LEVELS = 16
 
 _COLUMN = r"c[0-9a-f]{8}"
 _HEAP = re.compile(rf"\d+/{_COLUMN}(/items)*/values")
-_LOGGED = re.compile(rf"rows/(id|block)|{_COLUMN}(/items)*/[a-z]+")
+_ARRAY = "data|valid|bounds|counts|extents|shapes|hashes|tail|spans"
+_LOGGED = re.compile(rf"rows/(id|block)|{_COLUMN}(/items)*/({_ARRAY})")
 _LENGTH = re.compile(rf"rows/(block|slot)|{_COLUMN}(/items)*/(items|tail)")
 
 
@@ -160,7 +161,8 @@ class State:
         if state.checksums.keys() != {column.id for column in schema}:
             raise ValueError("'checksums' does not match the columns of the schema.")
         for path in state.log.index:
-            if not _LOGGED.fullmatch(path):
+            owner = path.partition("/")[0]
+            if not _LOGGED.fullmatch(path) or owner not in {"rows", *(c.id for c in schema)}:
                 raise ValueError(f"the log must not have entries of {brief(path)}.")
         expected = {"rows/block"} if state.ordered else {"rows/block", "rows/slot"}
         for column in schema:

@@ -435,8 +435,9 @@ class Table(Snapshot):
             return False
         if edits.document or edits.arranged or edits.spilled:
             return False
-        if any(path not in self.state.heaps for path in claimed):
-            return False  # the fork has created arrays and groups, which the tip may have as well
+        for path in claimed:
+            if path not in self.state.heaps and await self._has_new_nodes(path, session):
+                return False  # the fork has created the same groups or the same array
         theirs, ours = ({f.id: f.htype for f in s.schema} for s in (tip, self.state))
         if not all(c in theirs and _is_readable_as(theirs[c], ours[c]) for c in self._columns):
             return False
@@ -446,6 +447,12 @@ class Table(Snapshot):
             for chunk in range(taken.start, taken.stop + 1)  # `Heap.settle` may write one more
         ]
         return not any(await gather(map(session.has, keys)))
+
+    async def _has_new_nodes(self, path: str, tip: Session) -> bool:
+        """Return whether the tip has an array, or a group above it, that this version lacks."""
+        parts = path.split("/")
+        keys = ["/".join([*parts[:end], "zarr.json"]) for end in range(1, len(parts) + 1)]
+        return any([await tip.has(key) and not await self.session.has(key) for key in keys])
 
     async def _adopt(self, other: Table, edits: Edits, *, moved: bool) -> None:
         """Take over the pending edits of `other`, and fill missing columns with their defaults."""

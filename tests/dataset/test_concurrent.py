@@ -252,7 +252,7 @@ def test_concurrent_writers_of_large_cells_use_different_chunks(make_lake):
 
 
 def test_large_values_of_both_writers_are_committed_without_another_copy(make_lake, monkeypatch):
-    a = make_lake({"b": "bytes"}, b=[b"x", b"y" * SIZE])  # the array `values` exists
+    a = make_lake({"b": "bytes"}, b=[b"x", b"y" * SIZE])  # so that `values` exists
     b = dl.open(a.url)
     a.append({"b": [bytes([1]) * 4 * SIZE]})
     b.append({"b": [bytes([2]) * 4 * SIZE]})

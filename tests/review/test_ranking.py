@@ -113,7 +113,7 @@ def test_rows_without_a_vector_are_left_out(make_lake):
 
 def test_vectors_may_be_projected_onto_fewer_axes(lake, monkeypatch):
     monkeypatch.setattr("deeplake_lite.review.ranking.VECTOR_BYTES", 100)
-    monkeypatch.setattr("deeplake_lite.review.ranking._FEWEST_AXES", 6)
+    monkeypatch.setattr("deeplake_lite.review.ranking._MIN_AXES", 6)
     result = lake.suspects("label")
     assert len(set(result.row_ids[:8].tolist()) & set(lake.row_ids[:6].tolist())) >= 4
 

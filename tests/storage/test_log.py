@@ -301,3 +301,36 @@ def with_entries(ds, name, change):
     repository = ds.handle.repository
     changed = replace(state, log=writer.log())
     return Snapshot(repository, repository.reader(ds.version), changed)
+
+
+@pytest.mark.usefixtures("default_limit")
+@pytest.mark.parametrize("index", [(3,), (slice(2, 9, 3),), (..., -1)], ids=repr)
+def test_parts_of_rows_are_read_by_range_beside_logged_rows(make_lake, index):
+    rows = np.arange(40 * 4_000, dtype="float32").reshape(40, 4_000)
+    ds = make_lake({"v": dl.Array("float32", (4_000,))}, v=rows)
+    ds.append({"v": -rows[:1]})
+    ds["v"][7] = -rows[7]
+    ds.commit("one more, one changed")
+    expected = np.concatenate([rows, -rows[:1]])
+    expected[7] *= -1
+    table, [f] = ds.handle.table, ds.schema
+    assert len(table.state.log)
+    for slots in (np.arange(41), np.array([40, 7, 3]), np.array([40]), np.array([1, 2])):
+        part = table.part(f.id, slots, index).values
+        np.testing.assert_array_equal(part, expected[(slots, *index)])
+
+
+@pytest.mark.parametrize("limit", [-1, 64 * 1024])
+@pytest.mark.parametrize("htype", ["text", "bytes", dl.Sequence("int8"), dl.Boxes()], ids=str)
+def test_deleted_nulls_are_intact_once_the_column_allows_none(make_lake, monkeypatch, htype, limit):
+    monkeypatch.setattr(log, "MAX_BYTES", limit)
+    empty = {"text": "", "bytes": b""}.get(str(htype), [])
+    ds = make_lake({"t": htype}, t=[empty] * 2)
+    first = ds.version
+    ds.set_nullable("t")
+    ds["t"][1] = None
+    ds.append({"t": [None]})
+    ds.commit("nulls")
+    ds.restore(first)
+    ds.commit("back")
+    assert ds.verify(), ds.verify()

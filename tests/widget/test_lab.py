@@ -116,7 +116,7 @@ def test_grid_scrolls_while_another_cell_computes(lab, chrome, url, tmp_path):
     cells = (
         f"import pathlib\n{OPEN.format(url=url)}",
         busy.format(str(done)),
-        "print(w._dispatcher._is_heard)",
+        "print(w._dispatcher._thread_works)",
     )
     with lab.notebook(chrome, *cells) as nb:
         nb.run(0)
