@@ -19,7 +19,7 @@ from PIL import Image
 
 import deeplake_lite as dl
 from deeplake_lite.htypes.registry import CLASSES
-from deeplake_lite.storage import repo, state
+from deeplake_lite.storage import log, repo, state
 from tests.format_reader import Lake
 
 READER = Path(__file__).parent / "format_reader.py"
@@ -500,6 +500,7 @@ def two_rows(folder, monkeypatch):
 
 
 def test_example_matches_what_is_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(log, "MAX_BYTES", 64 * 1024)
     repository = two_rows(tmp_path, monkeypatch)
     root = zarr.open_group(zarr_store(repository.reader(repository.tip("main"))), mode="r")
     assert not [*root.members()]

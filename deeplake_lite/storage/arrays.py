@@ -107,18 +107,8 @@ class SlotArray:
         self._session, self._cache, self._new = session, cache, new
         self._stored = 0 if new else stored
         self._log = Entries.empty(spec) if log is None else log
-        in_chunks = None if stored is None else stored - len(self._log.rows)
-        if in_chunks is not None and in_chunks < 0:
-            raise DamagedError(
-                f"The lake's root document is damaged: the log has {len(self._log.rows)} of "
-                f"{stored} rows of {path}. Restore the lake from a backup."
-            )
-        if in_chunks is not None and self._log.slots[-1:].max(initial=-1) >= in_chunks:
-            raise DamagedError(
-                f"The lake's root document is damaged: the log has an update of slot "
-                f"{self._log.slots[-1]} of {path}, but only slots below {in_chunks} are in the "
-                "array. Restore the lake from a backup."
-            )
+        if stored is not None:
+            self._log.check(stored, path)
         self._spilled, self._is_checked = False, False
         self._appended: list[NDArray[Any]] = []
         self._shared = False  # whether another array has the same blocks of pending rows
@@ -338,21 +328,10 @@ class SlotArray:
 
     async def _unwritten(self) -> Entries:
         """Return the entries that are in the log or pending."""
-        first, rows = await self.in_chunks(), self._pending()
-        if len(self._log.rows):
-            rows = np.concatenate([self._log.rows, rows])
-        slots, values = self._log.slots, self._log.values
-        for changed, new in self._consolidate():
-            in_rows = changed >= first
-            if in_rows.any():
-                rows = rows.copy()
-                rows[changed[in_rows] - first] = new[in_rows]
-            left = ~np.isin(slots, changed)
-            slots = np.concatenate([slots[left], changed[~in_rows]])
-            values = np.concatenate([values[left], new[~in_rows]])
-            order = np.argsort(slots)
-            slots, values = slots[order], values[order]
-        return Entries(rows, slots, values)
+        entries = self._log.extended(self._pending())
+        for slots, values in self._consolidate():
+            entries = entries.updated(await self.in_chunks(), slots, values)
+        return entries
 
     def logged_chunks(self) -> frozenset[int]:
         """Return the numbers of the chunks to which the entries in the log belong."""
@@ -498,11 +477,7 @@ class SlotArray:
             out = await self._allocate(len(slots))
             out[in_array] = await self._read_stored(slots[in_array])
             out[~in_array] = log.rows[slots[~in_array] - first]
-        if len(log.slots):
-            at = np.minimum(np.searchsorted(log.slots, slots), len(log.slots) - 1)
-            is_hit = log.slots[at] == slots
-            if is_hit.any():
-                out[is_hit] = log.values[at[is_hit]]
+        log.apply_updates(slots, out)
         return out
 
     async def _read_stored(self, slots: Slots, out: NDArray[Any] | None = None) -> NDArray[Any]:

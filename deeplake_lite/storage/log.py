@@ -16,10 +16,12 @@ digest covers them.
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from deeplake_lite.errors import DamagedError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,6 +61,55 @@ class Entries:
 
     def __bool__(self) -> bool:
         return bool(len(self.rows) or len(self.slots))
+
+    def check(self, stored: int, path: str) -> None:
+        """Reject entries that contradict the number of committed rows. Raises DamagedError."""
+        in_array = stored - len(self.rows)
+        if in_array < 0:
+            raise DamagedError(
+                f"The lake's root document is damaged: the log has {len(self.rows)} rows of "
+                f"{path}, which has only {stored}. Restore the lake from a backup."
+            )
+        if self.slots[-1:].max(initial=-1) >= in_array:
+            raise DamagedError(
+                f"The lake's root document is damaged: the log has an update of slot "
+                f"{self.slots[-1]} of {path}, but only slots below {in_array} are in the array. "
+                "Restore the lake from a backup."
+            )
+
+    def extended(self, rows: NDArray[Any]) -> Entries:
+        """Return these entries with more rows at the end."""
+        if not len(self.rows):
+            return replace(self, rows=rows)
+        return replace(self, rows=np.concatenate([self.rows, rows]))
+
+    def updated(self, first: int, slots: NDArray[np.int64], values: NDArray[Any]) -> Entries:
+        """Return these entries with updates, where `first` is the slot of the first row.
+
+        Parameters
+        ----------
+        slots : ndarray, (n,) int64
+            The updated slots, ascending.
+        values : ndarray, (n, *shape)
+            Their new values.
+        """
+        rows, is_row = self.rows, slots >= first
+        if is_row.any():
+            rows = rows.copy()
+            rows[slots[is_row] - first] = values[is_row]
+        other = ~np.isin(self.slots, slots)
+        joined = np.concatenate([self.slots[other], slots[~is_row]])
+        order = np.argsort(joined)
+        new = np.concatenate([self.values[other], values[~is_row]])
+        return Entries(rows, joined[order], new[order])
+
+    def apply_updates(self, slots: NDArray[np.int64], values: NDArray[Any]) -> None:
+        """Replace those `values` of the given slots that are updated."""
+        if not len(self.slots):
+            return
+        at = np.minimum(np.searchsorted(self.slots, slots), len(self.slots) - 1)
+        is_updated = self.slots[at] == slots
+        values[is_updated] = self.values[at[is_updated]]
 
     @property
     def nbytes(self) -> int:

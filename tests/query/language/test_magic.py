@@ -73,7 +73,7 @@ def test_other_views_are_sources_by_their_variable_names(shell):
         (
             "ds -o 3",
             "SELECT x",
-            "QueryError: -o must be followed by the name of a variable, but it is",
+            "QueryError: In %%tql, -o must be followed by the name of a variable, but it is",
         ),
     ],
 )
