@@ -3,7 +3,7 @@
 import { classColour, css } from "./colours.js";
 import { circle, cut, drawMarks, fill, fillRect, rounded, stroke, trace, wrap, write } from "./drawing.js";
 import { clamp, fit } from "./geometry.js";
-import { MIN_SIDE_FOR_NAMES, LINE } from "./layout.js";
+import { LINE, MIN_SIDE_FOR_NAMES } from "./layout.js";
 import { overlay, overlayColumns } from "./overlays.js";
 import { visible } from "./text.js";
 /** @import { DecodedCell } from "./cells.js" */

@@ -1,7 +1,7 @@
 // Elements over the visible cards, for screen readers.
 
 import { attribute, h } from "./elements.js";
-import { MIN_SIDE_FOR_NAMES, MARGIN } from "./layout.js";
+import { MARGIN, MIN_SIDE_FOR_NAMES } from "./layout.js";
 import { grouped, visible } from "./text.js";
 
 /** @import { Grid } from "./grid.js" */

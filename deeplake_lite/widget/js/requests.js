@@ -62,7 +62,7 @@ export class Requests {
 
 	/**
 	 * Sends a request in a lane. A lane has at most one open request and one waiting request. A newer request replaces the
- * waiting request, whose promise is then rejected with `Stale`.
+	 * waiting request, whose promise is then rejected with `Stale`.
 	 * @template {keyof Replies} T
 	 * @param {string} lane @param {T} type @param {object} [fields] @param {How} [how]
 	 * @returns {Promise<Replies[T] & Bytes>}
