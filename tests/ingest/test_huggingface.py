@@ -351,3 +351,16 @@ def test_folder_of_several_configurations_is_refused(tmp_path):
     for text in ("", "---\n", "---\n: [\n---\n", "---\nconfigs: 3\n---\n"):
         (tmp_path / "en" / "README.md").write_text(text)
         assert len(dl.from_huggingface(tmp_path / "en", "memory://huggingface-en")) == 1
+
+
+@pytest.mark.parametrize("name", [b"species", b"inner"])
+def test_names_that_are_no_text_are_errors(tmp_path, new_url, name):
+    rows = [{"species": 1, "s": {"inner": 2}}]
+    datasets.Dataset.from_list(rows).save_to_disk(str(tmp_path / "data"))
+    [file] = (tmp_path / "data").glob("*.arrow")
+    data = file.read_bytes()
+    damaged = data.replace(name + b"\0", b"\xf0" + name[1:] + b"\0")
+    assert damaged != data
+    file.write_bytes(damaged)
+    with pytest.raises(InvalidValueError, match="must be UTF-8 text"):
+        dl.from_huggingface(str(tmp_path / "data"), new_url(), progress=False)

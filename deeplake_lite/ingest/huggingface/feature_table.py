@@ -97,6 +97,11 @@ class FeatureTable:
                 for leaf in lake_types.with_paths(whole, has_paths)
                 if leaf is whole or leaf.name not in schema.names
             ]
+        except UnicodeDecodeError as error:
+            raise InvalidValueError(
+                "The names of columns and fields must be UTF-8 text, but one of them is not. The "
+                "file may be damaged; fetch it again."
+            ) from error
         except RecursionError as error:
             raise InvalidValueError(
                 "Types must be nested less than 1,000 levels deep, but one column is nested more "
