@@ -339,8 +339,9 @@ class SlotArray:
         slots = np.concatenate([self._log.slots, first + np.arange(len(self._log.rows))])
         return frozenset(np.unique(slots // self.spec.chunk_rows).tolist())
 
-    async def unwritten_bytes(self) -> int:
-        """Estimate the size of the entries that are in the log or pending, in bytes."""
+    @property
+    def unwritten_bytes(self) -> int:
+        """Estimated size of the entries that are in the log or pending, in bytes."""
         pending = sum(rows.nbytes for rows in self._appended)
         return self._log.nbytes + pending + sum(s.nbytes + v.nbytes for s, v in self._updates)
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from deeplake_lite.errors import DamagedError
 from deeplake_lite.storage.array_spec import ArraySpec
 from deeplake_lite.storage.arrays import SPILL_BYTES, SlotArray, Slots
 from deeplake_lite.storage.digests import digests_of
@@ -77,14 +76,7 @@ class Location:
 
     def entries(self, path: str, spec: ArraySpec) -> Entries:
         """Return the entries of an array in the log. Raises DamagedError."""
-        if self.new:
-            return Entries.empty(spec)
-        try:
-            return self.log.entries(path.partition("/")[2], spec)
-        except ValueError as error:
-            raise DamagedError(
-                f"The lake's root document is damaged: {error} Restore the lake from a backup."
-            ) from error
+        return (Log() if self.new else self.log).entries(path.partition("/")[2], spec)
 
     def below(self, name: str) -> Location:
         """Return the location of the column of items in the group `name` of this column."""
@@ -239,9 +231,10 @@ class Column(ABC):
         """Write all pending edits, and those in the log, to `session` or to a new log."""
         await gather(a.write(session, log) for a in self.arrays.values() if a.is_unwritten)
 
-    async def unwritten_bytes(self) -> int:
-        """Estimate the size of what is in the log or pending, in bytes."""
-        return self.heap_bytes + sum([await a.unwritten_bytes() for a in self.stored_arrays])
+    @property
+    def unwritten_bytes(self) -> int:
+        """Estimated size of what is in the log or pending, in bytes."""
+        return self.heap_bytes + sum(a.unwritten_bytes for a in self.stored_arrays)
 
     @property
     def heap_bytes(self) -> int:

@@ -66,15 +66,11 @@ class Entries:
         """Reject entries that contradict the number of committed rows. Raises DamagedError."""
         in_array = stored - len(self.rows)
         if in_array < 0:
-            raise DamagedError(
-                f"The lake's root document is damaged: the log has {len(self.rows)} rows of "
-                f"{path}, which has only {stored}. Restore the lake from a backup."
-            )
+            raise _damaged(f"the log has {len(self.rows)} rows of {path}, which has only {stored}")
         if self.slots[-1:].max(initial=-1) >= in_array:
-            raise DamagedError(
-                f"The lake's root document is damaged: the log has an update of slot "
-                f"{self.slots[-1]} of {path}, but only slots below {in_array} are in the array. "
-                "Restore the lake from a backup."
+            raise _damaged(
+                f"the log has an update of slot {self.slots[-1]} of {path}, but only slots below "
+                f"{in_array} are in the array"
             )
 
     def extended(self, rows: NDArray[Any]) -> Entries:
@@ -137,7 +133,7 @@ class Log:
         return sum(updates for *_, updates in self.index.values())
 
     def entries(self, path: str, spec: ArraySpec) -> Entries:
-        """Return the entries of an array. Raises ValueError if they contradict each other."""
+        """Return the entries of an array. Raises DamagedError if they contradict each other."""
         if path not in self.index:
             return Entries.empty(spec)
         at, size, rows, updates = self.index[path]
@@ -149,7 +145,7 @@ class Log:
             size = count * int(np.prod(shape)) * kind.itemsize
             part = self.data[at : min(at + size, end)]
             if len(part) != size:
-                raise ValueError(f"the log is too short for its entries of {path}.")
+                raise _damaged(f"the log is too short for its entries of {path}")
             at += size
             return np.frombuffer(part, kind).reshape(count, *shape)
 
@@ -160,9 +156,9 @@ class Log:
         )
         slots = entries.slots
         if at != end:
-            raise ValueError(f"the log has more bytes than entries of {path}.")
+            raise _damaged(f"the log has more bytes than entries of {path}")
         if len(slots) and (slots[0] < 0 or (slots[1:] <= slots[:-1]).any()):
-            raise ValueError(f"the updated slots of {path} in the log are not in ascending order.")
+            raise _damaged(f"the updated slots of {path} in the log are not in ascending order")
         return entries
 
     def encoded(self, path: str) -> tuple[int, int, bytes] | None:
@@ -223,3 +219,9 @@ class LogWriter:
             index[path] = at, len(data), rows, updates
             at += len(data)
         return Log(index, b"".join(data for _, (_, _, data) in sorted(self._parts.items())))
+
+
+def _damaged(reason: str) -> DamagedError:
+    return DamagedError(
+        f"The lake's root document is damaged: {reason}. Restore the lake from a backup."
+    )

@@ -364,9 +364,10 @@ class Rows:
             await array.write(session, log)
         await self._write_order(session)
 
-    async def unwritten_bytes(self) -> int:
-        """Estimate the size of what is in the log or pending, in bytes."""
-        return await self.ids.unwritten_bytes() + await self.blocks.unwritten_bytes()
+    @property
+    def unwritten_bytes(self) -> int:
+        """Estimated size of what is in the log or pending, in bytes."""
+        return self.ids.unwritten_bytes + self.blocks.unwritten_bytes
 
     @property
     def unwritten_updates(self) -> int:

@@ -471,7 +471,7 @@ class Table(Snapshot):
     async def _flush(self, session: Session) -> None:
         """Write all pending edits, the checksums of the chunks, and finally the document."""
         await self._drain(f.id for f in self.schema if f.id in self._columns)
-        log = await self._start_log()
+        log = self._start_log()
         columns = [self._columns[f.id] for f in self.schema if f.id in self._columns]
         await gather([*(c.write(session, log) for c in columns), self.rows.write(session, log)])
         # The ends are read after `write`, as settling may have filled another chunk. On an object
@@ -498,7 +498,7 @@ class Table(Snapshot):
         )
         await session.set_attributes(self.state.to_json())
 
-    async def _start_log(self) -> LogWriter | None:
+    def _start_log(self) -> LogWriter | None:
         """Return a new log with the entries of all columns that are not open.
 
         Return None if the log would become too large. All columns with entries in it are then
@@ -513,7 +513,7 @@ class Table(Snapshot):
             if column not in self._columns and (name != "valid" or self._is_nullable(column)):
                 log.copy(self.state.log, path)
         parts: list[Rows | Column] = [self.rows, *columns]
-        size = log.size + sum([await part.unwritten_bytes() for part in parts])
+        size = log.size + sum(part.unwritten_bytes for part in parts)
         updates = log.updates + sum(part.unwritten_updates for part in parts)
         fits = size <= storage_log.MAX_BYTES and updates <= storage_log.MAX_UPDATES
         if fits and not edits.spilled and not any(column.claimed() for column in columns):

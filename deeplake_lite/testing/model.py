@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 type Side = Literal["raise", "ours", "theirs"]
 type Conflict = tuple[str, str | None, int | None]
-"""What is in conflict, such as "cell", the name of the column or metadata key, and the row id."""
+"""The kind of a conflict, such as "cell"; the name of the column or metadata key; the row id."""
 type Unresolved = tuple[str, ...]
 """Identifies a value that differs between several merge bases, such as ("cell", column id, row id).
 """

@@ -51,7 +51,7 @@ class Problem(TypedDict):
     column: NotRequired[int]
     """Column in the text of the query, counted from 1."""
     hint: NotRequired[str]
-    """What users can do, if the message does not say so."""
+    """Advice for users, if the message gives none."""
 
 
 class Pack:
