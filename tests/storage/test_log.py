@@ -260,7 +260,7 @@ def test_bytes_that_are_no_entries_are_damage(make_lake, monkeypatch):
     [path] = (p for p in stored.index if p.endswith("/data"))
     at, size, rows, updates = stored.index[path]
     longer = Log({**stored.index, path: (at, size + 1, rows, updates)}, stored.data)
-    with pytest.raises(ValueError, match="more bytes"):
+    with pytest.raises(DamagedError, match="more bytes"):
         longer.entries(path, ArraySpec("int64"))
 
 
