@@ -269,6 +269,17 @@ def test_large_values_of_both_writers_are_committed_without_another_copy(make_la
     assert [v[0] for v in b["b"][2:]] == [1, 2]
 
 
+def test_first_large_values_of_two_writers_are_both_committed(make_lake):
+    a = make_lake({"b": "bytes"}, b=[b"x"])  # both create the array `values`
+    b = dl.open(a.url)
+    for writer, byte in ((a, b"1"), (b, b"2")):
+        writer.append({"b": [byte * 4 * SIZE]})
+    a.commit("a")
+    b.commit("b")
+    assert dl.open(a.url)["b"][:] == [b"x", b"1" * 4 * SIZE, b"2" * 4 * SIZE]
+    assert dl.open(a.url).verify()
+
+
 def test_threads_with_separate_handles_lose_no_row(make_lake):
     url = make_lake({"x": "int32"}).url
 
