@@ -126,7 +126,7 @@ def test_error_suggests_how_to_write_the_query(monkeypatch):
 
 
 def test_wide_sources_lists_and_chains_do_not_count_as_exponential():
-    wide = {f"c{k}": "float64" if k % 2 else "int64" for k in range(120)}
+    wide = {f"c{k}": "float64" if k % 2 else "int64" for k in range(300)}
     ds = dl.create("memory://effort-wide", wide, overwrite=True)
     ds.append({name: [1, 2] for name in wide})
     ds.commit("rows")
