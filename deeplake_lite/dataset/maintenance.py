@@ -243,8 +243,8 @@ def _check_main_exists(repository: Repository) -> None:
     if "main" not in repository.branches():
         raise DamagedError(
             "A vacuum keeps the versions to which branches and tags point, but "
-            f"{repository.url!r} lists no branch 'main', which every lake has. Check that you may "
-            "list the objects under refs/, or restore them from a backup."
+            f"{repository.url!r} lists no branch 'main', which every lake has. Restore its object "
+            "'repo' from a backup."
         )
 
 

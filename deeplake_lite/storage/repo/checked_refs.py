@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo.repository import Repository
 
 WAY_OUT = (
-    "Restore its file in the lake's folder refs/ from a backup. If the change is intended, "
+    "Restore the lake's file repo from a backup. If the change is intended, "
     "delete the files *.ref in the lake's folder .writers/, in which writers record the versions "
     "of branches and tags."
 )

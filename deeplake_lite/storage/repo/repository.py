@@ -45,8 +45,14 @@ from deeplake_lite.storage.repo.lake_refs import (
     link_name,
     tag_ref,
 )
-from deeplake_lite.storage.repo.names import from_engine, to_engine
-from deeplake_lite.storage.repo.places import MEMORY, absolute_url, forget, local_folder, storage_at
+from deeplake_lite.storage.repo.places import (
+    MEMORY,
+    absolute_url,
+    forget,
+    holds_lake,
+    local_folder,
+    storage_at,
+)
 from deeplake_lite.storage.repo.session import Session
 from deeplake_lite.storage.repo.settings import settings
 from deeplake_lite.storage.repo.staging import (
@@ -169,8 +175,7 @@ class Repository:
                 f"Check the path, or make one with dl.create({url!r}, schema)."
             )
         if (folder := local_folder(url)) is not None:
-            for name in ("config.yaml", "refs/branch.main/ref.json"):
-                check_regular(folder / name)
+            check_regular(folder / "repo")
         storage = storage_at(url, options)
         with translate_errors():
             return cls(url, compiled.PyRepository.open(storage), limits)
@@ -181,7 +186,7 @@ class Repository:
         folder = local_folder(url)
         if folder is not None:
             finish_replacement(folder)
-            return (folder / "refs").is_dir()
+            return holds_lake(folder)
         if url.startswith(MEMORY):
             return False
         with translate_errors():
@@ -217,7 +222,7 @@ class Repository:
             self._newest_files = snapshot_id, files
         return files
 
-    def _check_files(self, snapshot_id: str = "", *, refs: Iterable[str] = ()) -> None:
+    def _check_files(self, snapshot_id: str = "") -> None:
         """Reject pipes and devices in place of files that the engine is about to open.
 
         The engine would wait for a pipe forever, and Ctrl-C would not interrupt it.
@@ -227,10 +232,9 @@ class Repository:
         DamagedError
         """
         if (folder := local_folder(self.url)) is not None:
+            check_regular(folder / "repo")
             if snapshot_id:
                 check_regular(folder / "snapshots" / snapshot_id)
-            for ref in refs:
-                check_regular(folder / "refs" / ref / "ref.json")
 
     def _check_identity(self, snapshot_id: str) -> None:
         """Reject a snapshot file that contains another version. The engine does not check this.
@@ -244,26 +248,12 @@ class Repository:
         """
         if local_folder(self.url) is None and not self.checks_reads:
             return
-        with translate_errors():
-            stored = self._repository.lookup_snapshot(snapshot_id)
-        if stored.id != snapshot_id:
+        stored = self.inspect(snapshot_id)["id"]
+        if stored != snapshot_id:
             raise DamagedError(
-                f"Version {snapshot_id} is damaged: its file contains version {stored.id}. Restore "
+                f"Version {snapshot_id} is damaged: its file contains version {stored}. Restore "
                 "the lake from a backup."
             )
-
-    def _check_refs(self) -> None:
-        """Reject pipes and devices in place of any branch or tag. The engine lists them all.
-
-        Raises
-        ------
-        DamagedError
-        """
-        folder = local_folder(self.url)
-        if folder is not None and (folder / "refs").is_dir():
-            with translate_file_errors():
-                for name in os.listdir(folder / "refs"):
-                    check_regular(folder / "refs" / name / "ref.json")
 
     def _check_objects(self) -> None:
         """Reject pipes and devices among the files that a vacuum reads or deletes.
@@ -272,7 +262,7 @@ class Repository:
         ------
         DamagedError
         """
-        self._check_refs()
+        self._check_files()
         if (folder := local_folder(self.url)) is not None:
             with translate_file_errors():
                 for kind in ("snapshots", "transactions", "manifests", "chunks"):
@@ -289,7 +279,7 @@ class Repository:
         if local_folder(self.url) is not None:
             self._check_files(self.tip(branch))
         with translate_errors():
-            session = self._repository.writable_session(to_engine(branch))
+            session = self._repository.writable_session(branch)
         self._check_identity(str(session.snapshot_id))
         files = self._files_of(str(session.snapshot_id))
         land = self._land if local_folder(self.url) is None else None
@@ -331,7 +321,7 @@ class Repository:
                 )
             try:
                 with translate_errors():
-                    self._repository.reset_branch(to_engine(branch), done, before)
+                    self._repository.reset_branch(branch, done, before)
             except ExistsError as error:
                 reason = str(error).rstrip(".")
                 raise ConflictError(
@@ -401,10 +391,10 @@ class Repository:
     def look_up(self, ref: str) -> str:
         """Return the snapshot id that a branch or tag names, unchecked."""
         kind, _, name = ref.partition(".")
-        self._check_files(refs=[f"{kind}.{to_engine(name)}"])
+        self._check_files()
         find = self._repository.lookup_tag if kind == "tag" else self._repository.lookup_branch
         with translate_errors():
-            return str(find(to_engine(name)))
+            return str(find(name))
 
     def tag_tip(self, name: str) -> str:
         """Return the snapshot id of a tag. Raises the same errors as `tip`."""
@@ -413,12 +403,12 @@ class Repository:
     def tag_names(self) -> list[str]:
         """Return the names of all tags."""
         with translate_errors():
-            return sorted(map(from_engine, self._repository.list_tags()))
+            return sorted(self._repository.list_tags())
 
     def branch_names(self) -> list[str]:
         """Return the names of all branches, including pins, announcements and links."""
         with translate_errors():
-            return sorted(map(from_engine, self._repository.list_branches()))
+            return sorted(self._repository.list_branches())
 
     def tip(self, branch: str) -> str:
         """Return the snapshot id of a branch's current tip.
@@ -462,7 +452,7 @@ class Repository:
         self.refs.check(branch_ref(name))
         try:
             with translate_errors():
-                self._repository.create_branch(to_engine(name), snapshot_id)
+                self._repository.create_branch(name, snapshot_id)
         except ExistsError:
             if local_folder(self.url) is not None or self.tip(name) != snapshot_id:
                 raise
@@ -472,12 +462,12 @@ class Repository:
         """Delete a branch. Its versions stay until they are vacuumed."""
         self.refs.forget(branch_ref(name))
         with translate_errors():
-            self._repository.delete_branch(to_engine(name))
+            self._repository.delete_branch(name)
         with contextlib.suppress(VersionNotFoundError):
             self.tip(name)  # if the store fails to delete it, the engine only logs the failure
             raise StorageError(
                 f"The store did not delete the branch {name!r}. Check that you may delete "
-                "files in the lake's folder refs/, then try again."
+                "replace the lake's file repo, then try again."
             )
 
     def create_tag(self, name: str, snapshot_id: str) -> None:
@@ -495,7 +485,7 @@ class Repository:
         self.refs.check(tag_ref(name))
         try:
             with translate_errors():
-                self._repository.create_tag(to_engine(name), snapshot_id)
+                self._repository.create_tag(name, snapshot_id)
         except ExistsError:
             if local_folder(self.url) is not None or self.tags().get(name) != snapshot_id:
                 raise
@@ -505,7 +495,7 @@ class Repository:
         """Delete a tag. Its name can never be reused, because the engine leaves a tombstone."""
         self.refs.forget(tag_ref(name))
         with translate_errors():
-            self._repository.delete_tag(to_engine(name))
+            self._repository.delete_tag(name)
 
     def ancestry(self, snapshot_id: str) -> Iterator[Commit]:
         """Yield a version and its ancestors, newest first. Each is only read when it is needed.
@@ -647,7 +637,7 @@ class Repository:
         try:
             with translate_file_errors():
                 lock = lock_in_turn(self.writers_folder(), purpose)
-            self._check_refs()
+            self._check_files()
         except BaseException:
             if lock is not None:
                 lock.close()

@@ -40,7 +40,6 @@ from deeplake_lite.storage.repo.failures import (
 )
 from deeplake_lite.storage.repo.forks import use_engine
 from deeplake_lite.storage.repo.lake_refs import branch_ref
-from deeplake_lite.storage.repo.names import from_engine
 from deeplake_lite.storage.repo.work import gather, in_thread, run, stream
 
 if TYPE_CHECKING:
@@ -96,8 +95,6 @@ class Session:
         The engine's session.
     files : ChunkFiles, optional
         The chunk files of a local lake.
-    is_fork : bool
-        Whether the session only collects chunks for another session.
     refs : CheckedRefs, optional
         The branches and the notes on them. A commit compares its branch with the note on it, and
         then updates the note.
@@ -113,7 +110,6 @@ class Session:
         session: compiled.PySession,
         files: ChunkFiles | None = None,
         *,
-        is_fork: bool = False,
         refs: CheckedRefs | None = None,
         land: Land | None = None,
     ) -> None:
@@ -124,14 +120,13 @@ class Session:
         self._merged: set[str] = set()  # keys of chunks that were written in forks
         self._deleted: tuple[str, ...] = ()  # groups and arrays whose chunks in forks are ignored
         self._begun = time.time(), time.monotonic()
-        self._is_fork = is_fork
         self._objects = session.store
         """The engine's own store, through which everything is read and chunks are written."""
 
     @cached_property
     def store(self) -> IcechunkStore:
         """The Zarr store of this session, with which arrays are created."""
-        return cast("IcechunkStore", arrays().store_of(self._session, is_fork=self._is_fork))
+        return cast("IcechunkStore", arrays().store_of(self._session))
 
     @property
     def snapshot_id(self) -> str:
@@ -413,7 +408,7 @@ class Session:
         """Return a fork in a state that was serialized by `saved`."""
         with self._engine():
             copy = compiled.PySession.from_bytes(saved)
-        fork = Session(copy, self._files, is_fork=True)
+        fork = Session(copy, self._files)
         fork._written, fork._begun = set(self._written), self._begun
         fork._merged = set(self._merged)
         return fork
@@ -532,7 +527,7 @@ class Session:
         use_engine()
         # The version records its branch and a digest of its chunks, so that `verify` detects a
         # reference that was copied from another branch, and a chunk that replaced another one.
-        branch, before = from_engine(str(self._session.branch)), self.snapshot_id
+        branch, before = str(self._session.branch), self.snapshot_id
         own = {BRANCH: branch, CHUNKS: chunks_digest(self._updated_chunks())}
         identity = ""
         if self._refs is not None:

@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING
 from deeplake_lite.errors import DamagedError, LakeError, StorageError, VersionNotFoundError
 from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.storage.garbage import count_files, files_of, missing_files
-from deeplake_lite.storage.repo.engine import package
 from deeplake_lite.storage.repo.failures import MissingError, translate_errors
 from deeplake_lite.storage.repo.lake_refs import (
     branch_ref,
@@ -207,8 +206,7 @@ def _await_vacuums(repository: Repository, begun: datetime | None) -> None:
     raise StorageError(
         "Old transactions and versions must wait until a vacuum has finished, but the vacuum that "
         f"began at {made_at(at_work[0]):%Y-%m-%d %H:%M:%S} UTC is still running. Nothing was "
-        "changed: try again later. If that vacuum was killed, delete the file "
-        f"refs/branch.{at_work[0]}/ref.json in the lake, or wait until the next day."
+        "changed: try again later. If that vacuum was killed, wait until the next day."
     )
 
 
@@ -240,8 +238,7 @@ def collect(repository: Repository, older_than: datetime, *, dry_run: bool) -> d
     repository._check_objects()
     repository.check_histories()
     with translate_errors():
-        engine = package().Repository(repository._repository)  # its method limits the memory
-        s = engine.garbage_collect(older_than, dry_run=dry_run)
+        s = repository._repository.garbage_collect(older_than, dry_run=dry_run)
     return {
         "bytes": s.bytes_deleted,
         "chunks": s.chunks_deleted,

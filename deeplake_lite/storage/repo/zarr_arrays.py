@@ -21,9 +21,9 @@ WRITE_ALL: ArrayConfigParams = {"write_empty_chunks": True}
 """Write chunks of zeros, too. Detecting them costs more, and a missing chunk means damage."""
 
 
-def store_of(session: PySession, *, is_fork: bool) -> IcechunkStore:
+def store_of(session: PySession) -> IcechunkStore:
     """Return the Zarr store of a session of the engine."""
-    return IcechunkStore(session.store, for_fork=is_fork)
+    return IcechunkStore(session.store)
 
 
 async def create_array(store: IcechunkStore, path: str, options: Mapping[str, Any]) -> object:
