@@ -1,7 +1,7 @@
 """Read the chunk files of a local lake directly, without going through the engine.
 
-Reading a range of a file takes 7 µs; through Icechunk, the same range takes 240 µs or more. Manifests
-list the files. They are parsed according to Icechunk's specification
+Reading a range of a file takes 7 µs; through Icechunk, the same range takes 240 µs or more.
+Manifests list the files. They are parsed according to Icechunk's specification
 (https://icechunk.io/en/latest/spec/)::
 
     ┌───────────────────┬─────────────────────────────────────────────┐

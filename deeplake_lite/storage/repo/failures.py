@@ -172,9 +172,9 @@ def _first_line(error: BaseException) -> str:
 
 
 def reason_of(error: BaseException) -> str:
-    """Extract the reason from the multi-line message of an Icechunk error.
+    r"""Extract the reason from the multi-line message of an Icechunk error.
 
-    >>> reason_of(Exception("ref not found `fix`\\n\\ncontext:\\n   0: fetch_branch"))
+    >>> reason_of(Exception("ref not found `fix`\n\ncontext:\n   0: fetch_branch"))
     'ref not found `fix`'
     """
     first = re.split(r"\s*context:", str(error))[0]
@@ -182,10 +182,10 @@ def reason_of(error: BaseException) -> str:
 
 
 def _reason_with_reply(error: BaseException) -> str:
-    """Return the reason for an engine error, with the reply of an object store, if any.
+    r"""Return the reason for an engine error, with the reply of an object store, if any.
 
     >>> reply = 'code: "Slow", message: "no"'
-    >>> _reason_with_reply(Exception(f"object store error service error {reply}\\n\\ncontext:"))
+    >>> _reason_with_reply(Exception(f"object store error service error {reply}\n\ncontext:"))
     'object store error service error, Slow: no'
     """
     reason = reason_of(error)
@@ -197,9 +197,9 @@ def _reason_with_reply(error: BaseException) -> str:
 
 
 def _missing_object(error: BaseException) -> str:
-    """Return the reason with the object's name if the engine reported a missing object.
+    r"""Return the reason with the object's name if the engine reported a missing object.
 
-    >>> _missing_object(Exception('object not found\\n\\ncontext:\\n  with path="chunks/X"'))
+    >>> _missing_object(Exception('object not found\n\ncontext:\n  with path="chunks/X"'))
     'object not found: chunks/X'
     """
     reason = reason_of(error)

@@ -3,7 +3,8 @@
 Writers and vacuums must not interfere with each other. How this is ensured depends on the location.
 
 On a local folder, commits, new branches and tags, and vacuums take the same lock
-(`Repository.lock`).
+(`Repository.lock`). Whatever else changes a branch or tag takes another one, as all of them do
+(`Repository.alone`).
 
 On an object store there are no locks. Branches are moved by compare-and-swap, which is enough to
 keep writers apart. `vacuums` describes how writers and vacuums avoid each other there.
@@ -45,6 +46,7 @@ from deeplake_lite.storage.repo.lake_refs import (
     link_name,
     tag_ref,
 )
+from deeplake_lite.storage.repo.locks import take_lock
 from deeplake_lite.storage.repo.places import (
     MEMORY,
     absolute_url,
@@ -70,6 +72,14 @@ if TYPE_CHECKING:
     from datetime import datetime
     from io import FileIO
     from pathlib import Path
+
+
+def remove_files(folder: Path) -> None:
+    """Remove the files in a folder, as far as that is possible."""
+    with contextlib.suppress(OSError):
+        for name in os.listdir(folder):
+            with contextlib.suppress(OSError):
+                (folder / name).unlink()
 
 
 class Repository:
@@ -149,7 +159,6 @@ class Repository:
                     f"dl.open{hint}."
                 )
             repository = compiled.PyRepository.create(storage, config=settings())
-            repository.save_config()
         return cls(url, repository)
 
     @classmethod
@@ -283,7 +292,7 @@ class Repository:
         self._check_identity(str(session.snapshot_id))
         files = self._files_of(str(session.snapshot_id))
         land = self._land if local_folder(self.url) is None else None
-        return Session(session, files, refs=self.refs, land=land)
+        return Session(session, files, refs=self.refs, land=land, alone=self.alone)
 
     def _land(
         self, branch: str, before: str, done: str, begun: datetime, keys: Collection[str]
@@ -451,7 +460,7 @@ class Repository:
         self._check_files(snapshot_id)
         self.refs.check(branch_ref(name))
         try:
-            with translate_errors():
+            with self.alone(), translate_errors():
                 self._repository.create_branch(name, snapshot_id)
         except ExistsError:
             if local_folder(self.url) is not None or self.tip(name) != snapshot_id:
@@ -461,7 +470,7 @@ class Repository:
     def delete_branch(self, name: str) -> None:
         """Delete a branch. Its versions stay until they are vacuumed."""
         self.refs.forget(branch_ref(name))
-        with translate_errors():
+        with self.alone(), translate_errors():
             self._repository.delete_branch(name)
         with contextlib.suppress(VersionNotFoundError):
             self.tip(name)  # if the store fails to delete it, the engine only logs the failure
@@ -484,7 +493,7 @@ class Repository:
         self._check_files(snapshot_id)
         self.refs.check(tag_ref(name))
         try:
-            with translate_errors():
+            with self.alone(), translate_errors():
                 self._repository.create_tag(name, snapshot_id)
         except ExistsError:
             if local_folder(self.url) is not None or self.tags().get(name) != snapshot_id:
@@ -494,7 +503,7 @@ class Repository:
     def delete_tag(self, name: str) -> None:
         """Delete a tag. Its name can never be reused, because the engine leaves a tombstone."""
         self.refs.forget(tag_ref(name))
-        with translate_errors():
+        with self.alone(), translate_errors():
             self._repository.delete_tag(name)
 
     def ancestry(self, snapshot_id: str) -> Iterator[Commit]:
@@ -638,6 +647,31 @@ class Repository:
             with translate_file_errors():
                 lock = lock_in_turn(self.writers_folder(), purpose)
             self._check_files()
+        except BaseException:
+            if lock is not None:
+                lock.close()
+            raise
+        return lock
+
+    def alone(self) -> FileIO | contextlib.nullcontext[None]:
+        """Exclude all other changes of the object ``repo``, to be used in a ``with`` block.
+
+        The engine keeps all branches, tags and histories in this object. On an object store, it
+        replaces the object by compare-and-swap. On a local folder, it does not: of two simultaneous
+        changes, even of different branches, one would be lost without an error. So each call that
+        changes the object takes this lock, for the time of the call only. No other lock is taken
+        while it is held.
+
+        The engine never removes the copy of the object that it makes before each change. They would
+        grow with the square of the number of commits, so all but the last one are removed here.
+        """
+        if (folder := local_folder(self.url)) is None:
+            return contextlib.nullcontext()
+        lock = None
+        try:
+            with translate_file_errors():
+                lock = take_lock(self.writers_folder() / "repo.lock")
+                remove_files(folder / "overwritten")
         except BaseException:
             if lock is not None:
                 lock.close()

@@ -103,6 +103,8 @@ class Session:
         It is called with the branch, its previous version, the new version, the session's start
         time, and the keys of the chunks that the session has written. None on a local folder,
         where the writers' lock excludes vacuums.
+    alone : callable
+        Returns a context in which no other process changes a branch (see `Repository.alone`).
     """
 
     def __init__(
@@ -112,10 +114,11 @@ class Session:
         *,
         refs: CheckedRefs | None = None,
         land: Land | None = None,
+        alone: Callable[[], contextlib.AbstractContextManager[object]] = contextlib.nullcontext,
     ) -> None:
         self._session, self._files = session, files
         self._guard = None if files is None else partial(files.check_snapshot, self.snapshot_id)
-        self._refs, self._land = refs, land
+        self._refs, self._land, self._alone = refs, land, alone
         self._written: set[str] = set()  # keys for which `files` may be outdated
         self._merged: set[str] = set()  # keys of chunks that were written in forks
         self._deleted: tuple[str, ...] = ()  # groups and arrays whose chunks in forks are ignored
@@ -574,7 +577,8 @@ class Session:
         if self._land is None:
             self.check_chunks(self._merged)
         if self._land is None or self._age < CONFIRM_AFTER:
-            return str(self._session.commit(message, properties))
+            with self._alone():
+                return str(self._session.commit(message, properties))
         keys = self._chunks_written()
         version = str(self._session.flush(message, properties))
         begun = datetime.fromtimestamp(time.time() - self._age, UTC)

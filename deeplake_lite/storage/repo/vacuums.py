@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 from deeplake_lite.errors import DamagedError, LakeError, StorageError, VersionNotFoundError
 from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.storage.garbage import count_files, files_of, missing_files
+from deeplake_lite.storage.repo.engine import package
 from deeplake_lite.storage.repo.failures import MissingError, translate_errors
 from deeplake_lite.storage.repo.lake_refs import (
     branch_ref,
@@ -229,7 +230,7 @@ def expire(repository: Repository, older_than: datetime) -> set[str]:
     """Drop older versions from the history, except those that a branch or tag names."""
     repository._check_objects()
     repository.check_histories()
-    with translate_errors():
+    with repository.alone(), translate_errors():
         return set(repository._repository.expire_snapshots(older_than))
 
 
@@ -237,8 +238,9 @@ def collect(repository: Repository, older_than: datetime, *, dry_run: bool) -> d
     """Delete old objects that no version needs; return the counts."""
     repository._check_objects()
     repository.check_histories()
-    with translate_errors():
-        s = repository._repository.garbage_collect(older_than, dry_run=dry_run)
+    with repository.alone(), translate_errors():
+        engine = package().Repository(repository._repository)  # its method has the defaults
+        s = engine.garbage_collect(older_than, dry_run=dry_run)
     return {
         "bytes": s.bytes_deleted,
         "chunks": s.chunks_deleted,
