@@ -108,14 +108,13 @@ class ChunkFiles:
     ----------
     folder : Path
         The lake's folder.
-    inspect : callable
-        Returns the engine's description of the snapshot: a dict with ``manifests``, and ``nodes``
-        with their ``manifest_refs``.
+    snapshot : dict
+        The engine's description of the snapshot, with ``manifests``, and ``nodes`` with their
+        ``manifest_refs``.
     """
 
-    def __init__(self, folder: Path, inspect: Callable[[], dict[str, Any]]) -> None:
-        self._folder, self._inspect = folder, inspect
-        self._manifests: dict[str, list[Manifest]] | None = None
+    def __init__(self, folder: Path, snapshot: dict[str, Any]) -> None:
+        self._folder, self._manifests = folder, manifests_of(snapshot)
         self._files: dict[str, dict[Place, str]] = {}
         self._learned: dict[str, set[str]] = {}
         self._loading = threading.Lock()
@@ -126,8 +125,6 @@ class ChunkFiles:
 
     def knows(self, path: str, numbers: Collection[int]) -> bool:
         """Return whether all manifests that may list the chunks have been read."""
-        if self._manifests is None:
-            return False
         learned = self._learned.get(path, set())
         left = [m for m in self._manifests.get(path, []) if m.name not in learned]
         return not any(m.lists(numbers) for m in left)
@@ -141,8 +138,6 @@ class ChunkFiles:
             If a file is not the manifest that the snapshot refers to.
         """
         with self._loading:
-            if self._manifests is None:
-                self._manifests = manifests_of(self._inspect())
             learned = self._learned.setdefault(path, set())
             files = self._files.setdefault(path, {})
             for manifest in self._manifests.get(path, []):

@@ -64,11 +64,11 @@ from deeplake_lite.storage.repo.staging import (
     staging,
 )
 from deeplake_lite.storage.repo.turns import lock_in_turn
-from deeplake_lite.storage.repo.vacuums import keep_version, pin_versions
+from deeplake_lite.storage.repo.vacuums import ROOT, keep_version, pin_versions
 from deeplake_lite.storage.repo.witnesses import new_identity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from datetime import datetime
     from io import FileIO
     from pathlib import Path
@@ -214,20 +214,29 @@ class Repository:
 
     def reader(self, snapshot_id: str) -> Session:
         """Return a session that reads one version."""
-        self._check_files(snapshot_id)
         with translate_errors():
             session = self._repository.readonly_session(snapshot_id=snapshot_id)
-        self._check_identity(snapshot_id)
         return Session(session, self._files_of(snapshot_id))
 
     def _files_of(self, snapshot_id: str) -> ChunkFiles | None:
-        """Return a version's chunk files if the lake is local. The latest result is cached."""
+        """Return a version's chunk files if the lake is local. The latest result is cached.
+
+        The engine does not notice a snapshot file that contains another version. On an object
+        store, looking into it takes a request, so it is only done if all reads are checked.
+
+        Raises
+        ------
+        DamagedError
+            When the snapshot's file cannot be read, or contains another version.
+        """
         folder = local_folder(self.url)
         if folder is None:
+            if self.checks_reads:
+                self.inspect(snapshot_id)
             return None
         version, files = self._newest_files or ("", None)
         if files is None or version != snapshot_id:
-            files = ChunkFiles(folder, lambda: self.inspect(snapshot_id))
+            files = ChunkFiles(folder, self.inspect(snapshot_id))
             self._newest_files = snapshot_id, files
         return files
 
@@ -245,25 +254,6 @@ class Repository:
             if snapshot_id:
                 check_regular(folder / "snapshots" / snapshot_id)
 
-    def _check_identity(self, snapshot_id: str) -> None:
-        """Reject a snapshot file that contains another version. The engine does not check this.
-
-        On an object store the check takes another request, so it is only made if all reads are
-        checked.
-
-        Raises
-        ------
-        DamagedError
-        """
-        if local_folder(self.url) is None and not self.checks_reads:
-            return
-        stored = self.inspect(snapshot_id)["id"]
-        if stored != snapshot_id:
-            raise DamagedError(
-                f"Version {snapshot_id} is damaged: its file contains version {stored}. Restore "
-                "the lake from a backup."
-            )
-
     def _check_objects(self) -> None:
         """Reject pipes and devices among the files that a vacuum reads or deletes.
 
@@ -278,18 +268,29 @@ class Repository:
                     check_all_regular(folder / kind)
 
     def inspect(self, snapshot_id: str) -> dict[str, Any]:
-        """Return the engine's description of a snapshot, including its manifests and nodes."""
+        """Return the engine's description of a snapshot, including its manifests and nodes.
+
+        Raises
+        ------
+        DamagedError
+            When the snapshot's file cannot be read, or contains another version.
+        """
         self._check_files(snapshot_id)
         with translate_errors():
-            return dict(json.loads(self._repository.inspect_snapshot(snapshot_id)))
+            text = self._repository.inspect_snapshot(snapshot_id, pretty=False)
+        snapshot: dict[str, Any] = json.loads(text)
+        if snapshot["id"] != snapshot_id:
+            raise DamagedError(
+                f"Version {snapshot_id} is damaged: its file contains version {snapshot['id']}. "
+                "Restore the lake from a backup."
+            )
+        return snapshot
 
     def writer(self, branch: str) -> Session:
         """Return a session that writes on top of a branch's tip."""
-        if local_folder(self.url) is not None:
-            self._check_files(self.tip(branch))
+        self._check_files()
         with translate_errors():
             session = self._repository.writable_session(branch)
-        self._check_identity(str(session.snapshot_id))
         files = self._files_of(str(session.snapshot_id))
         land = self._land if local_folder(self.url) is None else None
         return Session(session, files, refs=self.refs, land=land, alone=self.alone)
@@ -507,58 +508,34 @@ class Repository:
             self._repository.delete_tag(name)
 
     def ancestry(self, snapshot_id: str) -> Iterator[Commit]:
-        """Yield a version and its ancestors, newest first. Each is only read when it is needed.
+        """Yield a version and its ancestors, newest first.
 
         Raises
         ------
         VersionNotFoundError
-            When the version or one of its ancestors does not exist.
+            When the version does not exist.
         DamagedError
-            When the history refers to a version that it does not contain, or contains a cycle.
+            When the history contains a cycle, or a commit does not match its digest.
         """
         seen = set[str]()
-        try:
-            for commit in self._walk(self._repository, snapshot_id):
-                seen.add(commit.id)
-                yield commit
-        except MissingError:
-            yield from self._retry_ancestry(snapshot_id, seen)
-
-    def _retry_ancestry(self, start: str, seen: Container[str]) -> Iterator[Commit]:
-        """Yield the history of `start` without the versions in `seen`, bypassing the cache.
-
-        When a vacuum truncates a history, it changes the parent in a snapshot. If the old snapshot
-        is still in the engine's cache, the engine follows it to a deleted version. Since it is not
-        known which of the cached snapshots is outdated, the whole history is read again.
-        """
+        self._check_files()
         try:
             with translate_errors():
-                fresh = self._repository.reopen()
-            yield from (commit for commit in self._walk(fresh, start) if commit.id not in seen)
-        except MissingError as error:
+                history = self._repository.async_ancestry(snapshot_id=snapshot_id)
+                # The object is both an asynchronous and a synchronous iterator.
+                for s in cast("Iterator[compiled.SnapshotInfo]", history):
+                    if s.id in seen:
+                        raise DamagedError(
+                            f"The history of {snapshot_id} is damaged: version {s.id} occurs "
+                            "twice. Restore the lake from a backup."
+                        )
+                    seen.add(s.id)
+                    yield read_commit(s)
+        except VersionNotFoundError as error:
             raise VersionNotFoundError(
-                f"Version {start!r} no longer exists in {self.url!r}. A vacuum deleted it, or the "
-                "lake was recreated. Open it again."
+                f"Version {snapshot_id!r} no longer exists in {self.url!r}. A vacuum deleted it, "
+                "or the lake was recreated. Open it again."
             ) from error
-
-    def _walk(self, repository: compiled.PyRepository, start: str) -> Iterator[Commit]:
-        """Yield a version and its ancestors. Raises MissingError and DamagedError."""
-        seen, expected = set[str](), start
-        self._check_files(start)
-        with translate_errors():
-            history = repository.async_ancestry(snapshot_id=start)
-            # The object is both an asynchronous and a synchronous iterator.
-            for s in cast("Iterator[compiled.SnapshotInfo]", history):
-                if s.id != expected or s.id in seen:
-                    raise DamagedError(
-                        f"The history of {start} is damaged: version {s.id} replaces "
-                        f"{expected}{', and occurs twice' if s.id in seen else ''}. Restore the "
-                        "lake from a backup."
-                    )
-                seen.add(s.id)
-                expected = s.parent_id or ""
-                yield read_commit(s)
-                self._check_files(expected)
 
     def changed_chunks(self, older: str, newer: str) -> dict[str, set[int]]:
         """Return the chunks that were written between two versions, by array path.
@@ -589,7 +566,8 @@ class Repository:
         Raises
         ------
         DamagedError
-            When the chunks do not match the digest in the commit's metadata.
+            When the chunks do not match the digest in the commit's metadata. This is not checked
+            for the oldest version.
         """
         if commit.parent is None:
             return {}
@@ -597,7 +575,9 @@ class Repository:
             check_regular(folder / "transactions" / commit.id)
         with translate_errors():
             diff = self._repository.diff(from_snapshot_id=commit.parent, to_snapshot_id=commit.id)
-        if commit.chunks not in (None, chunks_digest(diff.updated_chunks)):
+        # A version whose parent has expired is moved to the root, and keeps its ancestors' logs.
+        known = None if commit.parent == ROOT else commit.chunks
+        if known not in (None, chunks_digest(diff.updated_chunks)):
             raise DamagedError(
                 f"The log of the chunks that version {commit.id} wrote is damaged. Restore "
                 f"its file transactions/{commit.id} from a backup."
