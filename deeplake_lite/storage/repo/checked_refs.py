@@ -96,9 +96,11 @@ class CheckedRefs:
             detected if every read is checked.
         """
         r = self._repository
+        if not r.checks_reads:
+            every = r.branches() if kind == "branch" else r.tags()
+            return {name: every[name] for name in sorted(every) if not name.startswith("_")}
         names = {*(r.branch_names() if kind == "branch" else r.tag_names())}
-        if r.checks_reads:
-            names.update(self._names_with_notes(kind))
+        names.update(self._names_with_notes(kind))
         versions = {}
         for name in sorted(name for name in names if not name.startswith("_")):
             with contextlib.suppress(VersionNotFoundError):  # it has just been deleted

@@ -74,6 +74,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+def _no_lake(url: str) -> LakeNotFoundError:
+    return LakeNotFoundError(
+        f"There is no lake at {url!r}. Check the path, or make one with dl.create({url!r}, schema)."
+    )
+
+
 def remove_files(folder: Path) -> None:
     """Remove the files in a folder, as far as that is possible."""
     with contextlib.suppress(OSError):
@@ -169,25 +175,33 @@ class Repository:
         limits: Limits = DEFAULT_LIMITS,
     ) -> Repository:
         """Open the repository at `url`. Raises LakeNotFoundError if there is none."""
+        folder = local_folder(url)
+        if folder is None:
+            return cls._open_remote(url, options, limits)
         if not cls.exists(url, options):
-            folder = local_folder(url)
-            if (
-                folder is not None
-                and folder.exists()
-                and (folder.is_file() or any(folder.iterdir()))
-            ):
+            if folder.exists() and (folder.is_file() or any(folder.iterdir())):
                 raise LakeNotFoundError(
                     f"There is no lake at {url!r}, but there are other files. Check the path."
                 )
-            raise LakeNotFoundError(
-                f"There is no lake at {url!r}. "
-                f"Check the path, or make one with dl.create({url!r}, schema)."
-            )
-        if (folder := local_folder(url)) is not None:
-            check_regular(folder / "repo")
+            raise _no_lake(url)
+        check_regular(folder / "repo")
         storage = storage_at(url, options)
         with translate_errors():
             return cls(url, compiled.PyRepository.open(storage), limits)
+
+    @classmethod
+    def _open_remote(
+        cls, url: str, options: Mapping[str, object] | None, limits: Limits
+    ) -> Repository:
+        """Open a repository on an object store. Raises LakeNotFoundError if there is none."""
+        if url.startswith(MEMORY):
+            raise _no_lake(url)
+        storage = storage_at(url, options)
+        try:
+            with translate_errors():
+                return cls(url, compiled.PyRepository.open(storage), limits)
+        except MissingError as error:
+            raise _no_lake(url) from error
 
     @classmethod
     def exists(cls, url: str, options: Mapping[str, object] | None = None) -> bool:
@@ -438,11 +452,25 @@ class Repository:
         return self._look_up_all(self.tag_names(), tag_ref)
 
     def _look_up_all(self, names: Iterable[str], ref: Callable[[str], str]) -> dict[str, str]:
+        """Return the versions of the branches or tags that exist, by name.
+
+        Looking up a name costs a request on an object store, and next to nothing on a local folder.
+        """
+        if local_folder(self.url) is None:
+            known = self._read_refs()
+            return {name: known[ref(name)] for name in names if ref(name) in known}
         versions = {}
         for name in names:
             with contextlib.suppress(VersionNotFoundError):  # it has just been deleted
                 versions[name] = self.look_up(ref(name))
         return versions
+
+    def _read_refs(self) -> dict[str, str]:
+        """Return the versions of all branches and tags, with one request to an object store."""
+        with translate_errors():
+            info = json.loads(self._repository.inspect_repo_info(pretty=False))
+        branches = {branch_ref(name): version for name, version in info["branches"].items()}
+        return branches | {tag_ref(name): version for name, version in info["tags"].items()}
 
     def create_branch(self, name: str, snapshot_id: str) -> None:
         """Create a branch at a version.

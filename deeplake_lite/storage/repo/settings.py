@@ -12,6 +12,11 @@ HEAP_SPLIT = 16_384
 the engine enumerates all of its manifests."""
 
 
+LOGGED_UPDATES = 1
+"""How many of its latest changes the object ``repo`` lists. We need none of them, and the object is
+read and written as a whole."""
+
+
 def settings() -> compiled.RepositoryConfig:
     """Return the settings for a new repository."""
     engine = package()  # importing it adds methods to the compiled classes
@@ -20,4 +25,7 @@ def settings() -> compiled.RepositoryConfig:
     splitting = engine.ManifestSplittingConfig.from_dict(
         {heaps: {along.Any(): HEAP_SPLIT}, condition.AnyArray(): {along.Any(): INDEX_SPLIT}}
     )
-    return compiled.RepositoryConfig(manifest=compiled.ManifestConfig(splitting=splitting))
+    return compiled.RepositoryConfig(
+        manifest=compiled.ManifestConfig(splitting=splitting),
+        num_updates_per_repo_info_file=LOGGED_UPDATES,
+    )

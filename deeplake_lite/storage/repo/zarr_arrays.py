@@ -21,9 +21,22 @@ WRITE_ALL: ArrayConfigParams = {"write_empty_chunks": True}
 """Write chunks of zeros, too. Detecting them costs more, and a missing chunk means damage."""
 
 
+class _Store(IcechunkStore):
+    """A store whose text is constant.
+
+    Zarr converts stores to text for no reason. Icechunk 2.3 waits for the session in doing so, and
+    keeps the interpreter's lock meanwhile, which another task of the session may be waiting for.
+    """
+
+    def __str__(self) -> str:
+        return "icechunk"
+
+    __repr__ = __str__
+
+
 def store_of(session: PySession) -> IcechunkStore:
     """Return the Zarr store of a session of the engine."""
-    return IcechunkStore(session.store)
+    return _Store(session.store)
 
 
 async def create_array(store: IcechunkStore, path: str, options: Mapping[str, Any]) -> object:
