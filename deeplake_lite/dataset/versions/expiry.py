@@ -65,7 +65,7 @@ def plan_expiry(
     links = {
         (older, version)
         for version, ancestors in _nearest_ancestors(graph.parents, kept).items()
-        for older in ancestors - {p for p in history.parents(graph.commits[version]) if p in kept}
+        for older in ancestors - _parents_left(graph.commits[version], recent, kept)
     }
     return Expiry(frozenset(graph.commits.keys() - kept), frozenset(kept), frozenset(links))
 
@@ -120,6 +120,16 @@ def _nearest_ancestors(parents: Mapping[str, set[str]], kept: set[str]) -> dict[
         if version in kept:
             result[version] = before
     return result
+
+
+def _parents_left(commit: Commit, recent: set[str], kept: set[str]) -> set[str]:
+    """Return the parents that a version keeps when Icechunk truncates the histories.
+
+    Merged versions are recorded in the commit's metadata, so they are not lost.
+    """
+    parent = {commit.parent} if {commit.id, commit.parent} <= recent else set[str | None]()
+    merged = {v for v in history.parents(commit) if v != commit.parent}
+    return {v for v in parent | merged if v in kept}
 
 
 def _oldest_first(parents: Mapping[str, set[str]]) -> list[str]:
