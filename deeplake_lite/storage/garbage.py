@@ -21,8 +21,8 @@ MAX_BYTES = 2**30
 """Maximum size of a manifest file, in bytes."""
 
 KINDS = ("chunks", "manifests", "snapshots")
-"""Folders whose files are counted. Transaction logs are not counted, since the engine keeps those of
-expired versions."""
+"""Folders whose files are counted. Logs are not, because the engine keeps those of expired
+versions."""
 
 
 def files_of(folder: Path, versions: Iterable[Mapping[str, Any]]) -> set[str]:
