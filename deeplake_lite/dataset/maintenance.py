@@ -159,10 +159,14 @@ def vacuum(handle: Handle, older_than: object, spare: object, *, dry_run: bool) 
 
 
 def _expire(repository: Repository, cutoff: datetime, plan: Expiry) -> None:
-    """Let versions expire, after recording the ancestors of the versions that stay."""
+    """Let versions expire, after recording the ancestors of the versions that stay.
+
+    Links that are no longer needed are dropped first, because the engine keeps the versions that
+    they name, and the parents of versions whose parents it keeps.
+    """
     repository.add_links(plan.links)
-    vacuums.expire(repository, cutoff)
     repository.drop_links(but=plan.links)
+    vacuums.expire(repository, cutoff)
 
 
 def _collect(
