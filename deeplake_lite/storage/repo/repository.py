@@ -599,8 +599,7 @@ class Repository:
         """
         if commit.parent is None:
             return {}
-        if (folder := local_folder(self.url)) is not None:
-            check_regular(folder / "transactions" / commit.id)
+        self._check_log(commit)
         with translate_errors():
             diff = self._repository.diff(from_snapshot_id=commit.parent, to_snapshot_id=commit.id)
         # A version whose parent has expired is moved to the root, and keeps its ancestors' logs.
@@ -611,6 +610,22 @@ class Repository:
                 f"its file transactions/{commit.id} from a backup."
             )
         return diff.updated_chunks
+
+    def _check_log(self, commit: Commit) -> None:
+        """Reject pipes and devices among the files that the engine reads for a commit's changes.
+
+        Raises
+        ------
+        DamagedError
+        """
+        if (folder := local_folder(self.url)) is None:
+            return
+        for snapshot in filter(None, (commit.id, commit.parent)):
+            check_regular(folder / "snapshots" / snapshot)
+        if commit.parent == ROOT:
+            check_all_regular(folder / "transactions")  # those of expired ancestors are read, too
+        else:
+            check_regular(folder / "transactions" / commit.id)
 
     def check_histories(self) -> None:
         """Reject damaged histories of branches and tags. The engine would follow a cycle forever.
