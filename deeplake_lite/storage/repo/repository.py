@@ -66,6 +66,7 @@ from deeplake_lite.storage.repo.staging import (
 from deeplake_lite.storage.repo.turns import lock_in_turn
 from deeplake_lite.storage.repo.vacuums import ROOT, keep_version, pin_versions
 from deeplake_lite.storage.repo.witnesses import new_identity
+from deeplake_lite.storage.repo.work import run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -290,15 +291,22 @@ class Repository:
             When the snapshot's file cannot be read, or contains another version.
         """
         self._check_files(snapshot_id)
-        with translate_errors():
-            text = self._repository.inspect_snapshot(snapshot_id, pretty=False)
-        snapshot: dict[str, Any] = json.loads(text)
+        snapshot: dict[str, Any] = json.loads(run(self._describe("snapshot", snapshot_id)))
         if snapshot["id"] != snapshot_id:
             raise DamagedError(
                 f"Version {snapshot_id} is damaged: its file contains version {snapshot['id']}. "
                 "Restore the lake from a backup."
             )
         return snapshot
+
+    async def _describe(self, kind: str, *ids: str) -> str:
+        """Return the engine's description of an object, in JSON.
+
+        The engine's functions that are not asynchronous keep the interpreter's lock while they wait
+        for the store (Icechunk 2.3).
+        """
+        describe = getattr(self._repository, f"inspect_{kind}_async")
+        return str(await describe(*ids, pretty=False))
 
     def writer(self, branch: str) -> Session:
         """Return a session that writes on top of a branch's tip."""
@@ -371,7 +379,8 @@ class Repository:
     def forget_caches(self) -> None:
         """Empty the caches of this handle, after a vacuum has truncated the cached histories."""
         with translate_errors():
-            self._repository = self._repository.reopen()
+            # The engine's own `reopen` keeps the caches.
+            self._repository = compiled.PyRepository.open(self._repository.storage())
         self._newest_files = None
 
     def branches(self, known: Iterable[str] | None = None) -> dict[str, str]:
@@ -467,8 +476,7 @@ class Repository:
 
     def _read_refs(self) -> dict[str, str]:
         """Return the versions of all branches and tags, with one request to an object store."""
-        with translate_errors():
-            info = json.loads(self._repository.inspect_repo_info(pretty=False))
+        info = json.loads(run(self._describe("repo_info")))
         branches = {branch_ref(name): version for name, version in info["branches"].items()}
         return branches | {tag_ref(name): version for name, version in info["tags"].items()}
 

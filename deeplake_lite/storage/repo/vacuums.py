@@ -136,20 +136,22 @@ def _check_whole(repository: Repository, snapshot_id: str) -> None:
     ------
     VersionNotFoundError
     """
-    if any(c.id == snapshot_id for tip in _named(repository) for c in repository.ancestry(tip)):
-        return
     try:
+        snapshot = repository.inspect(snapshot_id)
+        named = _named(repository)
+        if any(c.id == snapshot_id for tip in named for c in repository.ancestry(tip)):
+            return
         deque(repository.ancestry(snapshot_id), maxlen=0)
         folder = local_folder(repository.url)
         if folder is None:
             arrays = {
                 node["path"].strip("/"): [ref["extents"] for ref in node["manifest_refs"] or []]
-                for node in repository.inspect(snapshot_id)["nodes"]
+                for node in snapshot["nodes"]
                 if node["node_type"] == "array"
             }
             lost = run(repository.reader(snapshot_id).lost_chunks(arrays))
         else:
-            lost = sorted(missing_files(folder, [repository.inspect(snapshot_id)]))
+            lost = sorted(missing_files(folder, [snapshot]))
     except DamagedError as error:
         raise VersionNotFoundError(
             f"Version {snapshot_id!r} no longer exists: {error.finding}. Choose a version that a "
