@@ -37,6 +37,15 @@ def tag_ref(name: str) -> str:
     return f"tag.{name}"
 
 
+def name_of(ref: str) -> str:
+    """Return the name of the branch or tag that a ref is for.
+
+    >>> name_of("tag.v1.0")
+    'v1.0'
+    """
+    return ref.partition(".")[2]
+
+
 def is_pin(name: str) -> bool:
     """Return whether a branch is temporary, that is, a pin or an announced vacuum."""
     return name.startswith((PIN, VACUUM))

@@ -44,6 +44,7 @@ from deeplake_lite.storage.repo.lake_refs import (
     is_pin,
     link_ends,
     link_name,
+    name_of,
     tag_ref,
 )
 from deeplake_lite.storage.repo.locks import take_lock
@@ -69,10 +70,15 @@ from deeplake_lite.storage.repo.witnesses import new_identity
 from deeplake_lite.storage.repo.work import run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from datetime import datetime
     from io import FileIO
     from pathlib import Path
+
+
+def _of_kind(kind: str, refs: Mapping[str, str]) -> dict[str, str]:
+    """Return the versions of branches or of tags, by name."""
+    return {name_of(ref): version for ref, version in refs.items() if ref.startswith(f"{kind}.")}
 
 
 def _no_lake(url: str) -> LakeNotFoundError:
@@ -383,17 +389,30 @@ class Repository:
             self._repository = compiled.PyRepository.open(self._repository.storage())
         self._newest_files = None
 
-    def branches(self, known: Iterable[str] | None = None) -> dict[str, str]:
-        """Return each branch's version, unchecked. Excludes pins, announcements and links.
+    def all_refs(self) -> dict[str, str]:
+        """Return the version of each branch and tag, unchecked, by its ref.
 
-        Parameters
-        ----------
-        known : iterable of str, optional
-            Names of all branches, if they have been listed already.
+        An object store gets a single request. On a local folder, it is cheaper to look up names.
         """
-        listed = self.branch_names() if known is None else known
-        names = [n for n in listed if not is_pin(n) and not is_link(n)]
-        return self._look_up_all(names, branch_ref)
+        if local_folder(self.url) is None:
+            info = json.loads(run(self._describe("repo_info")))
+            branches = {branch_ref(name): version for name, version in info["branches"].items()}
+            return branches | {tag_ref(name): version for name, version in info["tags"].items()}
+        versions = {}
+        for ref in (*map(branch_ref, self.branch_names()), *map(tag_ref, self.tag_names())):
+            with contextlib.suppress(VersionNotFoundError):  # it has just been deleted
+                versions[ref] = self.look_up(ref)
+        return versions
+
+    def tips(self) -> set[str]:
+        """Return the versions that branches and tags name, without pins and links."""
+        refs = self.all_refs().items()
+        return {v for ref, v in refs if not is_pin(name_of(ref)) and not is_link(name_of(ref))}
+
+    def branches(self) -> dict[str, str]:
+        """Return each branch's version, unchecked. Excludes pins, announcements and links."""
+        every = _of_kind("branch", self.all_refs())
+        return {name: v for name, v in every.items() if not is_pin(name) and not is_link(name)}
 
     def links(self) -> dict[str, set[str]]:
         """Return the older versions that each linked version descends from."""
@@ -458,27 +477,7 @@ class Repository:
 
     def tags(self) -> dict[str, str]:
         """Return the version of each tag, unchecked."""
-        return self._look_up_all(self.tag_names(), tag_ref)
-
-    def _look_up_all(self, names: Iterable[str], ref: Callable[[str], str]) -> dict[str, str]:
-        """Return the versions of the branches or tags that exist, by name.
-
-        Looking up a name costs a request on an object store, and next to nothing on a local folder.
-        """
-        if local_folder(self.url) is None:
-            known = self._read_refs()
-            return {name: known[ref(name)] for name in names if ref(name) in known}
-        versions = {}
-        for name in names:
-            with contextlib.suppress(VersionNotFoundError):  # it has just been deleted
-                versions[name] = self.look_up(ref(name))
-        return versions
-
-    def _read_refs(self) -> dict[str, str]:
-        """Return the versions of all branches and tags, with one request to an object store."""
-        info = json.loads(run(self._describe("repo_info")))
-        branches = {branch_ref(name): version for name, version in info["branches"].items()}
-        return branches | {tag_ref(name): version for name, version in info["tags"].items()}
+        return _of_kind("tag", self.all_refs())
 
     def create_branch(self, name: str, snapshot_id: str) -> None:
         """Create a branch at a version.
@@ -643,8 +642,7 @@ class Repository:
         DamagedError
         """
         seen = set[str]()
-        tips = self._look_up_all(self.branch_names(), branch_ref)
-        for tip in {*tips.values(), *self.tags().values()}:
+        for tip in set(self.all_refs().values()):
             for commit in self.ancestry(tip):
                 if commit.id in seen:
                     break

@@ -29,11 +29,10 @@ from deeplake_lite.storage.garbage import count_files, files_of, missing_files
 from deeplake_lite.storage.repo.engine import package
 from deeplake_lite.storage.repo.failures import MissingError, translate_errors
 from deeplake_lite.storage.repo.lake_refs import (
-    branch_ref,
-    is_link,
     is_pin,
     made_at,
     may_delete,
+    name_of,
     pin_name,
     vacuum_name,
 )
@@ -99,7 +98,7 @@ def keep_version(
     """
     if local_folder(repository.url) is not None:
         fresh = repository.reopened()
-        if begun is None and snapshot_id not in _tips(repository):
+        if begun is None and snapshot_id not in repository.tips():
             _check_whole(fresh, snapshot_id)
         yield fresh
         return
@@ -112,21 +111,16 @@ def keep_version(
                 f"Version {snapshot_id!r} no longer exists. A vacuum deleted it, or the lake was "
                 "recreated. Open it again."
             ) from error
-        is_tip = begun is None and snapshot_id in _tips(repository)
+        is_tip = begun is None and snapshot_id in repository.tips()
         if not is_tip:
             _await_vacuums(repository, begun)
-        fresh = repository.reopened()
+        fresh = repository if is_tip else repository.reopened()
         if begun is None and not is_tip:
             _check_whole(fresh, snapshot_id)
         yield fresh
     finally:
         with contextlib.suppress(LakeError):  # if this fails, a vacuum deletes the pin later
             repository.delete_branch(pin)
-
-
-def _tips(repository: Repository) -> set[str]:
-    """Return the versions that branches and tags name. Vacuums never delete them."""
-    return {*repository.branches().values(), *repository.tags().values()}
 
 
 def _check_whole(repository: Repository, snapshot_id: str) -> None:
@@ -167,8 +161,7 @@ def _check_whole(repository: Repository, snapshot_id: str) -> None:
 
 def _named(repository: Repository) -> set[str]:
     """Return the versions that branches, tags and links name."""
-    linked = repository._look_up_all(filter(is_link, repository.branch_names()), branch_ref)
-    return _tips(repository) | set(linked.values())
+    return {v for ref, v in repository.all_refs().items() if not is_pin(name_of(ref))}
 
 
 @contextlib.contextmanager
