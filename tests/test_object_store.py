@@ -566,14 +566,14 @@ def counted():
 
 
 REQUESTS = {
-    "open": 8,
+    "open": 7,
     "first read": 1,
     "second read": 0,
     "append": 1,
     "commit": 34,
-    "old commit": 46,
-    "tag": 16,
-    "refresh": 4,
+    "old commit": 54,
+    "tag": 17,
+    "refresh": 2,
 }
 """Maximum number of requests per step; exact figures keep them from growing unnoticed."""
 
