@@ -7,7 +7,7 @@ from numcodecs import Zstd
 
 from deeplake_lite.storage.chunk_files import HEADER_BYTES, ID_BYTES, _base32, _field, _vector
 
-TAGS, BRANCHES, SNAPSHOTS = 1, 2, 4
+TAGS, SNAPSHOTS = 1, 4
 """Fields of the FlatBuffers table in the file."""
 
 
@@ -22,15 +22,22 @@ def tip(lake, ref):
 
 
 def move(lake, ref, version):
-    """Make a branch or tag refer to another version."""
+    """Make a branch or tag refer to another version.
+
+    Icechunk does not move tags. The file does not store the version of a tag at all if its id is
+    the first in alphabetical order; such a tag cannot be moved here.
+    """
     kind, _, name = ref.partition(".")
+    if kind == "branch":
+        engine(lake).reset_branch(name, version)
+        return
     path = lake / "repo"
     stored = path.read_bytes()
     data = bytearray(Zstd().decode(stored[HEADER_BYTES:]))
     (root,) = struct.unpack_from("<I", data, 0)
     ids = [_field(data, at, 0) for at in _vector(data, _field(data, root, SNAPSHOTS))]
     index = [_base32(data[at : at + ID_BYTES]) for at in ids].index(version)
-    for at in _vector(data, _field(data, root, TAGS if kind == "tag" else BRANCHES)):
+    for at in _vector(data, _field(data, root, TAGS)):
         if _text(data, _field(data, at, 0)) == name:
             struct.pack_into("<I", data, _field(data, at, 1), index)
     path.write_bytes(stored[:HEADER_BYTES] + Zstd().encode(bytes(data)))

@@ -50,7 +50,6 @@ NOT_FOUND = {
     "branch-not-found",
     "invalid-snapshot-id",
     "ref-not-found",
-    "snapshot-not-found",
     "tag-not-found",
 }
 TAKEN = {
@@ -210,6 +209,11 @@ def _missing_object(error: BaseException) -> str:
 def _translate(error: compiled.IcechunkError) -> LakeError:
     """Return our error for an error of the engine."""
     kind, reason = error.kind, _reason_with_reply(error)
+    if kind == "snapshot-not-found":
+        return VersionNotFoundError(
+            f"A version no longer exists: {reason}. A vacuum deleted it, or the lake was "
+            "recreated. Open the lake again."
+        )
     if kind in NOT_FOUND:
         return VersionNotFoundError(
             f"There is no such branch, tag or commit: {reason}. See ds.branches, ds.tags or "
