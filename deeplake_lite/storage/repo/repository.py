@@ -24,6 +24,7 @@ from deeplake_lite.errors import (
     ConflictError,
     DamagedError,
     ExistsError,
+    FormatError,
     LakeNotFoundError,
     StorageError,
     VersionNotFoundError,
@@ -76,9 +77,24 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+SPECIFICATION = 2
+"""Version of Icechunk's specification that lakes have."""
+
+
 def _of_kind(kind: str, refs: Mapping[str, str]) -> dict[str, str]:
     """Return the versions of branches or of tags, by name."""
     return {name_of(ref): version for ref, version in refs.items() if ref.startswith(f"{kind}.")}
+
+
+def _check_format(url: str, repository: compiled.PyRepository) -> compiled.PyRepository:
+    """Reject a repository of another specification. Raises FormatError."""
+    version = int(repository.spec_version)
+    if version != SPECIFICATION:
+        raise FormatError(
+            f"A lake must have version {SPECIFICATION} of Icechunk's specification, but {url!r} "
+            f"has version {version}. Open it with the release that wrote it, and copy its rows."
+        )
+    return repository
 
 
 def _no_lake(url: str) -> LakeNotFoundError:
@@ -194,7 +210,7 @@ class Repository:
         check_regular(folder / "repo")
         storage = storage_at(url, options)
         with translate_errors():
-            return cls(url, compiled.PyRepository.open(storage), limits)
+            return cls(url, _check_format(url, compiled.PyRepository.open(storage)), limits)
 
     @classmethod
     def _open_remote(
@@ -206,7 +222,7 @@ class Repository:
         storage = storage_at(url, options)
         try:
             with translate_errors():
-                return cls(url, compiled.PyRepository.open(storage), limits)
+                return cls(url, _check_format(url, compiled.PyRepository.open(storage)), limits)
         except MissingError as error:
             raise _no_lake(url) from error
 
