@@ -566,6 +566,9 @@ def test_icechunk_repository_that_is_not_a_lake_is_refused(tmp_path, grouped):
 
 def test_repository_of_the_older_specification_is_refused(tmp_path):
     url = str(tmp_path / "a.lake")
-    icechunk.Repository.create(icechunk.local_filesystem_storage(url), spec_version=1)
-    with pytest.raises(dl.FormatError, match="must have version 2 .* has version 1"):
+    storage = icechunk.local_filesystem_storage(url)
+    session = icechunk.Repository.create(storage, spec_version=1).writable_session("main")
+    zarr.create_group(session.store)
+    session.commit("a group")
+    with pytest.raises(dl.FormatError, match=r"must have version 2 .* has version 1"):
         dl.open(url)
