@@ -3,6 +3,7 @@
 import contextlib
 import logging
 import os
+import threading
 import time
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
@@ -94,6 +95,35 @@ def test_lake_is_not_created_among_other_objects(options, endpoint, overwrite):
     result = client.list_objects_v2(Bucket="lakes", Prefix="photos/")["Contents"]
     assert [thing["Key"] for thing in result] == ["photos/readme.txt"]
     client.close()
+
+
+def test_copy_of_a_local_lake_on_s3_loses_no_change(options, endpoint, tmp_path):
+    ds = dl.create(str(tmp_path / "a.lake"), {"x": "int32"})
+    ds.append({"x": [1]})
+    ds.commit("row")
+    client, _ = objects(endpoint, "copied", "")
+    for path in (tmp_path / "a.lake").rglob("*"):
+        if path.is_file():
+            key = path.relative_to(tmp_path / "a.lake").as_posix()
+            client.put_object(Bucket="lakes", Key=f"copied/{key}", Body=path.read_bytes())
+    client.close()
+    errors = []
+
+    def branch(writer):
+        try:
+            repository = dl.open("s3://lakes/copied", storage_options=options).handle.repository
+            for n in range(5):
+                repository.create_branch(f"b{writer}-{n}", ds.version)
+        except dl.LakeError as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=branch, args=(writer,)) for writer in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    assert len(dl.open("s3://lakes/copied", storage_options=options).branches) == 21
 
 
 def test_missing_bucket_is_reported(options):

@@ -58,7 +58,7 @@ from deeplake_lite.storage.repo.places import (
     storage_at,
 )
 from deeplake_lite.storage.repo.session import Session
-from deeplake_lite.storage.repo.settings import settings
+from deeplake_lite.storage.repo.settings import settings, settings_of
 from deeplake_lite.storage.repo.staging import (
     check_replaceable,
     clear_staged,
@@ -86,8 +86,18 @@ def _of_kind(kind: str, refs: Mapping[str, str]) -> dict[str, str]:
     return {name_of(ref): version for ref, version in refs.items() if ref.startswith(f"{kind}.")}
 
 
-def _check_format(url: str, repository: compiled.PyRepository) -> compiled.PyRepository:
-    """Reject a repository of another specification. Raises FormatError."""
+def _open(url: str, storage: compiled.Storage) -> compiled.PyRepository:
+    """Open a repository with the settings of its present place.
+
+    The engine stores the settings of the place where a repository was created. A lake that was
+    copied from a folder to an object store would be changed there without compare-and-swap.
+
+    Raises
+    ------
+    FormatError
+        When the repository has another version of Icechunk's specification.
+    """
+    repository = compiled.PyRepository.open(storage, config=settings_of(storage))
     version = int(repository.spec_version)
     if version != SPECIFICATION:
         raise FormatError(
@@ -210,7 +220,7 @@ class Repository:
         check_regular(folder / "repo")
         storage = storage_at(url, options)
         with translate_errors():
-            return cls(url, _check_format(url, compiled.PyRepository.open(storage)), limits)
+            return cls(url, _open(url, storage), limits)
 
     @classmethod
     def _open_remote(
@@ -222,7 +232,7 @@ class Repository:
         storage = storage_at(url, options)
         try:
             with translate_errors():
-                return cls(url, _check_format(url, compiled.PyRepository.open(storage)), limits)
+                return cls(url, _open(url, storage), limits)
         except MissingError as error:
             raise _no_lake(url) from error
 
@@ -402,7 +412,7 @@ class Repository:
         """Empty the caches of this handle, after a vacuum has truncated the cached histories."""
         with translate_errors():
             # The engine's own `reopen` keeps the caches.
-            self._repository = compiled.PyRepository.open(self._repository.storage())
+            self._repository = _open(self.url, self._repository.storage())
         self._newest_files = None
 
     def all_refs(self) -> dict[str, str]:

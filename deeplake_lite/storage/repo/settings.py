@@ -1,4 +1,4 @@
-"""Settings of the engine that are stored in a new repository."""
+"""Settings of the engine: those that are stored in a new repository, and those of its place."""
 
 from __future__ import annotations
 
@@ -29,3 +29,18 @@ def settings() -> compiled.RepositoryConfig:
         manifest=compiled.ManifestConfig(splitting=splitting),
         num_updates_per_repo_info_file=LOGGED_UPDATES,
     )
+
+
+def settings_of(storage: compiled.Storage) -> compiled.RepositoryConfig:
+    """Return the settings for a repository at its present place.
+
+    A repository stores the settings of the place where it was created. What a place leaves open
+    would be taken from there, so the engine's defaults are given instead.
+    """
+    here = storage.default_settings()
+    for name in ("conditional_create", "conditional_update", "metadata"):
+        if getattr(here, f"unsafe_use_{name}") is None:
+            setattr(here, f"unsafe_use_{name}", True)
+    here.retries = here.retries or compiled.StorageRetriesSettings(10, 100, 180_000)
+    here.concurrency = here.concurrency or compiled.StorageConcurrencySettings(18, 12 * 2**20)
+    return compiled.RepositoryConfig(storage=here)
