@@ -24,8 +24,7 @@ def tip(lake, ref):
 def move(lake, ref, version):
     """Make a branch or tag refer to another version.
 
-    Icechunk does not move tags. The file does not store the version of a tag at all if its id is
-    the first in alphabetical order; such a tag cannot be moved here.
+    Icechunk does not move tags, so a table for the tag is appended to the file.
     """
     kind, _, name = ref.partition(".")
     if kind == "branch":
@@ -37,9 +36,14 @@ def move(lake, ref, version):
     (root,) = struct.unpack_from("<I", data, 0)
     ids = [_field(data, at, 0) for at in _vector(data, _field(data, root, SNAPSHOTS))]
     index = [_base32(data[at : at + ID_BYTES]) for at in ids].index(version)
-    for at in _vector(data, _field(data, root, TAGS)):
-        if _text(data, _field(data, at, 0)) == name:
-            struct.pack_into("<I", data, _field(data, at, 1), index)
+    tags = _field(data, root, TAGS)
+    names = [_text(data, _field(data, at, 0)) for at in _vector(data, tags)]
+    offset = tags + struct.unpack_from("<I", data, tags)[0] + 4 + 4 * names.index(name)
+    data += bytes(-len(data) % 4)
+    struct.pack_into("<I", data, offset, len(data) + 8 - offset)
+    data += struct.pack("<4H3I", 8, 12, 4, 8, 8, 8, index)  # vtable and table
+    data += struct.pack("<I", len(name)) + name.encode() + bytes(4)
+    data += bytes(-len(data) % 4)
     path.write_bytes(stored[:HEADER_BYTES] + Zstd().encode(bytes(data)))
     assert tip(lake, ref) == version
 
