@@ -164,8 +164,8 @@ def _expire(repository: Repository, cutoff: datetime, plan: Expiry) -> None:
     Links that are no longer needed are dropped first, because the engine keeps the versions that
     they name, and the parents of versions whose parents it keeps.
     """
-    repository.add_links(plan.links)
-    repository.drop_links(but=plan.links)
+    vacuums.add_links(repository, plan.links)
+    vacuums.drop_links(repository, but=plan.links)
     vacuums.expire(repository, cutoff)
 
 

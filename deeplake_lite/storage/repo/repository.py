@@ -24,7 +24,6 @@ from deeplake_lite.errors import (
     ConflictError,
     DamagedError,
     ExistsError,
-    FormatError,
     LakeNotFoundError,
     StorageError,
     VersionNotFoundError,
@@ -44,11 +43,10 @@ from deeplake_lite.storage.repo.lake_refs import (
     is_link,
     is_pin,
     link_ends,
-    link_name,
     name_of,
     tag_ref,
 )
-from deeplake_lite.storage.repo.locks import take_lock
+from deeplake_lite.storage.repo.locks import remove_files, take_lock
 from deeplake_lite.storage.repo.places import (
     MEMORY,
     absolute_url,
@@ -58,7 +56,7 @@ from deeplake_lite.storage.repo.places import (
     storage_at,
 )
 from deeplake_lite.storage.repo.session import Session
-from deeplake_lite.storage.repo.settings import settings, settings_of
+from deeplake_lite.storage.repo.settings import open_engine, settings
 from deeplake_lite.storage.repo.staging import (
     check_replaceable,
     clear_staged,
@@ -66,19 +64,15 @@ from deeplake_lite.storage.repo.staging import (
     staging,
 )
 from deeplake_lite.storage.repo.turns import lock_in_turn
-from deeplake_lite.storage.repo.vacuums import ROOT, keep_version, pin_versions
+from deeplake_lite.storage.repo.vacuums import ROOT, check_log, keep_version, pin_versions
 from deeplake_lite.storage.repo.witnesses import new_identity
 from deeplake_lite.storage.repo.work import run
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from datetime import datetime
     from io import FileIO
     from pathlib import Path
-
-
-SPECIFICATION = 2
-"""Version of Icechunk's specification that lakes have."""
 
 
 def _of_kind(kind: str, refs: Mapping[str, str]) -> dict[str, str]:
@@ -86,39 +80,10 @@ def _of_kind(kind: str, refs: Mapping[str, str]) -> dict[str, str]:
     return {name_of(ref): version for ref, version in refs.items() if ref.startswith(f"{kind}.")}
 
 
-def _open(url: str, storage: compiled.Storage) -> compiled.PyRepository:
-    """Open a repository with the settings of its present place.
-
-    The engine stores the settings of the place where a repository was created. A lake that was
-    copied from a folder to an object store would be changed there without compare-and-swap.
-
-    Raises
-    ------
-    FormatError
-        When the repository has another version of Icechunk's specification.
-    """
-    repository = compiled.PyRepository.open(storage, config=settings_of(storage))
-    version = int(repository.spec_version)
-    if version != SPECIFICATION:
-        raise FormatError(
-            f"A lake must have version {SPECIFICATION} of Icechunk's specification, but {url!r} "
-            f"has version {version}. Open it with the release that wrote it, and copy its rows."
-        )
-    return repository
-
-
 def _no_lake(url: str) -> LakeNotFoundError:
     return LakeNotFoundError(
         f"There is no lake at {url!r}. Check the path, or make one with dl.create({url!r}, schema)."
     )
-
-
-def remove_files(folder: Path) -> None:
-    """Remove the files in a folder, as far as that is possible."""
-    with contextlib.suppress(OSError):
-        for name in os.listdir(folder):
-            with contextlib.suppress(OSError):
-                (folder / name).unlink()
 
 
 class Repository:
@@ -220,7 +185,7 @@ class Repository:
         check_regular(folder / "repo")
         storage = storage_at(url, options)
         with translate_errors():
-            return cls(url, _open(url, storage), limits)
+            return cls(url, open_engine(url, storage), limits)
 
     @classmethod
     def _open_remote(
@@ -232,7 +197,7 @@ class Repository:
         storage = storage_at(url, options)
         try:
             with translate_errors():
-                return cls(url, _open(url, storage), limits)
+                return cls(url, open_engine(url, storage), limits)
         except MissingError as error:
             raise _no_lake(url) from error
 
@@ -412,7 +377,7 @@ class Repository:
         """Empty the caches of this handle, after a vacuum has truncated the cached histories."""
         with translate_errors():
             # The engine's own `reopen` keeps the caches.
-            self._repository = _open(self.url, self._repository.storage())
+            self._repository = open_engine(self.url, self._repository.storage())
         self._newest_files = None
 
     def all_refs(self) -> dict[str, str]:
@@ -447,24 +412,6 @@ class Repository:
             if ends := link_ends(name):
                 links.setdefault(ends[1], set()).add(ends[0])
         return links
-
-    def add_links(self, links: Iterable[tuple[str, str]]) -> None:
-        """Record that versions descend from older ones, given as (older, later).
-
-        Vacuums keep the older versions as long as the links exist.
-        """
-        known = set(self.branch_names())
-        for older, later in links:
-            name = link_name(older, later)
-            if name not in known:
-                self.create_branch(name, older)
-
-    def drop_links(self, but: Iterable[tuple[str, str]]) -> None:
-        """Delete all links except those in `but`, given as (older, later)."""
-        needed = {link_name(older, later) for older, later in but}
-        for name in self.branch_names():
-            if is_link(name) and name not in needed:
-                self.delete_branch(name)
 
     def look_up(self, ref: str) -> str:
         """Return the snapshot id that a branch or tag names, unchecked."""
@@ -632,7 +579,8 @@ class Repository:
         """
         if commit.parent is None:
             return {}
-        self._check_log(commit)
+        if (folder := local_folder(self.url)) is not None:
+            check_log(folder, commit)
         with translate_errors():
             diff = self._repository.diff(from_snapshot_id=commit.parent, to_snapshot_id=commit.id)
         # A version whose parent has expired is moved to the root, and keeps its ancestors' logs.
@@ -643,22 +591,6 @@ class Repository:
                 f"its file transactions/{commit.id} from a backup."
             )
         return diff.updated_chunks
-
-    def _check_log(self, commit: Commit) -> None:
-        """Reject pipes and devices among the files that the engine reads for a commit's changes.
-
-        Raises
-        ------
-        DamagedError
-        """
-        if (folder := local_folder(self.url)) is None:
-            return
-        for snapshot in filter(None, (commit.id, commit.parent)):
-            check_regular(folder / "snapshots" / snapshot)
-        if commit.parent == ROOT:
-            check_all_regular(folder / "transactions")  # those of expired ancestors are read, too
-        else:
-            check_regular(folder / "transactions" / commit.id)
 
     def check_histories(self) -> None:
         """Reject damaged histories of branches and tags. The engine would follow a cycle forever.

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from deeplake_lite.errors import FormatError
 from deeplake_lite.storage.repo.engine import compiled, package
+
+SPECIFICATION = 2
+"""Version of Icechunk's specification that lakes have."""
 
 INDEX_SPLIT = 64
 """Chunks per manifest of index arrays. A commit of one row rewrites only the last manifest."""
@@ -44,3 +48,24 @@ def settings_of(storage: compiled.Storage) -> compiled.RepositoryConfig:
     here.retries = here.retries or compiled.StorageRetriesSettings(10, 100, 180_000)
     here.concurrency = here.concurrency or compiled.StorageConcurrencySettings(18, 12 * 2**20)
     return compiled.RepositoryConfig(storage=here)
+
+
+def open_engine(url: str, storage: compiled.Storage) -> compiled.PyRepository:
+    """Open a repository with the settings of its present place.
+
+    The engine stores the settings of the place where a repository was created. A lake that was
+    copied from a folder to an object store would be changed there without compare-and-swap.
+
+    Raises
+    ------
+    FormatError
+        When the repository has another version of Icechunk's specification.
+    """
+    repository = compiled.PyRepository.open(storage, config=settings_of(storage))
+    version = int(repository.spec_version)
+    if version != SPECIFICATION:
+        raise FormatError(
+            f"A lake must have version {SPECIFICATION} of Icechunk's specification, but {url!r} "
+            f"has version {version}. Open it with the release that wrote it, and copy its rows."
+        )
+    return repository

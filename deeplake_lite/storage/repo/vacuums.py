@@ -25,11 +25,14 @@ from typing import TYPE_CHECKING
 
 from deeplake_lite.errors import DamagedError, LakeError, StorageError, VersionNotFoundError
 from deeplake_lite.htypes.words import pluralize
+from deeplake_lite.storage.chunk_files import check_all_regular, check_regular
 from deeplake_lite.storage.garbage import count_files, files_of, missing_files
 from deeplake_lite.storage.repo.engine import package
 from deeplake_lite.storage.repo.failures import MissingError, translate_errors
 from deeplake_lite.storage.repo.lake_refs import (
+    is_link,
     is_pin,
+    link_name,
     made_at,
     may_delete,
     name_of,
@@ -41,7 +44,9 @@ from deeplake_lite.storage.repo.work import run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
+    from deeplake_lite.storage.repo.commits import Commit
     from deeplake_lite.storage.repo.repository import Repository
 
 POLLS, POLL_SECONDS = 600, 1.0
@@ -259,3 +264,38 @@ def would_free(
         return {}
     freed, needed = (files_of(folder, map(repository.inspect, ids)) for ids in (expiring, kept))
     return count_files(folder, freed - needed, older_than)
+
+
+def add_links(repository: Repository, links: Iterable[tuple[str, str]]) -> None:
+    """Record that versions descend from older ones, given as (older, later).
+
+    Vacuums keep the older versions as long as the links exist.
+    """
+    known = set(repository.branch_names())
+    for older, later in links:
+        name = link_name(older, later)
+        if name not in known:
+            repository.create_branch(name, older)
+
+
+def drop_links(repository: Repository, but: Iterable[tuple[str, str]]) -> None:
+    """Delete all links except those in `but`, given as (older, later)."""
+    needed = {link_name(older, later) for older, later in but}
+    for name in repository.branch_names():
+        if is_link(name) and name not in needed:
+            repository.delete_branch(name)
+
+
+def check_log(folder: Path, commit: Commit) -> None:
+    """Reject pipes and devices among the files that the engine reads for a commit's changes.
+
+    Raises
+    ------
+    DamagedError
+    """
+    for snapshot in filter(None, (commit.id, commit.parent)):
+        check_regular(folder / "snapshots" / snapshot)
+    if commit.parent == ROOT:
+        check_all_regular(folder / "transactions")  # those of expired ancestors are read, too
+    else:
+        check_regular(folder / "transactions" / commit.id)
