@@ -567,3 +567,13 @@ def test_icechunk_repository_that_is_not_a_lake_is_refused(tmp_path, grouped):
         session.commit("a group")
     with pytest.raises(dl.FormatError, match="but not a lake"):
         dl.open(url)
+
+
+def test_repository_of_the_older_specification_is_refused(tmp_path):
+    url = str(tmp_path / "a.lake")
+    storage = icechunk.local_filesystem_storage(url)
+    session = icechunk.Repository.create(storage, spec_version=1).writable_session("main")
+    zarr.create_group(session.store)
+    session.commit("a group")
+    with pytest.raises(dl.FormatError, match=r"must have version 2 .* has version 1"):
+        dl.open(url)

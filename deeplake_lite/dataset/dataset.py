@@ -598,9 +598,9 @@ class Dataset(View):
         """
         repository = self.handle.repository
         with repository.lock():
-            branches = history.check_new_name(repository, "branch", name)
+            history.check_new_name(repository, "branch", name)
             with history.keep_version(repository, self.version):
-                history.check_related(repository, self.version, branches)
+                history.check_related(repository, self.version)
                 repository.create_branch(name, self.version)
 
     def checkout(self, branch: str) -> Self:
@@ -678,9 +678,9 @@ class Dataset(View):
         self.handle.check_clean("tagging a version")
         repository = self.handle.repository
         with repository.lock():
-            branches = history.check_new_name(repository, "tag", name)
+            history.check_new_name(repository, "tag", name)
             with history.keep_version(repository, self.version):
-                history.check_related(repository, self.version, branches)
+                history.check_related(repository, self.version)
                 repository.create_tag(name, self.version)
 
     def delete_tag(self, name: str) -> None:

@@ -166,10 +166,14 @@ def vacuum(handle: Handle, older_than: object, spare: object, *, dry_run: bool) 
 
 
 def _expire(repository: Repository, cutoff: datetime, plan: Expiry) -> None:
-    """Let versions expire, after recording the ancestors of the versions that stay."""
-    repository.add_links(plan.links)
+    """Let versions expire, after recording the ancestors of the versions that stay.
+
+    Links that are no longer needed are dropped first, because Icechunk keeps the versions that
+    they name, and the parents of versions whose parents it keeps.
+    """
+    vacuums.add_links(repository, plan.links)
+    vacuums.drop_links(repository, but=plan.links)
     vacuums.expire(repository, cutoff)
-    repository.drop_links(but=plan.links)
 
 
 def _collect(
@@ -251,8 +255,8 @@ def _check_main_exists(repository: Repository) -> None:
     if "main" not in repository.branches():
         raise DamagedError(
             "A vacuum keeps the versions to which branches and tags point, but "
-            f"{repository.url!r} lists no branch 'main', which every lake has. Check that you may "
-            "list the objects under refs/, or restore these objects from a backup."
+            f"{repository.url!r} lists no branch 'main', which every lake has. Restore its object "
+            "'repo' from a backup."
         )
 
 

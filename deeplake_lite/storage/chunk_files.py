@@ -1,12 +1,12 @@
 """Read the chunk files of a local lake directly, without going through Icechunk.
 
-Reading a range of a file takes 7 µs; through Icechunk 1.1, the same range takes 240 µs. The files
-are listed in manifests, which are parsed according to Icechunk's specification
+Reading a range of a file takes 7 µs; through Icechunk, the same range takes 240 µs or more.
+Manifests list the files. They are parsed according to Icechunk's specification
 (https://icechunk.io/en/latest/spec/)::
 
     ┌───────────────────┬─────────────────────────────────────────────┐
     │ header, 39 bytes  │ Zstandard frame                             │
-    │ ICE🧊CHUNK … 1 2 1│ FlatBuffer: id, arrays → chunks → file id   │
+    │ ICE🧊CHUNK … 2 2 1│ FlatBuffer: id, arrays → chunks → file id   │
     └───────────────────┴─────────────────────────────────────────────┘
 
 Chunks that this module cannot read, for example because the manifest follows another version of the
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 MAGIC = "ICE🧊CHUNK".encode()
 HEADER_BYTES = 39
-KIND = b"\x01\x02\x01"
-"""The last bytes of the header, which mean specification 1, a manifest, and Zstandard."""
+KIND = b"\x02\x02\x01"
+"""The last bytes of the header, which mean specification 2, a manifest, and Zstandard."""
 
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 """Crockford's base-32 alphabet, in which Icechunk writes the names of objects."""
@@ -109,14 +109,13 @@ class ChunkFiles:
     ----------
     folder : Path
         The lake's folder.
-    inspect : callable
-        Returns Icechunk's description of the snapshot: a dict with ``manifests``, and ``nodes``
-        with their ``manifest_refs``.
+    snapshot : dict
+        Icechunk's description of the snapshot, with ``manifests``, and ``nodes`` with their
+        ``manifest_refs``.
     """
 
-    def __init__(self, folder: Path, inspect: Callable[[], dict[str, Any]]) -> None:
-        self._folder, self._inspect = folder, inspect
-        self._manifests: dict[str, list[Manifest]] | None = None
+    def __init__(self, folder: Path, snapshot: dict[str, Any]) -> None:
+        self._folder, self._manifests = folder, manifests_of(snapshot)
         self._files: dict[str, dict[ChunkIndex, str]] = {}
         self._read_names: dict[str, set[str]] = {}
         self._loading = threading.Lock()
@@ -127,8 +126,6 @@ class ChunkFiles:
 
     def has_read_manifests(self, path: str, numbers: Collection[int]) -> bool:
         """Return whether all manifests that may list the chunks have been read."""
-        if self._manifests is None:
-            return False
         read = self._read_names.get(path, set())
         unread = [m for m in self._manifests.get(path, []) if m.name not in read]
         return not any(m.lists(numbers) for m in unread)
@@ -142,8 +139,6 @@ class ChunkFiles:
             If a file is not the manifest that the snapshot refers to.
         """
         with self._loading:
-            if self._manifests is None:
-                self._manifests = manifests_of(self._inspect())
             read = self._read_names.setdefault(path, set())
             files = self._files.setdefault(path, {})
             for manifest in self._manifests.get(path, []):
@@ -424,7 +419,7 @@ def chunk_names(
     """
     head = manifest[:HEADER_BYTES]
     if not head.startswith(MAGIC) or not head.endswith(KIND):
-        raise ValueError("it is not a manifest of specification 1")
+        raise ValueError("it is not a manifest of specification 2")
     most = CHUNK_BYTES * (1 + (len(manifest) if expected is None else expected.chunk_count))
     data = unzstd_within(manifest[HEADER_BYTES:], most)
     (root,) = struct.unpack_from("<I", data, 0)

@@ -21,7 +21,8 @@ MAX_BYTES = 2**30
 """Maximum size of a manifest file, in bytes."""
 
 KINDS = ("chunks", "manifests", "snapshots")
-"""Folders whose files are counted separately. Transaction logs only add to the total size."""
+"""Folders whose files are counted. Logs are not, because Icechunk keeps those of expired
+versions."""
 
 
 def files_of(folder: Path, versions: Iterable[Mapping[str, Any]]) -> set[str]:
@@ -41,7 +42,7 @@ def files_of(folder: Path, versions: Iterable[Mapping[str, Any]]) -> set[str]:
     """
     files, manifests = set[str](), set[str]()
     for version in versions:
-        files |= {f"{kind}/{version['id']}" for kind in ("snapshots", "transactions")}
+        files.add(f"snapshots/{version['id']}")
         manifests |= {manifest["id"] for manifest in version["manifests"]}
     for name in manifests:
         try:
@@ -53,27 +54,22 @@ def files_of(folder: Path, versions: Iterable[Mapping[str, Any]]) -> set[str]:
 
 
 def missing_files(folder: Path, versions: Iterable[Mapping[str, object]]) -> set[str]:
-    """Return the files that versions need but that do not exist, except transaction logs.
+    """Return the missing files of versions.
 
     Raises
     ------
     DamagedError
         If a manifest cannot be read.
     """
-    files = (name for name in files_of(folder, versions) if name.partition("/")[0] in KINDS)
-    return {name for name in files if not (folder / name).is_file()}
+    return {name for name in files_of(folder, versions) if not (folder / name).is_file()}
 
 
 def count_files(folder: Path, files: Iterable[str], older_than: datetime) -> dict[str, int]:
     """Count the files older than a time: the total ``bytes``, and the number per folder."""
     counts = {"bytes": 0, **dict.fromkeys(KINDS, 0)}
     for name in files:
-        try:
-            status = (folder / name).stat()
-        except FileNotFoundError:  # the first version has no transaction log
-            continue
+        status = (folder / name).stat()
         if status.st_mtime < older_than.timestamp():
             counts["bytes"] += status.st_size
-            kind = name.partition("/")[0]
-            counts.update({kind: counts[kind] + 1} if kind in KINDS else {})
+            counts[name.partition("/")[0]] += 1
     return counts

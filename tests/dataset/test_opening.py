@@ -71,7 +71,7 @@ def test_failed_replacement_keeps_the_lake(old, tmp_path, monkeypatch):
 def test_other_files_are_never_deleted(tmp_path):
     (tmp_path / "file").write_text("a")
     (tmp_path / "git").mkdir()
-    (tmp_path / "git" / "refs").mkdir()
+    (tmp_path / "git" / "snapshots").mkdir()
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "a.txt").write_text("a")
     before = sorted(tmp_path.rglob("*"))

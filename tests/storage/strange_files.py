@@ -148,9 +148,7 @@ def places(lake):
     ds = dl.open(str(lake))
     repository = ds.handle.repository
     tip, old, fix, views = ds.version, ds.tags["v1"], ds.branches["fix"], repository.tip("_aux")
-    result = {"settings": "config.yaml"}
-    for name in ("branch.main", "branch.fix", "branch._aux", "tag.v1"):
-        result[name] = f"refs/{name}/ref.json"
+    result = {"repo": "repo"}
     for name, version in {"tip": tip, "old": old, "fix": fix, "views": views}.items():
         result[f"snapshot of {name}"] = f"snapshots/{version}"
         result[f"log of {name}"] = f"transactions/{version}"

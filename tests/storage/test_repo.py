@@ -130,10 +130,10 @@ def test_claims_are_made_while_the_commit_lock_is_held(make_lake):
         pass
 
 
-def test_branch_with_a_damaged_file_says_so(tmp_path):
+def test_lake_whose_branches_cannot_be_read_says_so(tmp_path):
     ds = dl.create(str(tmp_path / "lake"), {"x": "int32"})
-    [ref] = (tmp_path / "lake" / "refs" / "branch.main").iterdir()
-    ref.write_bytes(b"{" + ref.read_bytes())
+    repo = tmp_path / "lake" / "repo"
+    repo.write_bytes(b"{" + repo.read_bytes())
     with pytest.raises(DamagedError, match="cannot be read"):
         dl.open(ds.url)
 
@@ -143,9 +143,7 @@ class Refusing:
 
     def __getattr__(self, name):
         def refuse(*_, **__):
-            raise icechunk.IcechunkError(
-                "  x no space left on device\n  | \n  | context:\n  |    0"
-            )
+            raise icechunk.IcechunkError("no space left on device\n\ncontext:\n   0", "io")
 
         return refuse
 

@@ -153,7 +153,7 @@ def test_transaction_leaves_nothing_behind_when_it_ends(tmp_path):
     [note] = folder.glob("*.ref")
     left = {p.name for p in folder.iterdir()}
     locks = {f"{name}{end}.lock" for name in ("commit", "claims", "pins") for end in ("", "-line")}
-    assert left <= {*locks, note.name}
+    assert left <= {*locks, "repo.lock", note.name}
 
 
 def test_handle_that_moves_on_releases_the_writer_file_of_a_refused_edit(tmp_path):

@@ -112,7 +112,7 @@ class LakeBackend(BackendEntrypoint):
         address = os.fspath(filename_or_obj)
         if address.rstrip("/").endswith(".lake"):
             return True
-        parts = ("refs", "snapshots")
+        parts = ("snapshots", "transactions")
         return "://" not in address and all((Path(address) / part).is_dir() for part in parts)
 
 

@@ -116,7 +116,7 @@ def _find_commit(repository: Repository, version: str | date) -> str:
             version = cast("datetime", version.to_pydatetime(warn=False))
         moment = version if isinstance(version, datetime) else datetime.combine(version, time.min)
         return _at_time(repository, moment)
-    named = {*repository.branches().values(), *repository.tags().values()}
+    named = repository.tips()
     commits = {c.id for tip in named for c in history(repository, tip)}
     matching = [i for i in commits if i.startswith(version)] if len(version) >= 4 else []
     if len(matching) == 1:
@@ -217,8 +217,8 @@ def _in_utc(when: datetime) -> datetime:
         return when.replace(tzinfo=UTC)
 
 
-def check_new_name(repository: Repository, kind: str, name: str) -> Collection[str]:
-    """Reject a name that is not valid or is taken; return the names of the branches.
+def check_new_name(repository: Repository, kind: str, name: str) -> None:
+    """Reject a name that is not valid or is taken.
 
     Raises
     ------
@@ -231,11 +231,9 @@ def check_new_name(repository: Repository, kind: str, name: str) -> Collection[s
             "be letters, digits or any of ._+-/, and must begin with a letter or digit, but it is "
             f"{brief(name)}. Choose another name."
         )
-    branches = branch_names(repository)
-    for other, names in (("branch", branches), ("tag", tag_names(repository))):
-        if name in names:
+    for other, names in (("branch", branch_names), ("tag", tag_names)):
+        if name in names(repository):
             raise ExistsError(f"A {other} {name!r} already exists. Choose another name.")
-    return branches
 
 
 def check_branch(repository: Repository, name: str) -> str:
@@ -290,8 +288,8 @@ def keep_version(repository: Repository, snapshot_id: str) -> Iterator[None]:
         yield
 
 
-def check_related(repository: Repository, snapshot_id: str, branches: Collection[str]) -> None:
-    """Reject a version that could never be merged, because no branch or tag shares its history.
+def check_related(repository: Repository, snapshot_id: str) -> None:
+    """Reject a version without history in common with a branch or tag; it could not be merged.
 
     Such a version has expired, although its files may still exist. The caller protects the version
     with `keep_version`.
@@ -300,11 +298,8 @@ def check_related(repository: Repository, snapshot_id: str, branches: Collection
     ------
     VersionNotFoundError
     """
-    named = set(repository.branches(branches).values())
-    if snapshot_id in named:  # the usual case, in which the tags need not be requested
-        return
-    named |= set(repository.tags().values())
-    if snapshot_id in named:
+    named = repository.tips()
+    if snapshot_id in named:  # the usual case
         return
     # A vacuum may have truncated the histories that this process has cached.
     graph = Graph.read(repository.reopened(), [snapshot_id, *named])

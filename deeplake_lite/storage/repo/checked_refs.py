@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo.repository import Repository
 
 WAY_OUT = (
-    "Restore its file in the lake's folder refs/ from a backup. If the change is intended, "
+    "Restore the lake's file repo from a backup. If the change is intended, "
     "delete the files *.ref in the lake's folder .writers/, in which writers record the versions "
     "of branches and tags."
 )
@@ -100,9 +100,11 @@ class CheckedRefs:
             detected if every read is checked.
         """
         r = self._repository
+        if not r.checks_reads:
+            every = r.branches() if kind == "branch" else r.tags()
+            return {name: every[name] for name in sorted(every) if not name.startswith("_")}
         names = {*(r.branch_names() if kind == "branch" else r.tag_names())}
-        if r.checks_reads:
-            names.update(self._names_with_notes(kind))
+        names.update(self._names_with_notes(kind))
         versions = {}
         for name in sorted(name for name in names if not name.startswith("_")):
             with contextlib.suppress(VersionNotFoundError):  # the ref has just been deleted

@@ -46,6 +46,36 @@ WAYS_OUT = {
 """A dict that maps error numbers of the operating system to advice."""
 
 
+NOT_FOUND = {
+    "branch-not-found",
+    "invalid-snapshot-id",
+    "ref-not-found",
+    "tag-not-found",
+}
+TAKEN = {
+    "branch-already-exists",
+    "branch-update-conflict",
+    "tag-already-exists",
+    "tag-previously-deleted",
+}
+LOST = {"chunk-not-found", "node-not-found", "object-not-found", "repository-not-found"}
+UNREADABLE = {
+    "config-deserialization",
+    "deserialization",
+    "duplicate-snapshot-id",
+    "invalid-file-format",
+    "invalid-object-size",
+    "manifest-info-not-found",
+    "serialization",
+    "snapshot-timestamp",
+    "unsupported-spec-version",
+}
+"""Kinds of Icechunk's errors, by what they mean for a lake."""
+
+DECOMPRESSION = r"corruption|Src size|frame|decompress|checksum|early EOF|flatbuffer"
+"""Pattern of messages of kind "io" that come from decompressing an object."""
+
+
 class MissingError(DamagedError):
     """A stored object is missing. This is damage, unless the object was deleted on purpose."""
 
@@ -81,7 +111,7 @@ def translate_errors() -> Iterator[None]:
         with translate_file_errors():
             yield
     except compiled.IcechunkError as error:
-        raise _translate(_missing_key(str(error)) or _reason_with_reply(error)) from error
+        raise _translate(error) from error
     except BaseException as error:
         if type(error).__name__ not in PANICS:
             raise
@@ -142,75 +172,75 @@ def _first_line(error: BaseException) -> str:
 
 
 def reason_of(error: BaseException) -> str:
-    """Extract the reason from the multi-line message of an Icechunk error.
+    r"""Extract the reason from the multi-line message of an Icechunk error.
 
-    >>> reason_of(Exception("  x ref not found `fix` | | context: | 0: fetch_branch"))
+    >>> reason_of(Exception("ref not found `fix`\n\ncontext:\n   0: fetch_branch"))
     'ref not found `fix`'
     """
-    first = re.split(r"\s*\|\s*(?:\|\s*)?context", str(error))[0]
-    return re.sub(r"\s+", " ", first).strip(" x|")
+    first = re.split(r"\s*context:", str(error))[0]
+    return re.sub(r"\s+", " ", first).strip()
 
 
 def _reason_with_reply(error: BaseException) -> str:
-    """Return the reason for an Icechunk error, followed by the object store's reply, if any.
+    r"""Return the reason for an engine error, with the reply of an object store, if any.
 
-    >>> reply = '-> { code: "Slow", message: "no" }'
-    >>> _reason_with_reply(Exception(f"x service error | context: {reply}"))
-    'service error, Slow: no'
+    >>> reply = 'code: "Slow", message: "no"'
+    >>> _reason_with_reply(Exception(f"object store error service error {reply}\n\ncontext:"))
+    'object store error service error, Slow: no'
     """
     reason = reason_of(error)
-    reply = re.search(r'code: "([^"]*)", message: "([^"]*)"', str(error))
-    return f"{reason}, {reply[1]}: {reply[2]}" if reply and "service error" in reason else reason
+    notes = "\n".join(getattr(error, "__notes__", ()))
+    reply = re.search(r'code: "([^"]*)", message: "([^"]*)"', f"{error}\n{notes}")
+    if reply is None:
+        return reason
+    return f"{reason.partition(' code: ')[0]}, {reply[1]}: {reply[2]}"
 
 
-def _missing_key(text: str) -> str | None:
-    """Return a reason with the object's key if an object store has no such object, otherwise None.
+def _missing_object(error: BaseException) -> str:
+    r"""Return the reason with the object's name if Icechunk reported a missing object.
 
-    >>> _missing_key('error getting object | | context: key="a/chunks/X" | |-> NoSuchKey: no key')
-    'object not found: a/chunks/X'
+    >>> _missing_object(Exception('object not found\n\ncontext:\n  with path="chunks/X"'))
+    'object not found: chunks/X'
     """
-    if not re.search(
-        r"->\s*(NoSuchKey|NotFound|BlobNotFound|Object at location .* not found)", text
-    ):
-        return None
-    key = re.search(r'key="([^"]*)"', text)
-    return f"object not found: {key[1] if key else 'unknown key'}"
+    reason = reason_of(error)
+    path = re.search(r'(?:path|key)="([^"]*)"', str(error))
+    return f"{reason}: {path[1]}" if path and reason.endswith("object not found") else reason
 
 
-def _translate(reason: str) -> LakeError:
-    """Convert the reason that an Icechunk error gives to an error of this library.
-
-    The class of the error is chosen by the text of the reason, because Icechunk has only one error
-    class.
-    """
-    if reason.startswith(("ref not found", "invalid snapshot id")):
+def _translate(error: compiled.IcechunkError) -> LakeError:
+    """Return our error for an error of Icechunk."""
+    kind, reason = error.kind, _reason_with_reply(error)
+    if kind == "snapshot-not-found":
+        return VersionNotFoundError(
+            f"A version no longer exists: {reason}. A vacuum deleted it, or the lake was "
+            "recreated. Open the lake again."
+        )
+    if kind in NOT_FOUND:
         return VersionNotFoundError(
             f"There is no such branch, tag or commit: {reason}. See ds.branches, ds.tags or "
             "ds.log()."
         )
-    if "already exists" in reason or reason.startswith("branch update conflict"):
+    if kind in TAKEN:
         return ExistsError(
             f"The name is already taken: {reason}. Choose a different name; the name of a tag "
             "cannot be reused, even after the tag has been deleted."
         )
-    if "clean prefix" in reason:
+    if kind == "parent-directory-not-clean":
         return ExistsError(
             "A lake must be created at an empty location, but there are objects below this URL. "
             "Choose another URL."
         )
+    if kind in LOST:
+        return MissingError(
+            f"A stored object is missing: {_missing_object(error)}. Run ds.verify(), or open the "
+            "lake again if a vacuum deleted the version or the lake was recreated."
+        )
+    if kind in UNREADABLE or (kind == "io" and re.search(DECOMPRESSION, reason)):
+        return DamagedError(f"A stored object cannot be read: {reason}. Restore it from a backup.")
     if "service error" in reason:
         return StorageError(
             f"A request to the store failed: {reason}. Check the bucket, the permissions and the "
             "network, then try again."
-        )
-    if "not found" in reason.lower():
-        return MissingError(
-            f"A stored object is missing: {reason}. Run ds.verify(), or open the lake again if a "
-            "vacuum deleted the version or the lake was recreated."
-        )
-    if re.search("serialize|decompress|flatbuffer|invalid", reason):
-        return DamagedError(
-            f"A stored object cannot be read: {reason}. Restore the object from a backup."
         )
     return StorageError(
         f"A request to the store failed: {reason}. Check the free space, the permissions and the "

@@ -38,6 +38,15 @@ def tag_ref(name: str) -> str:
     return f"tag.{name}"
 
 
+def name_of(ref: str) -> str:
+    """Return the name of the branch or tag that a ref is for.
+
+    >>> name_of("tag.v1.0")
+    'v1.0'
+    """
+    return ref.partition(".")[2]
+
+
 def is_pin(name: str) -> bool:
     """Return whether a branch is temporary: a pin or the announcement of a vacuum."""
     return name.startswith((PIN, VACUUM))

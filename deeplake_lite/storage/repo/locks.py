@@ -9,6 +9,7 @@ leave the lock held as long as the traceback lives, and notebooks keep the last 
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import sys
@@ -55,6 +56,14 @@ def take_lock(path: Path, *, timeout: float = -1, create: bool = True) -> FileIO
             raise TimeoutError(f"Another process holds the lock {str(path)!r}. Try again later.")
         time.sleep(POLL_SECONDS)
     return file
+
+
+def remove_files(folder: Path) -> None:
+    """Remove the files in a folder, as far as that is possible."""
+    with contextlib.suppress(OSError):
+        for name in os.listdir(folder):
+            with contextlib.suppress(OSError):
+                (folder / name).unlink()
 
 
 def _try_lock(path: Path, mode: str) -> FileIO | None:

@@ -22,6 +22,9 @@ else:
 
 MEMORY = "memory://"
 
+LAKE_FOLDERS = ("snapshots", "transactions")
+"""Folders that every local lake has."""
+
 SCHEMES = ("s3", "gs", "gcs", "az", "azure")
 """URL schemes of object stores."""
 
@@ -50,6 +53,11 @@ def local_folder(url: str) -> Path | None:
     if "://" in url:
         return None
     return Path(url).expanduser()
+
+
+def holds_lake(folder: Path) -> bool:
+    """Return whether a folder has the subfolders of a lake, even if files in it are missing."""
+    return all((folder / name).is_dir() for name in LAKE_FOLDERS)
 
 
 def absolute_url(url: str) -> str:

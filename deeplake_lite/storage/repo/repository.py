@@ -3,7 +3,8 @@
 Writers and vacuums must not interfere with each other. How this is ensured depends on the location.
 
 On a local folder, commits, new branches and tags, and vacuums take the same lock
-(`Repository.lock`).
+(`Repository.lock`). Whatever else changes a branch or tag takes another one, as all of them do
+(`Repository.alone`).
 
 On an object store there are no locks. Branches are moved by compare-and-swap, so that no writer
 overwrites another writer's commit. `vacuums` describes how a vacuum avoids deleting objects that a
@@ -43,13 +44,20 @@ from deeplake_lite.storage.repo.lake_refs import (
     is_link,
     is_pin,
     link_ends,
-    link_name,
+    name_of,
     tag_ref,
 )
-from deeplake_lite.storage.repo.names import from_engine, to_engine
-from deeplake_lite.storage.repo.places import MEMORY, absolute_url, forget, local_folder, storage_at
+from deeplake_lite.storage.repo.locks import remove_files, take_lock
+from deeplake_lite.storage.repo.places import (
+    MEMORY,
+    absolute_url,
+    forget,
+    holds_lake,
+    local_folder,
+    storage_at,
+)
 from deeplake_lite.storage.repo.session import Session
-from deeplake_lite.storage.repo.settings import settings
+from deeplake_lite.storage.repo.settings import open_engine, settings
 from deeplake_lite.storage.repo.staging import (
     check_replaceable,
     clear_staged,
@@ -57,14 +65,26 @@ from deeplake_lite.storage.repo.staging import (
     staging,
 )
 from deeplake_lite.storage.repo.turns import lock_in_turn
-from deeplake_lite.storage.repo.vacuums import keep_version, pin_versions
+from deeplake_lite.storage.repo.vacuums import ROOT, check_log, keep_version, pin_versions
 from deeplake_lite.storage.repo.witnesses import new_identity
+from deeplake_lite.storage.repo.work import run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from datetime import datetime
     from io import FileIO
     from pathlib import Path
+
+
+def _of_kind(kind: str, refs: Mapping[str, str]) -> dict[str, str]:
+    """Return the versions of branches or of tags, by name."""
+    return {name_of(ref): version for ref, version in refs.items() if ref.startswith(f"{kind}.")}
+
+
+def _no_lake(url: str) -> LakeNotFoundError:
+    return LakeNotFoundError(
+        f"There is no lake at {url!r}. Check the path, or make one with dl.create({url!r}, schema)."
+    )
 
 
 class Repository:
@@ -144,7 +164,6 @@ class Repository:
                     f"dl.open{hint}."
                 )
             repository = compiled.PyRepository.create(storage, config=settings())
-            repository.save_config()
         return cls(url, repository)
 
     @classmethod
@@ -155,26 +174,33 @@ class Repository:
         limits: Limits = DEFAULT_LIMITS,
     ) -> Repository:
         """Open the repository at `url`. Raises LakeNotFoundError if there is none."""
+        folder = local_folder(url)
+        if folder is None:
+            return cls._open_remote(url, options, limits)
         if not cls.exists(url, options):
-            folder = local_folder(url)
-            if (
-                folder is not None
-                and folder.exists()
-                and (folder.is_file() or any(folder.iterdir()))
-            ):
+            if folder.exists() and (folder.is_file() or any(folder.iterdir())):
                 raise LakeNotFoundError(
                     f"There is no lake at {url!r}, but there are other files. Check the path."
                 )
-            raise LakeNotFoundError(
-                f"There is no lake at {url!r}. "
-                f"Check the path, or make one with dl.create({url!r}, schema)."
-            )
-        if (folder := local_folder(url)) is not None:
-            for name in ("config.yaml", "refs/branch.main/ref.json"):
-                check_regular(folder / name)
+            raise _no_lake(url)
+        check_regular(folder / "repo")
         storage = storage_at(url, options)
         with translate_errors():
-            return cls(url, compiled.PyRepository.open(storage), limits)
+            return cls(url, open_engine(url, storage), limits)
+
+    @classmethod
+    def _open_remote(
+        cls, url: str, options: Mapping[str, object] | None, limits: Limits
+    ) -> Repository:
+        """Open a repository on an object store. Raises LakeNotFoundError if there is none."""
+        if url.startswith(MEMORY):
+            raise _no_lake(url)
+        storage = storage_at(url, options)
+        try:
+            with translate_errors():
+                return cls(url, open_engine(url, storage), limits)
+        except MissingError as error:
+            raise _no_lake(url) from error
 
     @classmethod
     def exists(cls, url: str, options: Mapping[str, object] | None = None) -> bool:
@@ -182,7 +208,7 @@ class Repository:
         folder = local_folder(url)
         if folder is not None:
             finish_replacement(folder)
-            return (folder / "refs").is_dir()
+            return holds_lake(folder)
         if url.startswith(MEMORY):
             return False
         with translate_errors():
@@ -201,27 +227,33 @@ class Repository:
 
     def reader(self, snapshot_id: str) -> Session:
         """Return a session that reads one version."""
-        self._check_files(snapshot_id)
         with translate_errors():
             session = self._repository.readonly_session(snapshot_id=snapshot_id)
-        self._check_identity(snapshot_id)
         return Session(session, self._files_of(snapshot_id))
 
     def _files_of(self, snapshot_id: str) -> ChunkFiles | None:
-        """Return the chunk files of a version, or None if the lake is not local.
+        """Return a version's chunk files if the lake is local. The latest result is cached.
 
-        The latest result is cached.
+        Icechunk does not notice a snapshot file that contains another version. On an object
+        store, looking into it takes a request, so it is only done if all reads are checked.
+
+        Raises
+        ------
+        DamagedError
+            When the snapshot's file cannot be read, or contains another version.
         """
         folder = local_folder(self.url)
         if folder is None:
+            if self.checks_reads:
+                self.inspect(snapshot_id)
             return None
         version, files = self._newest_files or ("", None)
         if files is None or version != snapshot_id:
-            files = ChunkFiles(folder, lambda: self.inspect(snapshot_id))
+            files = ChunkFiles(folder, self.inspect(snapshot_id))
             self._newest_files = snapshot_id, files
         return files
 
-    def _check_files(self, snapshot_id: str = "", *, refs: Iterable[str] = ()) -> None:
+    def _check_files(self, snapshot_id: str = "") -> None:
         """Reject pipes and devices in place of files that Icechunk is about to open.
 
         Icechunk would wait for a pipe forever, and Ctrl-C would not interrupt the wait.
@@ -231,43 +263,9 @@ class Repository:
         DamagedError
         """
         if (folder := local_folder(self.url)) is not None:
+            check_regular(folder / "repo")
             if snapshot_id:
                 check_regular(folder / "snapshots" / snapshot_id)
-            for ref in refs:
-                check_regular(folder / "refs" / ref / "ref.json")
-
-    def _check_identity(self, snapshot_id: str) -> None:
-        """Reject a snapshot file that contains another version. Icechunk does not check this.
-
-        On an object store the check takes another request, so it is only made if all reads are
-        checked.
-
-        Raises
-        ------
-        DamagedError
-        """
-        if local_folder(self.url) is None and not self.checks_reads:
-            return
-        with translate_errors():
-            stored = self._repository.lookup_snapshot(snapshot_id)
-        if stored.id != snapshot_id:
-            raise DamagedError(
-                f"Version {snapshot_id} is damaged: its file contains version {stored.id}. Restore "
-                "the lake from a backup."
-            )
-
-    def _check_refs(self) -> None:
-        """Reject pipes and devices in place of any branch or tag, since Icechunk reads all refs.
-
-        Raises
-        ------
-        DamagedError
-        """
-        folder = local_folder(self.url)
-        if folder is not None and (folder / "refs").is_dir():
-            with translate_file_errors():
-                for name in os.listdir(folder / "refs"):
-                    check_regular(folder / "refs" / name / "ref.json")
 
     def _check_objects(self) -> None:
         """Reject pipes and devices among the files that a vacuum reads or deletes.
@@ -276,28 +274,46 @@ class Repository:
         ------
         DamagedError
         """
-        self._check_refs()
+        self._check_files()
         if (folder := local_folder(self.url)) is not None:
             with translate_file_errors():
                 for kind in ("snapshots", "transactions", "manifests", "chunks"):
                     check_all_regular(folder / kind)
 
     def inspect(self, snapshot_id: str) -> dict[str, Any]:
-        """Return Icechunk's description of a snapshot, including its manifests and nodes."""
+        """Return Icechunk's description of a snapshot, including its manifests and nodes.
+
+        Raises
+        ------
+        DamagedError
+            When the snapshot's file cannot be read, or contains another version.
+        """
         self._check_files(snapshot_id)
-        with translate_errors():
-            return dict(json.loads(self._repository.inspect_snapshot(snapshot_id)))
+        snapshot: dict[str, Any] = json.loads(run(self._describe("snapshot", snapshot_id)))
+        if snapshot["id"] != snapshot_id:
+            raise DamagedError(
+                f"Version {snapshot_id} is damaged: its file contains version {snapshot['id']}. "
+                "Restore the lake from a backup."
+            )
+        return snapshot
+
+    async def _describe(self, kind: str, *ids: str) -> str:
+        """Return Icechunk's description of an object, in JSON.
+
+        Icechunk's functions that are not asynchronous keep the interpreter's lock while they wait
+        for the store (Icechunk 2.3).
+        """
+        describe = getattr(self._repository, f"inspect_{kind}_async")
+        return str(await describe(*ids, pretty=False))
 
     def writer(self, branch: str) -> Session:
         """Return a session that writes on top of a branch's tip."""
-        if local_folder(self.url) is not None:
-            self._check_files(self.tip(branch))
+        self._check_files()
         with translate_errors():
-            session = self._repository.writable_session(to_engine(branch))
-        self._check_identity(str(session.snapshot_id))
+            session = self._repository.writable_session(branch)
         files = self._files_of(str(session.snapshot_id))
         land = self._land if local_folder(self.url) is None else None
-        return Session(session, files, refs=self.refs, land=land)
+        return Session(session, files, refs=self.refs, land=land, alone=self.alone)
 
     def _land(
         self, branch: str, before: str, done: str, begun: datetime, keys: Collection[str]
@@ -346,7 +362,7 @@ class Repository:
                 )
             try:
                 with translate_errors():
-                    self._repository.reset_branch(to_engine(branch), done, before)
+                    self._repository.reset_branch(branch, done, before)
             except ExistsError as error:
                 reason = str(error).rstrip(".")
                 raise ConflictError(
@@ -372,22 +388,34 @@ class Repository:
     def forget_caches(self) -> None:
         """Empty the caches of this handle, after a vacuum has truncated the cached histories."""
         with translate_errors():
-            self._repository = self._repository.reopen()
+            # Icechunk's own `reopen` keeps the caches.
+            self._repository = open_engine(self.url, self._repository.storage())
         self._newest_files = None
 
-    def branches(self, known: Iterable[str] | None = None) -> dict[str, str]:
-        """Return a dict from branch name to snapshot id, without comparing versions with notes.
+    def all_refs(self) -> dict[str, str]:
+        """Return the version of each branch and tag, unchecked, by its ref.
 
-        Pins, announcements and links (see `lake_refs`) are left out.
-
-        Parameters
-        ----------
-        known : iterable of str, optional
-            Names of all branches, if they have been listed already.
+        An object store gets a single request. On a local folder, it is cheaper to look up names.
         """
-        listed = self.branch_names() if known is None else known
-        names = [n for n in listed if not is_pin(n) and not is_link(n)]
-        return self._look_up_all(names, branch_ref)
+        if local_folder(self.url) is None:
+            info = json.loads(run(self._describe("repo_info")))
+            branches = {branch_ref(name): version for name, version in info["branches"].items()}
+            return branches | {tag_ref(name): version for name, version in info["tags"].items()}
+        versions = {}
+        for ref in (*map(branch_ref, self.branch_names()), *map(tag_ref, self.tag_names())):
+            with contextlib.suppress(VersionNotFoundError):  # it has just been deleted
+                versions[ref] = self.look_up(ref)
+        return versions
+
+    def tips(self) -> set[str]:
+        """Return the versions that branches and tags name, without pins and links."""
+        refs = self.all_refs().items()
+        return {v for ref, v in refs if not is_pin(name_of(ref)) and not is_link(name_of(ref))}
+
+    def branches(self) -> dict[str, str]:
+        """Return each branch's version, unchecked. Excludes pins, announcements and links."""
+        every = _of_kind("branch", self.all_refs())
+        return {name: v for name, v in every.items() if not is_pin(name) and not is_link(name)}
 
     def links(self) -> dict[str, set[str]]:
         """Return a dict that maps each linked version to the older versions it descends from."""
@@ -397,34 +425,16 @@ class Repository:
                 links.setdefault(ends[1], set()).add(ends[0])
         return links
 
-    def add_links(self, links: Iterable[tuple[str, str]]) -> None:
-        """Record that versions descend from older versions, given as pairs (older, later).
-
-        Vacuums keep the older versions as long as the links exist.
-        """
-        existing = set(self.branch_names())
-        for older, later in links:
-            name = link_name(older, later)
-            if name not in existing:
-                self.create_branch(name, older)
-
-    def drop_links(self, but: Iterable[tuple[str, str]]) -> None:
-        """Delete all links except those in `but`, given as pairs (older, later)."""
-        needed = {link_name(older, later) for older, later in but}
-        for name in self.branch_names():
-            if is_link(name) and name not in needed:
-                self.delete_branch(name)
-
     def look_up(self, ref: str) -> str:
         """Return the snapshot id of a ref, without comparing it with the note on the ref.
 
         `ref` is ``branch.NAME`` or ``tag.NAME``.
         """
         kind, _, name = ref.partition(".")
-        self._check_files(refs=[f"{kind}.{to_engine(name)}"])
+        self._check_files()
         find = self._repository.lookup_tag if kind == "tag" else self._repository.lookup_branch
         with translate_errors():
-            return str(find(to_engine(name)))
+            return str(find(name))
 
     def tag_tip(self, name: str) -> str:
         """Return the snapshot id of a tag. Raises the same errors as `tip`."""
@@ -433,12 +443,12 @@ class Repository:
     def tag_names(self) -> list[str]:
         """Return the names of all tags."""
         with translate_errors():
-            return sorted(map(from_engine, self._repository.list_tags()))
+            return sorted(self._repository.list_tags())
 
     def branch_names(self) -> list[str]:
         """Return the names of all branches, including pins, announcements and links."""
         with translate_errors():
-            return sorted(map(from_engine, self._repository.list_branches()))
+            return sorted(self._repository.list_branches())
 
     def tip(self, branch: str) -> str:
         """Return the snapshot id of a branch's current tip.
@@ -454,15 +464,8 @@ class Repository:
         return self.refs.resolve(branch_ref(branch))
 
     def tags(self) -> dict[str, str]:
-        """Return a dict from tag name to snapshot id, without comparing versions with notes."""
-        return self._look_up_all(self.tag_names(), tag_ref)
-
-    def _look_up_all(self, names: Iterable[str], ref: Callable[[str], str]) -> dict[str, str]:
-        versions = {}
-        for name in names:
-            with contextlib.suppress(VersionNotFoundError):  # the ref has just been deleted
-                versions[name] = self.look_up(ref(name))
-        return versions
+        """Return the version of each tag, unchecked."""
+        return _of_kind("tag", self.all_refs())
 
     def create_branch(self, name: str, snapshot_id: str) -> None:
         """Create a branch at a version.
@@ -481,8 +484,8 @@ class Repository:
         self._check_files(snapshot_id)
         self.refs.check(branch_ref(name))
         try:
-            with translate_errors():
-                self._repository.create_branch(to_engine(name), snapshot_id)
+            with self.alone(), translate_errors():
+                self._repository.create_branch(name, snapshot_id)
         except ExistsError:
             if local_folder(self.url) is not None or self.tip(name) != snapshot_id:
                 raise
@@ -491,13 +494,13 @@ class Repository:
     def delete_branch(self, name: str) -> None:
         """Delete a branch. Its versions stay until they are vacuumed."""
         self.refs.forget(branch_ref(name))
-        with translate_errors():
-            self._repository.delete_branch(to_engine(name))
+        with self.alone(), translate_errors():
+            self._repository.delete_branch(name)
         with contextlib.suppress(VersionNotFoundError):
             self.tip(name)  # if the store fails to delete the branch, Icechunk only logs this
             raise StorageError(
                 f"The store did not delete the branch {name!r}. Check that you may delete "
-                "files in the lake's folder refs/, then try again."
+                "replace the lake's file repo, then try again."
             )
 
     def create_tag(self, name: str, snapshot_id: str) -> None:
@@ -514,8 +517,8 @@ class Repository:
         self._check_files(snapshot_id)
         self.refs.check(tag_ref(name))
         try:
-            with translate_errors():
-                self._repository.create_tag(to_engine(name), snapshot_id)
+            with self.alone(), translate_errors():
+                self._repository.create_tag(name, snapshot_id)
         except ExistsError:
             if local_folder(self.url) is not None or self.tags().get(name) != snapshot_id:
                 raise
@@ -524,62 +527,38 @@ class Repository:
     def delete_tag(self, name: str) -> None:
         """Delete a tag. Its name can never be reused, because Icechunk leaves a tombstone."""
         self.refs.forget(tag_ref(name))
-        with translate_errors():
-            self._repository.delete_tag(to_engine(name))
+        with self.alone(), translate_errors():
+            self._repository.delete_tag(name)
 
     def ancestry(self, snapshot_id: str) -> Iterator[Commit]:
-        """Yield a version and its ancestors, newest first. A version is read when it is yielded.
+        """Yield a version and its ancestors, newest first.
 
         Raises
         ------
         VersionNotFoundError
-            When the version or one of its ancestors does not exist.
+            When the version does not exist.
         DamagedError
-            When the history refers to a version that it does not contain, or contains a cycle.
+            When the history contains a cycle, or a commit does not match its digest.
         """
         seen = set[str]()
-        try:
-            for commit in self._walk(self._repository, snapshot_id):
-                seen.add(commit.id)
-                yield commit
-        except MissingError:
-            yield from self._retry_ancestry(snapshot_id, seen)
-
-    def _retry_ancestry(self, start: str, seen: Container[str]) -> Iterator[Commit]:
-        """Yield the history of `start` without the versions in `seen`, bypassing the cache.
-
-        When a vacuum truncates a history, it changes the parent in a snapshot. If the snapshot with
-        the old parent is still in Icechunk's cache, Icechunk follows it to a deleted version. Since
-        it is not known which cached snapshot is outdated, the whole history is read again.
-        """
+        self._check_files()
         try:
             with translate_errors():
-                fresh = self._repository.reopen()
-            yield from (commit for commit in self._walk(fresh, start) if commit.id not in seen)
-        except MissingError as error:
+                history = self._repository.async_ancestry(snapshot_id=snapshot_id)
+                # The object is both an asynchronous and a synchronous iterator.
+                for s in cast("Iterator[compiled.SnapshotInfo]", history):
+                    if s.id in seen:
+                        raise DamagedError(
+                            f"The history of {snapshot_id} is damaged: version {s.id} occurs "
+                            "twice. Restore the lake from a backup."
+                        )
+                    seen.add(s.id)
+                    yield read_commit(s)
+        except VersionNotFoundError as error:
             raise VersionNotFoundError(
-                f"Version {start!r} no longer exists in {self.url!r}. A vacuum deleted it, or the "
-                "lake was recreated. Open the lake again."
+                f"Version {snapshot_id!r} no longer exists in {self.url!r}. A vacuum deleted it, "
+                "or the lake was recreated. Open it again."
             ) from error
-
-    def _walk(self, repository: compiled.PyRepository, start: str) -> Iterator[Commit]:
-        """Yield a version and its ancestors. Raises MissingError and DamagedError."""
-        seen, expected = set[str](), start
-        self._check_files(start)
-        with translate_errors():
-            history = repository.async_ancestry(snapshot_id=start)
-            # The object is both an asynchronous and a synchronous iterator.
-            for s in cast("Iterator[compiled.SnapshotInfo]", history):
-                if s.id != expected or s.id in seen:
-                    raise DamagedError(
-                        f"The history of {start} is damaged: version {s.id} replaces "
-                        f"{expected}{', and occurs twice' if s.id in seen else ''}. Restore the "
-                        "lake from a backup."
-                    )
-                seen.add(s.id)
-                expected = s.parent_id or ""
-                yield read_commit(s)
-                self._check_files(expected)
 
     def changed_chunks(self, older: str, newer: str) -> dict[str, set[int]]:
         """Return a dict from array path to the numbers of the chunks written between two versions.
@@ -611,15 +590,18 @@ class Repository:
         Raises
         ------
         DamagedError
-            When the chunks do not match the digest in the commit's metadata.
+            When the chunks do not match the digest in the commit's metadata. This is not checked
+            for the oldest version.
         """
         if commit.parent is None:
             return {}
         if (folder := local_folder(self.url)) is not None:
-            check_regular(folder / "transactions" / commit.id)
+            check_log(folder, commit)
         with translate_errors():
             diff = self._repository.diff(from_snapshot_id=commit.parent, to_snapshot_id=commit.id)
-        if commit.chunks not in (None, chunks_digest(diff.updated_chunks)):
+        # A version whose parent has expired is moved to the root, and keeps its ancestors' logs.
+        known = None if commit.parent == ROOT else commit.chunks
+        if known not in (None, chunks_digest(diff.updated_chunks)):
             raise DamagedError(
                 f"The log of the chunks that version {commit.id} wrote is damaged. Restore "
                 f"its file transactions/{commit.id} from a backup."
@@ -634,8 +616,7 @@ class Repository:
         DamagedError
         """
         seen = set[str]()
-        tips = self._look_up_all(self.branch_names(), branch_ref)
-        for tip in {*tips.values(), *self.tags().values()}:
+        for tip in set(self.all_refs().values()):
             for commit in self.ancestry(tip):
                 if commit.id in seen:
                     break
@@ -668,7 +649,32 @@ class Repository:
         try:
             with translate_file_errors():
                 lock = lock_in_turn(self.writers_folder(), purpose)
-            self._check_refs()
+            self._check_files()
+        except BaseException:
+            if lock is not None:
+                lock.close()
+            raise
+        return lock
+
+    def alone(self) -> FileIO | contextlib.nullcontext[None]:
+        """Exclude all other changes of the object ``repo``, to be used in a ``with`` block.
+
+        Icechunk keeps all branches, tags and histories in this object. On an object store, it
+        replaces the object by compare-and-swap. On a local folder, it does not: of two simultaneous
+        changes, even of different branches, one would be lost without an error. So each call that
+        changes the object takes this lock, for the time of the call only. No other lock is taken
+        while it is held.
+
+        Icechunk never removes the copy of the object that it makes before each change. They would
+        grow with the square of the number of commits, so all but the last one are removed here.
+        """
+        if (folder := local_folder(self.url)) is None:
+            return contextlib.nullcontext()
+        lock = None
+        try:
+            with translate_file_errors():
+                lock = take_lock(self.writers_folder() / "repo.lock")
+                remove_files(folder / "overwritten")
         except BaseException:
             if lock is not None:
                 lock.close()

@@ -40,7 +40,6 @@ from deeplake_lite.storage.repo.failures import (
 )
 from deeplake_lite.storage.repo.forks import use_engine
 from deeplake_lite.storage.repo.lake_refs import branch_ref
-from deeplake_lite.storage.repo.names import from_engine
 from deeplake_lite.storage.repo.work import gather, in_thread, run, stream
 from deeplake_lite.storage.zarr_metadata import GROUP
 
@@ -94,8 +93,6 @@ class Session:
         Icechunk's session.
     files : ChunkFiles, optional
         The chunk files of a local lake.
-    is_fork : bool
-        Whether the session only collects chunks for another session.
     refs : CheckedRefs, optional
         The branches and the notes on them (see `witnesses`). A commit compares its branch with the
         branch's note, and then updates the note.
@@ -104,6 +101,8 @@ class Session:
         It is called with the branch, its previous version, the new version, the session's start
         time, and the keys of the chunks that the session has written. None on a local folder,
         where the writers' lock excludes vacuums.
+    alone : callable
+        Returns a context in which no other process changes a branch (see `Repository.alone`).
     """
 
     def __init__(
@@ -111,18 +110,17 @@ class Session:
         session: compiled.PySession,
         files: ChunkFiles | None = None,
         *,
-        is_fork: bool = False,
         refs: CheckedRefs | None = None,
         land: Land | None = None,
+        alone: Callable[[], contextlib.AbstractContextManager[object]] = contextlib.nullcontext,
     ) -> None:
         self._session, self._files = session, files
         self._guard = None if files is None else partial(files.check_snapshot, self.snapshot_id)
-        self._refs, self._land = refs, land
+        self._refs, self._land, self._alone = refs, land, alone
         self._written: set[str] = set()  # keys for which `files` may be outdated
         self._merged: set[str] = set()  # keys of chunks that were written in forks
         self._deleted: tuple[str, ...] = ()  # groups and arrays whose chunks in forks are ignored
         self._begun = time.time(), time.monotonic()
-        self._is_fork = is_fork
         self._objects = session.store
         """Icechunk's own store, through which everything is read and chunks are written."""
 
@@ -397,7 +395,7 @@ class Session:
         """Return a fork with the chunks that a session had written when `saved` serialized it."""
         with self._engine():
             copy = compiled.PySession.from_bytes(saved)
-        fork = Session(copy, self._files, is_fork=True)
+        fork = Session(copy, self._files)
         fork._written, fork._begun = set(self._written), self._begun
         fork._merged = set(self._merged)
         return fork
@@ -516,7 +514,7 @@ class Session:
         use_engine()
         # The version records its branch and a digest of its chunks, so that `verify` detects a
         # reference that was copied from another branch, and a chunk that replaced another one.
-        branch, before = from_engine(str(self._session.branch)), self.snapshot_id
+        branch, before = str(self._session.branch), self.snapshot_id
         record = {BRANCH: branch, CHUNKS: chunks_digest(self._updated_chunks())}
         identity = ""
         if self._refs is not None:
@@ -563,7 +561,8 @@ class Session:
         if self._land is None:
             self.check_chunks(self._merged)
         if self._land is None or self._age < CONFIRM_AFTER:
-            return str(self._session.commit(message, properties))
+            with self._alone():
+                return str(self._session.commit(message, properties))
         keys = self._chunks_written()
         version = str(self._session.flush(message, properties))
         begun = datetime.fromtimestamp(time.time() - self._age, UTC)

@@ -1,8 +1,12 @@
-"""Settings of Icechunk that are stored in a new repository."""
+"""Settings of Icechunk: those that are stored in a new repository, and those of its place."""
 
 from __future__ import annotations
 
+from deeplake_lite.errors import FormatError
 from deeplake_lite.storage.repo.engine import compiled, package
+
+SPECIFICATION = 2
+"""Version of Icechunk's specification that lakes have."""
 
 INDEX_SPLIT = 64
 """Number of chunks per manifest of all arrays except heaps. It is small because committing one row
@@ -13,6 +17,11 @@ HEAP_SPLIT = 16_384
 numbers and Icechunk enumerates all of the heap's manifests."""
 
 
+LOGGED_UPDATES = 1
+"""How many of its latest changes the object ``repo`` lists. We need none of them, and the object is
+read and written as a whole."""
+
+
 def settings() -> compiled.RepositoryConfig:
     """Return the settings for a new repository."""
     engine = package()  # importing it adds methods to the compiled classes
@@ -21,4 +30,43 @@ def settings() -> compiled.RepositoryConfig:
     splitting = engine.ManifestSplittingConfig.from_dict(
         {heaps: {along.Any(): HEAP_SPLIT}, condition.AnyArray(): {along.Any(): INDEX_SPLIT}}
     )
-    return compiled.RepositoryConfig(manifest=compiled.ManifestConfig(splitting=splitting))
+    return compiled.RepositoryConfig(
+        manifest=compiled.ManifestConfig(splitting=splitting),
+        num_updates_per_repo_info_file=LOGGED_UPDATES,
+    )
+
+
+def settings_of(storage: compiled.Storage) -> compiled.RepositoryConfig:
+    """Return the settings for a repository at its present place.
+
+    A repository stores the settings of the place where it was created. What a place leaves open
+    would be taken from there, so Icechunk's defaults are given instead.
+    """
+    here = storage.default_settings()
+    for name in ("conditional_create", "conditional_update", "metadata"):
+        if getattr(here, f"unsafe_use_{name}") is None:
+            setattr(here, f"unsafe_use_{name}", True)
+    here.retries = here.retries or compiled.StorageRetriesSettings(10, 100, 180_000)
+    here.concurrency = here.concurrency or compiled.StorageConcurrencySettings(18, 12 * 2**20)
+    return compiled.RepositoryConfig(storage=here)
+
+
+def open_engine(url: str, storage: compiled.Storage) -> compiled.PyRepository:
+    """Open a repository with the settings of its present place.
+
+    Icechunk stores the settings of the place where a repository was created. A lake that was
+    copied from a folder to an object store would be changed there without compare-and-swap.
+
+    Raises
+    ------
+    FormatError
+        When the repository has another version of Icechunk's specification.
+    """
+    repository = compiled.PyRepository.open(storage, config=settings_of(storage))
+    version = int(repository.spec_version)
+    if version != SPECIFICATION:
+        raise FormatError(
+            f"A lake must have version {SPECIFICATION} of Icechunk's specification, but {url!r} "
+            f"has version {version}. Open it with the release that wrote it, and copy its rows."
+        )
+    return repository

@@ -33,6 +33,7 @@ from deeplake_lite.errors import ExistsError
 from deeplake_lite.lazy import LazyModule
 from deeplake_lite.storage.repo.failures import translate_file_errors
 from deeplake_lite.storage.repo.locks import take_lock
+from deeplake_lite.storage.repo.places import holds_lake
 
 if TYPE_CHECKING:
     import shutil
@@ -42,7 +43,7 @@ else:
     shutil = LazyModule("shutil")
 
 LAKE_ENTRIES = frozenset(
-    {".writers", "chunks", "config.yaml", "manifests", "refs", "snapshots", "transactions"}
+    {".writers", "chunks", "manifests", "overwritten", "repo", "snapshots", "transactions"}
 )
 """Names of the files and folders that Icechunk and our writers create in a local lake."""
 
@@ -59,7 +60,7 @@ def check_replaceable(folder: Path, *, overwrite: bool) -> None:
     ExistsError
     """
     entries = {p.name for p in folder.iterdir()} if folder.is_dir() else set()
-    if not {"refs", "snapshots"} <= entries:
+    if not holds_lake(folder):
         raise ExistsError(
             f"A lake must be created in a new or empty folder; {str(folder)!r} contains files. "
             "Choose another folder."
@@ -108,7 +109,7 @@ def finish_replacement(folder: Path) -> None:
     do nothing.
     """
     with translate_file_errors():
-        if (folder / "refs").is_dir() or not folder.parent.is_dir():
+        if holds_lake(folder) or not folder.parent.is_dir():
             return
         folder = folder.resolve()
         for staged in _staging_folders(folder):

@@ -26,15 +26,17 @@ from typing import TYPE_CHECKING
 
 from deeplake_lite.errors import DamagedError, LakeError, StorageError, VersionNotFoundError
 from deeplake_lite.htypes.words import pluralize
+from deeplake_lite.storage.chunk_files import check_all_regular, check_regular
 from deeplake_lite.storage.garbage import count_files, files_of, missing_files
 from deeplake_lite.storage.repo.engine import package
 from deeplake_lite.storage.repo.failures import MissingError, translate_errors
 from deeplake_lite.storage.repo.lake_refs import (
-    branch_ref,
     is_link,
     is_pin,
+    link_name,
     made_at,
     may_delete,
+    name_of,
     pin_name,
     vacuum_name,
 )
@@ -43,7 +45,9 @@ from deeplake_lite.storage.repo.work import run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
+    from deeplake_lite.storage.repo.commits import Commit
     from deeplake_lite.storage.repo.repository import Repository
 
 POLLS, POLL_SECONDS = 600, 1.0
@@ -101,7 +105,7 @@ def keep_version(
     """
     if local_folder(repository.url) is not None:
         fresh = repository.reopened()
-        if begun is None and snapshot_id not in _tips(repository):
+        if begun is None and snapshot_id not in repository.tips():
             _check_whole(fresh, snapshot_id)
         yield fresh
         return
@@ -114,21 +118,16 @@ def keep_version(
                 f"Version {snapshot_id!r} no longer exists. A vacuum deleted it, or the lake was "
                 "recreated. Open the lake again."
             ) from error
-        is_tip = begun is None and snapshot_id in _tips(repository)
+        is_tip = begun is None and snapshot_id in repository.tips()
         if not is_tip:
             _await_vacuums(repository, begun)
-        fresh = repository.reopened()
+        fresh = repository if is_tip else repository.reopened()
         if begun is None and not is_tip:
             _check_whole(fresh, snapshot_id)
         yield fresh
     finally:
         with contextlib.suppress(LakeError):  # if this fails, a vacuum deletes the pin later
             repository.delete_branch(pin)
-
-
-def _tips(repository: Repository) -> set[str]:
-    """Return the versions that branches and tags name. Vacuums never delete these versions."""
-    return {*repository.branches().values(), *repository.tags().values()}
 
 
 def _check_whole(repository: Repository, snapshot_id: str) -> None:
@@ -140,20 +139,22 @@ def _check_whole(repository: Repository, snapshot_id: str) -> None:
     ------
     VersionNotFoundError
     """
-    if any(c.id == snapshot_id for tip in _named(repository) for c in repository.ancestry(tip)):
-        return
     try:
+        snapshot = repository.inspect(snapshot_id)
+        named = _named(repository)
+        if any(c.id == snapshot_id for tip in named for c in repository.ancestry(tip)):
+            return
         deque(repository.ancestry(snapshot_id), maxlen=0)
         folder = local_folder(repository.url)
         if folder is None:
             arrays = {
                 node["path"].strip("/"): [ref["extents"] for ref in node["manifest_refs"] or []]
-                for node in repository.inspect(snapshot_id)["nodes"]
+                for node in snapshot["nodes"]
                 if node["node_type"] == "array"
             }
             lost = run(repository.reader(snapshot_id).lost_chunks(arrays))
         else:
-            lost = sorted(missing_files(folder, [repository.inspect(snapshot_id)]))
+            lost = sorted(missing_files(folder, [snapshot]))
     except DamagedError as error:
         raise VersionNotFoundError(
             f"Version {snapshot_id!r} no longer exists: {error.finding}. Choose a version that a "
@@ -169,8 +170,7 @@ def _check_whole(repository: Repository, snapshot_id: str) -> None:
 
 def _named(repository: Repository) -> set[str]:
     """Return the versions that branches, tags and links name."""
-    linked = repository._look_up_all(filter(is_link, repository.branch_names()), branch_ref)
-    return _tips(repository) | set(linked.values())
+    return {v for ref, v in repository.all_refs().items() if not is_pin(name_of(ref))}
 
 
 @contextlib.contextmanager
@@ -213,8 +213,7 @@ def _await_vacuums(repository: Repository, begun: datetime | None) -> None:
     raise StorageError(
         "Old transactions and versions must wait until a vacuum has finished, but the vacuum that "
         f"began at {made_at(at_work[0]):%Y-%m-%d %H:%M:%S} UTC is still running. Nothing was "
-        "changed: try again later. If that vacuum was killed, delete the file "
-        f"refs/branch.{at_work[0]}/ref.json in the lake, or wait until the next day."
+        "changed: try again later. If that vacuum was killed, wait until the next day."
     )
 
 
@@ -237,7 +236,7 @@ def expire(repository: Repository, older_than: datetime) -> set[str]:
     """Drop versions older than a time from histories, except tips and tags; return their ids."""
     repository._check_objects()
     repository.check_histories()
-    with translate_errors():
+    with repository.alone(), translate_errors():
         return set(repository._repository.expire_snapshots(older_than))
 
 
@@ -245,7 +244,7 @@ def collect(repository: Repository, older_than: datetime, *, dry_run: bool) -> d
     """Delete old objects that no version needs; return their total bytes and number per kind."""
     repository._check_objects()
     repository.check_histories()
-    with translate_errors():
+    with repository.alone(), translate_errors():
         # Unlike the compiled class, the package's class limits the memory that the method takes.
         engine = package().Repository(repository._repository)
         s = engine.garbage_collect(older_than, dry_run=dry_run)
@@ -274,3 +273,38 @@ def would_free(
         return {}
     freed, needed = (files_of(folder, map(repository.inspect, ids)) for ids in (expiring, kept))
     return count_files(folder, freed - needed, older_than)
+
+
+def add_links(repository: Repository, links: Iterable[tuple[str, str]]) -> None:
+    """Record that versions descend from older ones, given as (older, later).
+
+    Vacuums keep the older versions as long as the links exist.
+    """
+    known = set(repository.branch_names())
+    for older, later in links:
+        name = link_name(older, later)
+        if name not in known:
+            repository.create_branch(name, older)
+
+
+def drop_links(repository: Repository, but: Iterable[tuple[str, str]]) -> None:
+    """Delete all links except those in `but`, given as (older, later)."""
+    needed = {link_name(older, later) for older, later in but}
+    for name in repository.branch_names():
+        if is_link(name) and name not in needed:
+            repository.delete_branch(name)
+
+
+def check_log(folder: Path, commit: Commit) -> None:
+    """Reject pipes and devices among the files that Icechunk reads for a commit's changes.
+
+    Raises
+    ------
+    DamagedError
+    """
+    for snapshot in filter(None, (commit.id, commit.parent)):
+        check_regular(folder / "snapshots" / snapshot)
+    if commit.parent == ROOT:
+        check_all_regular(folder / "transactions")  # those of expired ancestors are read, too
+    else:
+        check_regular(folder / "transactions" / commit.id)

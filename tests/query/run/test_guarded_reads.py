@@ -8,6 +8,7 @@ import pytest
 
 import deeplake_lite as dl
 from deeplake_lite.storage.repo import Repository
+from tests.storage.repo_file import move, tip
 
 N = 2_000
 
@@ -120,8 +121,7 @@ def test_limits_apply_to_lakes_named_in_a_query(lakes, way):
 @pytest.mark.parametrize("query", ["FROM '{url}' VERSION 'v1'", "FROM ds VERSION 'v1'"])
 def test_swapped_tag_is_damage_if_reads_are_checked(lakes, query):
     _, other = lakes
-    refs = other / "refs"
-    shutil.copy(refs / "tag.v2" / "ref.json", refs / "tag.v1" / "ref.json")
+    move(other, "tag.v1", tip(other, "tag.v2"))
     query = f"SELECT a {query.format(url=other)}"
     for ds in (dl.open(str(other)), dl.open(str(other), version="v2")):
         assert len(ds.query(query)) == N
@@ -131,9 +131,7 @@ def test_swapped_tag_is_damage_if_reads_are_checked(lakes, query):
 
 def test_rolled_back_branch_is_damage_if_reads_are_checked(lakes):
     asked, other = lakes
-    path = other / "refs" / "branch.main" / "ref.json"
-    tags = dl.open(str(other)).tags
-    path.write_text(path.read_text().replace(tags["v2"], tags["v1"]))
+    move(other, "branch.main", tip(other, "tag.v1"))
     query = f"SELECT a FROM '{other}'"
     assert len(dl.open(str(asked)).query(query)) == N
     with pytest.raises(dl.DamagedError, match="branch 'main'"):
