@@ -110,15 +110,15 @@ VALUES = {"int32": 1, "text": "a"}
 
 
 @pytest.mark.usefixtures("default_limit")
-def test_small_commit_writes_three_files_whatever_the_number_of_columns(tmp_path):
+def test_small_commit_writes_four_files_whatever_the_number_of_columns(tmp_path):
     wide = {f"c{i}": ["int32", "text", dl.Boxes(), dl.Sequence("text")][i % 4] for i in range(40)}
     for name, schema in {"narrow": {"x": "int32"}, "wide": wide}.items():
         ds = dl.create(str(tmp_path / name), schema)
         before = files_of(tmp_path / name)
         ds.append([{name: VALUES.get(str(kind), []) for name, kind in schema.items()}])
         ds.commit("a row")
-        added = files_of(tmp_path / name) - before
-        assert sorted(p.parent.name for p in added) == ["snapshots", "transactions"]
+        added = files_of(tmp_path / name) - before  # and the object ``repo`` is replaced
+        assert sorted(p.parent.name for p in added) == ["overwritten", "snapshots", "transactions"]
         assert not arrays_of(ds)
         check_consistent(ds)
 

@@ -11,6 +11,7 @@ import pytest
 import deeplake_lite as dl
 from deeplake_lite.htypes.cells import DenseCells, NestedCells
 from deeplake_lite.storage.chunk_files import chunk_names
+from deeplake_lite.testing.tiny import write_only_arrays
 
 N, ROW = 1_200, 7
 RNG = np.random.default_rng(0)
@@ -46,7 +47,7 @@ def shrink(monkeypatch):
 
 
 @pytest.fixture(autouse=True)
-def small_chunks(monkeypatch):
+def small_chunks(monkeypatch, only_arrays):  # noqa: ARG001 (nothing may be in a log)
     shrink(monkeypatch)
 
 
@@ -55,7 +56,7 @@ def sound(request, tmp_path_factory):
     """Return a lake with diverged branches, its type, and a function that draws values."""
     htype, draw = TYPES[request.param]
     url = str(tmp_path_factory.mktemp("sound") / request.param)
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, write_only_arrays():
         shrink(patch)
         ds = dl.create(url, {"v": htype, "k": "int64"})
         ds.append({"v": draw(N), "k": range(N)})
