@@ -112,7 +112,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     cases: dict[tuple[Path, str], list[pytest.Item]] = defaultdict(list)
     for item in items:
-        if isinstance(item, pytest.Function) and hasattr(item, "callspec"):
+        is_drawn = hasattr(item, "callspec") and not item.get_closest_marker("whole")
+        if isinstance(item, pytest.Function) and is_drawn:
             owner = item.cls.__name__ if item.cls else ""
             cases[item.path, f"{owner}.{item.originalname}"].append(item)
     most = 1 if is_fast else DRAWN

@@ -95,7 +95,10 @@ class Lake:
 def read_slots(lake, document):
     """§3: the slots of the rows, in row order."""
     if document["ordered"]:
-        return np.arange(document["slots"])
+        is_live = np.ones(document["slots"], bool)
+        for first, end in lake.read("rows/deleted", "int64", 2):
+            is_live[first:end] = False
+        return np.flatnonzero(is_live)
     return lake.read("rows/slot", "int64")
 
 
@@ -115,7 +118,7 @@ def read_views(repository):
 # ---- §5, digests and checksums
 
 OFFSETS = [{"data", "extents", "spans", "id"}, {"counts", "hashes", "block"}, {"valid", "slot"}]
-OFFSETS.append({"bounds", "shapes"})
+OFFSETS.append({"bounds", "shapes", "deleted"})
 
 
 def digest_of(document):

@@ -356,7 +356,7 @@ def same(found, wanted):
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
-    """Return a lake with every htype, and the values of the rows of two of its versions."""
+    """Return a lake with every htype, the values of the rows of some versions, and a merged one."""
     url = str(tmp_path_factory.mktemp("format") / "all.lake")
     ds = dl.create(
         url, {name: case[0] for name, case in CASES.items()}, metadata={"made": "by a test"}
@@ -377,7 +377,9 @@ def lake(tmp_path_factory):
     merged = side.commit("the last one less")
     last = ds.merge("side")
     ds[["title"]][[3, 0, 0]].save("three")
-    return url, {first: [0, 1, 2, 3], last: [0, 5, 3, 4]}, merged
+    ds.restore(first)
+    restored = ds.commit("the first rows again, in their order")
+    return url, {first: [0, 1, 2, 3], restored: [0, 1, 2, 3], last: [0, 5, 3, 4]}, merged
 
 
 @pytest.fixture(scope="module")
@@ -434,9 +436,10 @@ def test_reader_computes_every_hash(lake, readings, name):
 
 def test_reader_finds_rows_versions_and_metadata(lake, readings):
     url, versions, merged = lake
-    last = list(versions)[-1]
-    ds, result = dl.open(url), readings[last]
-    assert not result["document"]["ordered"]
+    _, restored, last = versions
+    ds, result = dl.open(url, version=last), readings[last]
+    assert result["document"]["lengths"]["rows/deleted"] > 0
+    assert not readings[restored]["document"]["ordered"]
     assert result["document"]["metadata"] == {"made": "by a test", "licence": "CC-BY"}
     assert [
         c.get("metadata") for c in result["document"]["schema"]["columns"] if c["name"] == "title"
@@ -461,7 +464,7 @@ def test_reader_finds_rows_versions_and_metadata(lake, readings):
 
 def test_lake_uses_chunks_of_values_and_tails(lake):
     url, versions, _ = lake
-    table = dl.open(url).handle.table
+    table = dl.open(url, version=list(versions)[-1]).handle.table
     large = table.schema["array/large"].id
     root = zarr.open_group(
         zarr_store(repo.Repository.open(url).reader(next(iter(versions)))), mode="r"

@@ -91,19 +91,21 @@ def verify(handle: Handle) -> Report:
     repository = repository.checking()
     table = Table.open(repository, repository.reader(handle.version))  # with empty caches
     live = table.rows.live()
-    row_of = dict(zip(live.tolist(), range(len(live)), strict=True))
     all_slots = np.arange(table.slots)  # including deleted rows, which older versions may need
     row_damage = table.verify_rows()
     without_id = {damage.slot for damage in row_damage}
     damages = [
         Damaged(None, None, None, reason, ref) for ref, reason in repository.refs.doubtful().items()
     ]
-    damages += [Damaged(None, row_of.get(d.slot), None, without_hint(d.reason)) for d in row_damage]
+    damages += [
+        Damaged(None, _row_in(table, d.slot), None, without_hint(d.reason)) for d in row_damage
+    ]
     for f in table.schema:
         for slot, reason in ((d.slot, d.reason) for d in table.verify(f.id, all_slots)):
             has_id = slot is not None and slot not in without_id
             row_id = int(table.ids(np.array([slot]))[0]) if has_id else None
-            is_deleted = has_id and slot not in row_of
+            row = _row_in(table, slot)
+            is_deleted = has_id and row is None
             if (
                 is_deleted
                 and not f.htype.nullable
@@ -112,16 +114,23 @@ def verify(handle: Handle) -> Report:
                 continue  # a null of a version in which the column was nullable
             prefix = "in a deleted row, " if is_deleted else ""
             text = prefix + without_hint(reason)
-            damages.append(Damaged(f.name, row_of.get(slot), row_id, text))
+            damages.append(Damaged(f.name, row, row_id, text))
         if not any(damage.column == f.name for damage in damages):
             for slot, reason in find_contradictions(table, f, live):
                 row_id = int(table.ids(np.array([slot]))[0]) if slot not in without_id else None
-                damages.append(Damaged(f.name, row_of.get(slot), row_id, without_hint(reason)))
+                damages.append(Damaged(f.name, _row_in(table, slot), row_id, without_hint(reason)))
     damages += [
         Damaged(None, None, None, without_hint(reason), version=version)
         for version, reason in damaged_versions(repository).items()
     ]
     return Report(handle.version, len(live), len(table.schema), damages)
+
+
+def _row_in(table: Table, slot: int | None) -> int | None:
+    """Return the position of the row in a slot, or None if the slot has none."""
+    if slot is None or (row := int(table.rows.positions(np.array([slot]))[0])) < 0:
+        return None
+    return row
 
 
 def vacuum(handle: Handle, older_than: object, spare: object, *, dry_run: bool) -> Vacuumed:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset.versions.apply import slots_of
-from deeplake_lite.dataset.versions.changes import NONE, Changes, difference
+from deeplake_lite.dataset.versions.changes import Changes, difference
+from deeplake_lite.dataset.versions.pairs import NONE
 from deeplake_lite.dataset.write.keys import digests_by_value
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.ingest.lineage import Lineage

@@ -379,7 +379,7 @@ class Run:
     def _absent_rows(self) -> View:
         table = self.ds.handle.table
         slots = table.find(self.absent)
-        return self.ds[np.searchsorted(table.rows.live(), slots[slots >= 0])]
+        return self.ds[table.rows.positions(slots[slots >= 0])]
 
 
 def pick(values: Any, rows: list[int]) -> object:

@@ -8,7 +8,7 @@ version. The whole lake has one table, ``checksums`` (rows, chunks) uint64::
     row 0      ┌──────────────────────────── rows/id
     row 1      │                             rows/block
     row 2      │                             rows/slot
-    row 3      │                             (free)
+    row 3      │                             rows/deleted
     row 4      ├──────────────────────────── column a: data, extents or spans
     row 5      │                             column a: counts or hashes
     row 6      │                             column a: valid
@@ -64,7 +64,7 @@ OFFSETS = {
             ("data", "extents", "spans", "id"),
             ("counts", "hashes", "block"),
             ("valid", "slot"),
-            ("bounds", "shapes"),
+            ("bounds", "shapes", "deleted"),
         )
     )
     for name in names

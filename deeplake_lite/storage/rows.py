@@ -1,7 +1,8 @@
 """The rows of a lake, with their slots, order and ids.
 
-A row never leaves its slot. `Rows.order` maps positions to slots, and is None as long as the row at
-position *i* is in slot *i*. Deleting or reordering rows only changes the order.
+A row never leaves its slot. Deleting or reordering rows only changes `Rows.order`, which maps
+positions to slots. Ranges of deleted slots are appended to the array ``rows/deleted``; if the rows
+are not in the order of their slots, ``rows/slot`` contains the slot of each row.
 
 Each slot has a row id, an int64 that is unique across branches and machines::
 
@@ -23,12 +24,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from deeplake_lite.errors import DamagedError
 from deeplake_lite.lazy import LazyModule
 from deeplake_lite.storage import chunks
 from deeplake_lite.storage.array_spec import ArraySpec
 from deeplake_lite.storage.column import Damage
 from deeplake_lite.storage.dense import check_arrays
 from deeplake_lite.storage.nested import item_slots
+from deeplake_lite.storage.row_order import Positions, RowOrder
+from deeplake_lite.storage.slot_set import SlotSet
 
 if TYPE_CHECKING:
     import secrets
@@ -85,6 +89,14 @@ class IdRuns:
         run = np.searchsorted(self.slots, slots, side="right") - 1
         return np.asarray(self.ids[run] + (slots - self.slots[run]))
 
+    def joined(self, other: IdRuns) -> IdRuns:
+        """Return these runs and those of `other`, whose slots are larger."""
+        return IdRuns(
+            np.concatenate([self.slots, other.slots]),
+            np.concatenate([self.ids, other.ids]),
+            np.concatenate([self.lengths, other.lengths]),
+        )
+
     def repeated(self) -> Slots:
         """Return the first slots of the runs that share an id with another run, in ascending order.
 
@@ -127,16 +139,11 @@ class StoredIds:
         """Return the ids of all committed slots, as runs. The first call reads the ids."""
         if self.runs is None:
             stored = await self._array.stored()
-            parts = []
+            runs = IdRuns(*np.empty((3, 0), np.int64))
             for span in chunks.spans(stored, SCAN_ROWS):
                 slots = np.arange(span.start, min(span.stop, stored))
-                parts.append(IdRuns.of(slots, await self._array.read(slots)))
-            empty = np.empty(0, np.int64)
-            self.runs = IdRuns(
-                np.concatenate([empty, *(p.slots for p in parts)]),
-                np.concatenate([empty, *(p.ids for p in parts)]),
-                np.concatenate([empty, *(p.lengths for p in parts)]),
-            )
+                runs = runs.joined(IdRuns.of(slots, await self._array.read(slots)))
+            self.runs = runs
         return self.runs
 
 
@@ -152,27 +159,47 @@ class Rows:
     """
 
     def __init__(self, location: Location, *, ordered: bool) -> None:
-        def with_length(name: str) -> SlotArray:
+        def with_length(name: str, shape: tuple[int, ...] = ()) -> SlotArray:
             length = location.length(f"{location.path}/{name}")
-            return replace(location, slots=length).array(name, ArraySpec("int64"))
+            return replace(location, slots=length).array(name, ArraySpec("int64", shape))
 
         slots = location.slots or 0
         self.ids = location.array("id", ArraySpec("int64"))
         self._stored_ids = StoredIds(self.ids)
-        self._cached_runs: tuple[Slots | None, int, IdRuns | None] = None, 0, None
-        self.blocks, self._order_array = map(with_length, ("block", "slot"))
-        self._stored_order: Slots | None = None
-        self._had_order = not ordered
-        self.slots = slots
-        self.order: Slots | None = None
-        self._loaded = ordered
+        self._cached_runs: tuple[RowOrder | None, IdRuns | None] = None, None
+        self.blocks, self._slot_array = with_length("block"), with_length("slot")
+        self._deleted_array = with_length("deleted", (2,))
+        self._lists_anew = False  # whether rows are back that the committed array lists as deleted
+        self._was_arranged = not ordered
+        self._stored_order = self.order = RowOrder(slots)
+        self._loaded = location.new
         self._next_id, self._ids_left = 0, 0
 
     async def load(self) -> None:
-        """Read the order, if there is one and it has not been read yet."""
-        if not self._loaded:
-            self.order = self._stored_order = await self._order_array.read_all()
-            self._loaded = True
+        """Read which rows are deleted, and the order if it is not that of the slots.
+
+        Raises
+        ------
+        DamagedError
+            When the order contradicts the number of slots.
+        """
+        if self._loaded:
+            return
+        ranges = await self._deleted_array.read_all()
+        starts, stops = ranges[:, 0], ranges[:, 1]
+        if not ((starts >= 0) & (starts < stops) & (stops <= self.slots)).all():
+            raise _damaged("a range of deleted slots is not within the slots of the lake.")
+        order = RowOrder(self.slots, SlotSet.of_ranges(ranges))
+        if self._was_arranged:
+            slots = await self._slot_array.read_all()
+            try:
+                arranged = RowOrder.of(self.slots, slots)
+            except ValueError as error:
+                raise _damaged(str(error)) from error
+            if not np.array_equal(order.deleted.ranges, arranged.deleted.ranges):
+                raise _damaged("the order of the rows contradicts the list of deleted rows.")
+            order = replace(order, arranged=slots)
+        self._stored_order, self.order, self._loaded = order, order, True
 
     def share(self, other: Rows) -> None:
         """Use the order and ids that `other`, the rows of the same version, has already read."""
@@ -184,6 +211,7 @@ class Rows:
         """Return a copy for further edits. From now on, these rows must only be read."""
         fork = copy.copy(self)
         fork.ids, fork.blocks = self.ids.forked(), self.blocks.forked()
+        fork._deleted_array = self._deleted_array.forked()
         return fork
 
     def checked(self, cache: ChunkCache) -> Rows:
@@ -193,41 +221,45 @@ class Rows:
         """
         rows = self.forked()
         rows.ids, rows.blocks = self.ids.checked(cache), self.blocks.checked(cache)
-        rows._order_array = self._order_array.checked(cache)
+        rows._slot_array = self._slot_array.checked(cache)
+        rows._deleted_array = self._deleted_array.checked(cache)
         rows._stored_ids = StoredIds(rows.ids)
-        rows._cached_runs = None, 0, None
+        rows._cached_runs = None, None
         return rows
 
     async def check_order(self) -> None:
-        """Read the stored order again to verify it, if there is one. Raises DamagedError."""
-        if self._had_order:
-            await self._order_array.read_all()
+        """Read the stored order again to verify it. Raises DamagedError."""
+        await self._deleted_array.read_all()
+        if self._was_arranged:
+            await self._slot_array.read_all()
 
     def share_ids(self, other: Rows) -> None:
         """Share the cached ids of `other`, which must have the same committed rows."""
         self._stored_ids = other._stored_ids
 
+    @property
+    def slots(self) -> int:
+        """Number of slots, including those of deleted rows."""
+        return self.order.slots
+
     def __len__(self) -> int:
-        return self.slots if self.order is None else len(self.order)
+        return len(self.order)
 
-    def at(self, positions: NDArray[np.int64]) -> Slots:
+    def at(self, positions: Positions) -> Slots:
         """Return the slots of the rows at the given positions."""
-        return positions if self.order is None else self.order[positions]
+        return self.order.at(positions)
 
-    def are_live(self, start: int) -> NDArray[np.bool_]:
-        """Return a mask of the slots from `start` on that contain a row, (n,) bool."""
-        is_live = np.full(self.slots - start, self.order is None)
-        if self.order is not None:
-            is_live[self.order[self.order >= start] - start] = True
-        return is_live
+    def positions(self, slots: Slots) -> Positions:
+        """Return the position of the row in each slot, or -1 where the row is deleted."""
+        return self.order.positions(slots)
 
-    def position(self, slot: int) -> int:
-        """Return the position of the row in a slot."""
-        return int(slot) if self.order is None else int(np.argmax(self.order == slot))
+    def contains(self, slots: Slots) -> NDArray[np.bool_]:
+        """Return a mask of the slots that have a row, (n,) bool."""
+        return self.order.contains(slots)
 
     def live(self) -> Slots:
-        """Return the slots of all rows, in row order."""
-        return chunks.count_up(self.slots) if self.order is None else self.order
+        """Return the slots of all rows, in row order. This takes time for every row."""
+        return self.order.live()
 
     async def ids_at(self, slots: Slots) -> NDArray[np.int64]:
         """Return the ids of the given slots."""
@@ -244,22 +276,26 @@ class Rows:
 
     async def find(self, ids: NDArray[np.int64]) -> Slots:
         """Return the slot of the row with each id, or -1 if no row has the id or it is deleted."""
-        runs = await self._stored_ids.load()
-        if self.order is not None or self.slots > await self.ids.stored():
-            runs = await self._live_runs()
-        return runs.find(ids)
+        order, runs = self._cached_runs
+        if runs is None or order is not self.order:
+            runs = await self._runs_to_search()
+            self._cached_runs = self.order, runs
+        slots = runs.find(ids)
+        return np.where((slots >= 0) & self.contains(slots), slots, -1)
+
+    async def _runs_to_search(self) -> IdRuns:
+        """Return runs that contain all rows, in which no id has two slots."""
+        runs, stored = await self._stored_ids.load(), await self.ids.stored()
+        if self.slots > stored:
+            added = IdRuns.of(np.arange(stored, self.slots), await self.pending_ids())
+            runs = runs.joined(added)
+        # A merge may have appended a row again that had been deleted before.
+        return await self._live_runs() if len(runs.repeated()) else runs
 
     async def _live_runs(self) -> IdRuns:
-        """Return the ids of all rows that are not deleted, as runs.
-
-        The result is cached until rows are added, deleted or reordered.
-        """
-        order, slots, runs = self._cached_runs
-        if runs is None or order is not self.order or slots != self.slots:
-            live = np.sort(self.live())
-            runs = IdRuns.of(live, await self.ids_at(live))
-            self._cached_runs = self.order, self.slots, runs
-        return runs
+        """Return the ids of all rows that are not deleted, as runs."""
+        live = np.sort(self.live())
+        return IdRuns.of(live, await self.ids_at(live))
 
     async def pending_ids(self) -> NDArray[np.int64]:
         """Return the ids of the pending rows."""
@@ -280,19 +316,19 @@ class Rows:
             self.ids.append(ids)
             self.blocks.append(np.setdiff1d(ids >> COUNTER_BITS, taken))
         added = np.arange(self.slots, self.slots + count)
-        self.slots += count
-        if self.order is not None:
-            self.order = np.concatenate([self.order, added])
+        self.order = self.order.extended(count)
         return added
 
-    def delete(self, positions: NDArray[np.int64]) -> None:
-        """Delete rows. Their slots are not reused."""
-        self.order = np.delete(self.live(), positions)
+    def delete(self, slots: Slots) -> None:
+        """Delete the rows in some slots. The slots are not reused."""
+        self._deleted_array.append(SlotSet.of(slots).minus(self.order.deleted).ranges)
+        self.order = self.order.without(slots)
 
-    def arrange(self, order: Slots | None) -> None:
-        """Set the slot of each row, in row order. None stands for all slots in ascending order."""
-        identity = order is None or np.array_equal(order, np.arange(self.slots))
-        self.order = None if identity else order
+    def arrange(self, live: Slots) -> None:
+        """Set the slot of each row, in row order. Rows whose slot is not given are deleted."""
+        before, self.order = self.order.deleted, RowOrder.of(self.slots, live)
+        self._deleted_array.append(self.order.deleted.minus(before).ranges)
+        self._lists_anew |= len(before.minus(self.order.deleted)) > 0
 
     async def adopt(self, other: Rows, deleted: Slots) -> None:
         """Append the pending rows of `other`, an earlier version, and delete the slots `deleted`.
@@ -309,15 +345,10 @@ class Rows:
         _, ids = await other.ids.pending_rows()
         _, blocks = await other.blocks.pending_rows()
         ids = await self._renumber_collisions(ids, blocks)
-        base = other.slots - len(ids)
-        deleted = deleted[deleted < base]  # deleted pending rows are not in `other.live()` anyway
-        pending = other.live()
-        pending = pending[pending >= base] - base + self.slots
-        remaining = self.live()
-        remaining = remaining[~np.isin(remaining, deleted)] if len(deleted) else remaining
+        base, shift = other.slots - len(ids), self.slots - (other.slots - len(ids))
         self.ids.append(ids)
-        self.slots += len(ids)
-        self.arrange(np.concatenate([remaining, pending]))
+        self.order = self.order.extended(len(ids))
+        self.delete(np.where(deleted < base, deleted, deleted + shift))
 
     async def verify(self) -> list[Damage]:
         """Verify the checksums of all chunks, look for repeated ids, and return the damage."""
@@ -344,51 +375,66 @@ class Rows:
         return [Damage(slot, reason) for slot in np.unique(slots).tolist()]
 
     async def _verify_order(self) -> list[Damage]:
-        if self.order is None:
-            return []
-        return await check_arrays({"order of the rows": self._order_array}, None)
+        arrays = {"deleted rows": self._deleted_array}
+        if self._was_arranged:
+            arrays["order of the rows"] = self._slot_array
+        return await check_arrays(arrays, None)
 
     async def lengths(self) -> dict[str, int]:
         """Return a dict from array path to length, for the root document. Call `write` first."""
-        blocks = {self.blocks.path: await self.blocks.length()}
-        return blocks if self.order is None else blocks | {self._order_array.path: len(self.order)}
+        deleted, ranges = self._deleted_array, len(self.order.deleted.ranges)
+        lengths = {
+            self.blocks.path: await self.blocks.length(),
+            deleted.path: ranges if self._lists_anew else await deleted.length(),
+        }
+        if self.order.arranged is not None:
+            lengths[self._slot_array.path] = len(self.order)
+        return lengths
 
     def new_checksums(self) -> dict[tuple[str, int], int]:
         """Return a dict from (array path, chunk number) to the checksum of each written chunk."""
-        arrays = (self.ids, self.blocks, self._order_array)
+        arrays = (self.ids, self.blocks, self._deleted_array, self._slot_array)
         return {k: v for array in arrays for k, v in array.new_checksums().items()}
 
     async def write(self, session: Session, log: LogWriter | None = None) -> None:
         """Write all pending edits to `session`, or those except the order to a new log."""
         for array in (self.ids, self.blocks):
             await array.write(session, log)
-        await self._write_order(session)
+        if self._lists_anew:
+            ranges = self.order.deleted.ranges
+            await self._deleted_array.rewrite(session, 0, ranges, new=False)
+        else:
+            await self._deleted_array.write(session, log)
+        await self._write_slots(session)
+
+    @property
+    def fits_log(self) -> bool:
+        """Whether a log can represent the pending edits, if it has room for them."""
+        return not self._lists_anew
 
     @property
     def unwritten_bytes(self) -> int:
         """Estimated size of what is in the log or pending, in bytes."""
-        return self.ids.unwritten_bytes + self.blocks.unwritten_bytes
+        return sum(a.unwritten_bytes for a in (self.ids, self.blocks, self._deleted_array))
 
     @property
     def unwritten_updates(self) -> int:
         """Estimated number of updated entries that are in the log or pending."""
         return self.ids.unwritten_updates + self.blocks.unwritten_updates
 
-    async def _write_order(self, session: Session) -> None:
-        """Write the order from the first position at which it differs from the stored order."""
-        path = self._order_array.path
-        if self.order is None:
-            if self._had_order:
+    async def _write_slots(self, session: Session) -> None:
+        """Write the order, if it is not that of the slots, from the first row that has moved."""
+        path, arranged, stored = self._slot_array.path, self.order.arranged, self._stored_order
+        if arranged is None:
+            if self._was_arranged:
                 await session.delete_tree(path)
             return
         start = 0
-        if self._had_order:
-            old = self._stored_order if self._stored_order is not None else np.empty(0, np.int64)
-            same = min(len(old), len(self.order))
-            differ = np.flatnonzero(old[:same] != self.order[:same])
+        if self._was_arranged and stored.arranged is not None:
+            same = min(len(stored), len(arranged))
+            differ = np.flatnonzero(stored.arranged[:same] != arranged[:same])
             start = int(differ[0]) if len(differ) else same
-        changed = self.order[start:]
-        await self._order_array.rewrite(session, start, changed, new=not self._had_order)
+        await self._slot_array.rewrite(session, start, arranged[start:], new=not self._was_arranged)
 
     async def _draw_ids(self, count: int) -> NDArray[np.int64]:
         """Return new ids. The unused ids of the last block are used before a new block is drawn."""
@@ -427,3 +473,9 @@ class Rows:
             ids[of_block] += (free - block) << COUNTER_BITS
             self.blocks.append(np.array([free]))
         return ids
+
+
+def _damaged(reason: str) -> DamagedError:
+    return DamagedError(
+        f"The list of the lake's rows is damaged: {reason} Restore the lake from a backup."
+    )

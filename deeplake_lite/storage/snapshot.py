@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from deeplake_lite.errors import DamagedError
-from deeplake_lite.storage.arrays import MANY_ROWS, Slots
+from deeplake_lite.storage.arrays import MANY_ROWS, SlotArray, Slots
 from deeplake_lite.storage.checksums import Checksums
 from deeplake_lite.storage.chunk_cache import ChunkCache
 from deeplake_lite.storage.column import Column, Damage, Location
@@ -23,6 +23,7 @@ from deeplake_lite.storage.nested import NestedColumn
 from deeplake_lite.storage.ragged import RaggedColumn
 from deeplake_lite.storage.repo import gather, run
 from deeplake_lite.storage.rows import Rows
+from deeplake_lite.storage.slot_set import SlotSet
 from deeplake_lite.storage.state import State
 
 if TYPE_CHECKING:
@@ -183,7 +184,7 @@ class Snapshot:
 
     def _damaged(self, column: str, slot: int, reason: str) -> DamagedError:
         name = next(f.name for f in self.schema if f.id == column)
-        row = self.rows.position(slot)
+        row = int(self.rows.positions(np.array([slot]))[0])
         return DamagedError(
             f"column {name!r}, row {row:,} of version {self.snapshot_id} of "
             f"{self.repository.url!r}: only intact cells can be copied, but this one is damaged: "
@@ -235,32 +236,33 @@ class Snapshot:
         """Return a mask of non-null cells, (n,) bool; None if no cell is null. Reads no cells."""
         return run(self._column(column).read_valid(slots))
 
-    def in_chunks(
-        self, column: str, slots: Slots, touched: Mapping[str, set[int]]
-    ) -> NDArray[np.bool_]:
-        """Return a mask of the slots whose cells are in written chunks, (n,) bool.
-
-        Only these cells may have changed.
+    def slots_in_chunks(self, column: str, touched: Mapping[str, set[int]]) -> SlotSet:
+        """Return the slots whose cells are in written chunks. Only these cells may have changed.
 
         Parameters
         ----------
+        column : str
+            Id of a column, or "rows" for the ids of the rows.
         touched : mapping
             A dict that maps array paths to the numbers of the chunks that were written.
         """
-        stored, may_differ = self._column(column), np.zeros(len(slots), bool)
-        for name in {stored.compared, "valid"} & set(stored.arrays):
-            array = stored.arrays[name]
-            if written := touched.get(array.path):
-                last = max(int(slots.max(initial=0)) // array.spec.chunk_rows, *written)
-                is_written = np.zeros(last + 1, bool)
-                is_written[list(written)] = True
-                may_differ |= is_written[slots // array.spec.chunk_rows]
-        return may_differ
+        ranges = [np.empty((0, 2), np.int64)]
+        for array in self._compared(column):
+            numbers = np.array([*touched.get(array.path, ())], np.int64)
+            ranges.append(np.stack([numbers, numbers + 1], axis=1) * array.spec.chunk_rows)
+        return SlotSet.of_ranges(np.concatenate(ranges)).within(0, self.slots)
+
+    def _compared(self, column: str) -> list[SlotArray]:
+        """Return the arrays whose entries differ if two cells, or the ids of two rows, differ."""
+        if column == "rows":
+            return [self.rows.ids]
+        stored = self._column(column)
+        return [stored.arrays[name] for name in {stored.compared, "valid"} & set(stored.arrays)]
 
     def chunks_of_different_logs(self, other: Snapshot) -> dict[str, frozenset[int]]:
         """Return the chunks to which the entries of arrays belong whose logs differ, by path.
 
-        Only the arrays that `in_chunks` looks at have the numbers of all chunks.
+        Only the arrays that `slots_in_chunks` looks at have the numbers of all chunks.
         """
         ours, theirs = self.committed.log, other.committed.log
         result = dict[str, frozenset[int]]()
@@ -272,8 +274,10 @@ class Snapshot:
 
     def _logged_chunks(self, path: str) -> frozenset[int]:
         column, _, name = path.partition("/")
-        is_known = any(f.id == column for f in self.committed.schema)
-        array = self._column(column).arrays.get(name) if is_known else None
+        if any(f.id == column for f in self.committed.schema):
+            array = self._column(column).arrays.get(name)
+        else:
+            array = self.rows.ids if path == "rows/id" else None
         return frozenset({0}) if array is None else array.logged_chunks()
 
     def digest(self, column: str, cells: Cells) -> NDArray[np.uint64]:

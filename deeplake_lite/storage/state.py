@@ -52,8 +52,8 @@ MAX_LEVELS = 16
 _COLUMN = r"c[0-9a-f]{8}"
 _HEAP = re.compile(rf"\d+/{_COLUMN}(/items)*/values")
 _ARRAY = "data|valid|bounds|counts|extents|shapes|hashes|tail|spans"
-_LOGGED = re.compile(rf"rows/(id|block)|{_COLUMN}(/items)*/({_ARRAY})")
-_LENGTH = re.compile(rf"rows/(block|slot)|{_COLUMN}(/items)*/(items|tail)")
+_LOGGED = re.compile(rf"rows/(id|block|deleted)|{_COLUMN}(/items)*/({_ARRAY})")
+_LENGTH = re.compile(rf"rows/(block|deleted|slot)|{_COLUMN}(/items)*/(items|tail)")
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,8 @@ class State:
     slots: int = 0
     """Number of slots, including the slots of deleted rows."""
     ordered: bool = True
-    """Whether row *i* is in slot *i*. If not, the array ``rows/slot`` contains the slots."""
+    """Whether rows are in the order of their slots. If not, the array ``rows/slot`` contains the
+    slots of the rows, in order."""
     generation: int = 0
     """Number that names the group of all arrays. `optimize` writes the arrays to a new group."""
     revision: int = 0
@@ -164,14 +165,14 @@ class State:
             owner = path.partition("/")[0]
             if not _LOGGED.fullmatch(path) or owner not in {"rows", *(c.id for c in schema)}:
                 raise ValueError(f"the log must not have entries of {brief(path)}.")
-        expected = {"rows/block"} if state.ordered else {"rows/block", "rows/slot"}
+        expected = {"rows/block", "rows/deleted", *([] if state.ordered else ["rows/slot"])}
         for column in schema:
             expected |= _paths_with_length(column.id, column.htype.layout)
         if state.lengths.keys() != expected:
             odd = ", ".join(sorted(state.lengths.keys() ^ expected)[:3])
             raise ValueError(f"'lengths' has missing or unexpected entries: {odd}.")
-        if state.lengths.get("rows/slot", 0) > state.slots:
-            raise ValueError("there must not be more rows than slots.")
+        if max(state.lengths.get(f"rows/{name}", 0) for name in ("slot", "deleted")) > state.slots:
+            raise ValueError("there must not be more rows, or ranges of deleted rows, than slots.")
         return state
 
     def limited(self, limits: Limits) -> State:

@@ -281,8 +281,9 @@ class Table(Snapshot):
     def delete(self, positions: NDArray[np.int64]) -> None:
         """Delete the rows at `positions`."""
         edits, _ = self._begin_edit()
-        edits.deleted.append(self.rows.at(positions))
-        self.rows.delete(positions)
+        slots = self.rows.at(positions)
+        edits.deleted.append(slots)
+        self.rows.delete(slots)
 
     def arrange(self, slots: Slots) -> None:
         """Set the order of the rows. `slots` contains the slot of each row, in the new order."""
@@ -415,7 +416,8 @@ class Table(Snapshot):
             await in_thread(session.merge, written)
         target = Table(self.repository, session, tip)
         target.state = tip if moved else self.state
-        await target.rows.load()
+        if moved:
+            await target.rows.load()
         target._new = self._new
         target.edits, target._scratch = edits, Direct(session, dict(tip.heaps))
         await target._adopt(self, edits, moved=moved)
@@ -461,7 +463,8 @@ class Table(Snapshot):
             if f.id in other._columns:
                 await column.adopt(other._columns[f.id])
             elif moved and edits.appended:
-                is_live = other.rows.are_live(other.slots - edits.appended)
+                added = np.arange(other.slots - edits.appended, other.slots)
+                is_live = other.rows.contains(added)
                 await column.append(cells_of_new_rows(f, is_live), self._open_edits()[1])
         if moved:
             await self.rows.adopt(other.rows, edits.slots_deleted())
@@ -492,7 +495,7 @@ class Table(Snapshot):
             lengths={**unchanged, **lengths},
             checksums=table_rows,
             slots=self.rows.slots,
-            ordered=self.rows.order is None,
+            ordered=self.rows.order.arranged is None,
             revision=self.state.revision + 1,
             log=Log() if log is None else log.log(),
         )
@@ -516,7 +519,8 @@ class Table(Snapshot):
         size = log.size + sum(part.unwritten_bytes for part in parts)
         updates = log.updates + sum(part.unwritten_updates for part in parts)
         fits = size <= storage_log.MAX_BYTES and updates <= storage_log.MAX_UPDATES
-        if fits and not edits.spilled and not any(column.claimed() for column in columns):
+        fits &= self.rows.fits_log and not edits.spilled
+        if fits and not any(column.claimed() for column in columns):
             return log
         for path in logged:
             self._column(path.partition("/")[0])

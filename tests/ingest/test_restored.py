@@ -149,7 +149,7 @@ def test_edits_are_kept_when_the_restored_version_is_gone(url):
     ds.commit("take b")
     ds.delete_branch("b")
     ds.vacuum(spare="0s")
-    with pytest.raises(dl.LakeError, match="missing"):
+    with pytest.raises(dl.LakeError, match="no longer exists"):
         ds.handle.open(b.version)
     ds = ingest(url, {1: "A", 2: "B", 3: "C"})
     assert rows_of(ds) == {1: "person", 3: "C"}

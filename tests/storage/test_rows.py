@@ -5,7 +5,11 @@ import pytest
 
 import deeplake_lite as dl
 from deeplake_lite.storage import rows as rows_module
+from deeplake_lite.storage.repo import run
+from deeplake_lite.storage.row_order import RowOrder
 from deeplake_lite.storage.rows import BLOCK_ROWS, COUNTER_BITS
+from deeplake_lite.storage.snapshot import Snapshot
+from deeplake_lite.testing.invariants import check_consistent
 
 
 def test_ids_of_one_transaction_are_consecutive(make_lake):
@@ -57,12 +61,16 @@ def test_block_also_drawn_by_another_writer_is_replaced_at_the_commit(make_lake,
 def test_rows_in_slot_order_need_no_order(make_lake):
     ds = make_lake({"x": "int32"}, x=range(4))
     assert ds.handle.table.state.ordered
-    ds.delete([3])
+    ds.delete([1])
     ds.commit("fewer")
-    assert not ds.handle.table.state.ordered
+    assert ds.handle.table.state.ordered
     ds.append({"x": [9]})
     ds.commit("more")
-    assert dl.open(ds.url)["x"][:].tolist() == [0, 1, 2, 9]
+    assert dl.open(ds.url)["x"][:].tolist() == [0, 2, 3, 9]
+    ds.restore(ds.log()[2].id)
+    ds.commit("the deleted row, at its position")
+    assert not ds.handle.table.state.ordered
+    assert dl.open(ds.url)["x"][:].tolist() == [0, 1, 2, 3]
     ds.optimize()
     assert ds.handle.table.state.ordered
 
@@ -144,3 +152,117 @@ def test_id_shared_by_two_rows_is_damage_but_a_restored_one_is_not(
     assert not report
     assert [d.row for d in report.damaged] == [len(ds) - twice]
     assert "another row has the same id" in str(report)
+
+
+# ---- deleted rows
+
+
+def ranges(ds):
+    """Return the ranges of deleted slots that the latest version lists, in the order of writing."""
+    return run(dl.open(ds.url).handle.table.rows._deleted_array.read_all()).tolist()
+
+
+def test_deleting_rows_appends_their_ranges(make_lake):
+    ds = make_lake({"x": "int32"}, x=range(100))
+    ds.delete(slice(40, 60))
+    ds.commit("many")
+    ds.delete([0, 45])
+    ds.commit("two")
+    assert ranges(ds) == [[40, 60], [0, 1], [65, 66]]
+    assert dl.open(ds.url)["x"][:].tolist() == [*range(1, 40), *range(60, 65), *range(66, 100)]
+    check_consistent(ds)
+
+
+def test_restored_rows_are_no_longer_listed(make_lake):
+    ds = make_lake({"x": "int32"}, x=range(100))
+    ds.delete([3, 4, 50])
+    ds.commit("fewer")
+    ds.restore(ds.log()[1].id)
+    ds.delete([99])
+    ds.commit("all but the last")
+    assert dl.open(ds.url)["x"][:].tolist() == [*range(99)]
+    check_consistent(ds)
+
+
+def test_rows_that_two_writers_delete_are_deleted_once(make_lake):
+    ds = make_lake({"x": "int32"}, x=range(20))
+    a, b = dl.open(ds.url), dl.open(ds.url)
+    a.delete([1, 2, 9])
+    a.append({"x": [100, 101]})
+    a.delete([17])  # the first new row
+    b.delete([2, 3])
+    b.append({"x": [200, 201]})
+    b.delete([19])  # the second one
+    a.commit("a")
+    b.commit("b")
+    expected = [0, *range(4, 9), *range(10, 20), 101, 200]
+    assert dl.open(ds.url)["x"][:].tolist() == expected
+    check_consistent(b)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [[[5, 5]], [[-1, 2]], [[3, 11]], [[4, 2]], [[2**62, 2**63 - 1]]],
+    ids=["empty", "negative", "beyond", "backwards", "huge"],
+)
+def test_impossible_ranges_of_deleted_rows_are_damage(make_lake, damage):
+    ds = make_lake({"x": "int32"}, x=range(10))
+    ds.delete([0])
+    rows = ds.handle.table.rows
+    rows._deleted_array._appended = [np.array(damage, np.int64)]
+    with pytest.raises(dl.DamagedError, match="deleted slots"):
+        ds.commit("wrong")  # opens the version that it has written
+    with pytest.raises(dl.DamagedError, match="deleted slots"):
+        dl.open(ds.url)
+
+
+def test_deleted_ranges_that_contradict_the_order_are_damage(make_lake):
+    ds = make_lake({"x": "int32"}, x=range(10))
+    ds.delete([3])
+    ds.commit("fewer")
+    ds.restore(ds.log()[1].id)
+    ds.commit("the first rows, in their order")
+    assert not ds.handle.table.state.ordered
+    ds.delete([0])
+    ds.handle.table.rows._deleted_array._appended = [np.array([[7, 8]])]
+    with pytest.raises(dl.DamagedError, match="contradicts"):
+        ds.commit("wrong")  # opens the version that it has written
+    with pytest.raises(dl.DamagedError, match="contradicts"):
+        dl.open(ds.url)
+
+
+def count_calls(monkeypatch, owner, name, calls):
+    original = getattr(owner, name)
+
+    def counted(self, *args):
+        calls.append(args)
+        return original(self, *args)
+
+    monkeypatch.setattr(owner, name, counted)
+
+
+@pytest.mark.usefixtures("only_arrays")
+@pytest.mark.parametrize("change", ["delete", "update", "append"])
+def test_changes_are_found_without_reading_all_rows(make_lake, monkeypatch, change):
+    size, edits = (
+        8_192,
+        {
+            "delete": lambda ds: ds.delete([70_000]),
+            "update": lambda ds: ds.update([70_000], {"x": [-1]}),
+            "append": lambda ds: ds.append({"x": [5]}),
+        },
+    )
+    ds = make_lake({"x": "int32"}, x=range(100_000))
+    before = ds.version
+    edits[change](ds)
+    ds.commit("one row")
+    ds, ids, digests = dl.open(ds.url), [], []
+    count_calls(monkeypatch, Snapshot, "ids", ids)
+    count_calls(monkeypatch, Snapshot, "digests", digests)
+    monkeypatch.setattr(RowOrder, "live", lambda _: pytest.fail("all rows were listed"))
+    diff = ds.diff(before)
+    found = {"append": diff.added, "delete": diff.removed, "update": diff.changed.get("x")}
+    assert len(found[change]) == 1
+    assert [n for n, ids in found.items() if ids is not None and len(ids)] == [change]
+    assert sum(len(slots) for (slots,) in ids) <= 2 * size + 2
+    assert sum(len(slots) for _, slots in digests) <= 2 * size

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deeplake_lite.dataset.versions.changes import NONE, Ids
+from deeplake_lite.dataset.versions.pairs import NONE, Ids
 from deeplake_lite.dataset.write.columns import fill_column, interleave
 from deeplake_lite.dataset.write.modes import convert_images
 from deeplake_lite.errors import DamagedError, NotFoundError
@@ -58,7 +58,8 @@ def _copy_edits(plan: MergePlan, target: Table, source: Table, checked: Table) -
     reuse the name of a dropped column.
     """
     if len(plan.remove):
-        target.delete(np.flatnonzero(np.isin(target.ids(target.rows.live()), plan.remove)))
+        slots = target.find(plan.remove)
+        target.delete(target.rows.positions(slots[slots >= 0]))
     existing = {f.id for f in target.schema}
     remaining = Schema(tuple(f for f in plan.schema if f.id in existing))
     if remaining != target.schema or not same_json(plan.metadata, target.state.metadata):

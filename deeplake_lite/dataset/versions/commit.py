@@ -13,7 +13,7 @@ import numpy as np
 from deeplake_lite.brief import brief
 from deeplake_lite.checks import find_lone_surrogate
 from deeplake_lite.dataset.versions.apply import merge_rows
-from deeplake_lite.dataset.versions.changes import NONE, difference
+from deeplake_lite.dataset.versions.changes import difference
 from deeplake_lite.dataset.versions.conflicts import check_conflicts
 from deeplake_lite.dataset.versions.merge_plan import (
     Resolution,
@@ -21,6 +21,7 @@ from deeplake_lite.dataset.versions.merge_plan import (
     check_resolution,
     plan_merge,
 )
+from deeplake_lite.dataset.versions.pairs import NONE
 from deeplake_lite.errors import ConflictError, InvalidValueError, VersionNotFoundError
 from deeplake_lite.storage.defaults import MissingDefaultError
 from deeplake_lite.storage.repo import branch_ref
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from deeplake_lite.dataset.handle import Handle
-    from deeplake_lite.dataset.versions.changes import Ids
+    from deeplake_lite.dataset.versions.pairs import Ids
     from deeplake_lite.storage.table import Table
 
 TRIES = 20

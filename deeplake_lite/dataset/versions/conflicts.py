@@ -15,7 +15,8 @@ import numpy as np
 
 from deeplake_lite.dataset.read.values import decode_block
 from deeplake_lite.dataset.repr.excerpts import cut_to_difference
-from deeplake_lite.dataset.versions.changes import NONE, Changes, Ids
+from deeplake_lite.dataset.versions.changes import Changes
+from deeplake_lite.dataset.versions.pairs import NONE, Ids
 from deeplake_lite.dataset.versions.summary import plain_pair
 from deeplake_lite.errors import ConflictError
 from deeplake_lite.htypes.words import numbers
@@ -154,7 +155,7 @@ def _describe(conflict: Conflict, sides: Mapping[str, Table]) -> str:
         return str(conflict)
     slots = {side: table.find(np.array([conflict.row_id])) for side, table in sides.items()}
     first = next(side for side, slot in slots.items() if slot[0] >= 0)
-    position = int(np.flatnonzero(sides[first].rows.live() == slots[first][0])[0])
+    position = int(sides[first].rows.positions(slots[first])[0])
     if conflict.kind == "row":
         return f"row {position} of {first}: {conflict.reason}"
     (ours, theirs) = [_read_cell(sides[side], conflict.key[0], slots[side]) for side in sides]

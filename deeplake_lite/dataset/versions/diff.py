@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from deeplake_lite.dataset import show
     from deeplake_lite.dataset.selection import Lake, ReadTable
-    from deeplake_lite.dataset.versions.changes import Changes, Ids
+    from deeplake_lite.dataset.versions.changes import Changes
+    from deeplake_lite.dataset.versions.pairs import Ids
     from deeplake_lite.htypes import Htype
     from deeplake_lite.schema import Schema, SchemaChanges
 else:
@@ -186,14 +187,14 @@ class Status:
         base = table.committed
         names = {f.id: f.name for f in table.schema}
         old_updates = {c: edits.slots_updated(c) for c in edits.updated if c in names}
-        live = table.rows.live()
+        added = table.rows.order.deleted.complement(base.slots, table.rows.slots)
         return cls(
-            added=int((live >= base.slots).sum()),
+            added=len(added),
             removed=int((edits.slots_deleted() < base.slots).sum()),
             updated={
                 names[c]: n
                 for c, slots in old_updates.items()
-                if (n := int(np.isin(slots[slots < base.slots], live).sum()))
+                if (n := int(table.rows.contains(slots[slots < base.slots]).sum()))
             },
             schema=base.schema.compare(table.schema),
             metadata=not same_json(base.metadata, table.state.metadata),

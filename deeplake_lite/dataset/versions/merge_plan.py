@@ -14,13 +14,14 @@ import numpy as np
 
 from deeplake_lite import checks
 from deeplake_lite.dataset.versions.apply import slots_of
-from deeplake_lite.dataset.versions.changes import NONE, Changes, Ids
 from deeplake_lite.dataset.versions.conflicts import ALL_RESOLVED, Conflict, Unresolved
+from deeplake_lite.dataset.versions.pairs import NONE, Ids
 from deeplake_lite.dataset.versions.reconcile import Reconciler
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from deeplake_lite.dataset.versions.changes import Changes
     from deeplake_lite.schema import Schema
     from deeplake_lite.storage.table import Table
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Literal
 
-from deeplake_lite.dataset.versions.changes import NONE, Changes
 from deeplake_lite.dataset.versions.conflicts import Conflict, Unresolved, brief, brief_apart
+from deeplake_lite.dataset.versions.pairs import NONE
 from deeplake_lite.errors import ConflictError
 from deeplake_lite.htypes.json_values import same_json
 from deeplake_lite.htypes.words import pluralize
@@ -15,6 +15,7 @@ from deeplake_lite.schema import Schema
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from deeplake_lite.dataset.versions.changes import Changes
     from deeplake_lite.htypes.base import Htype
     from deeplake_lite.schema import Field
 

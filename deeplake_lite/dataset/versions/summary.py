@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from deeplake_lite.dataset.repr.html.values import ChangeKind, Content
-    from deeplake_lite.dataset.versions.changes import Ids
     from deeplake_lite.dataset.versions.diff import Diff
+    from deeplake_lite.dataset.versions.pairs import Ids
     from deeplake_lite.htypes import Htype
     from deeplake_lite.schema import Field, SchemaChanges
     from deeplake_lite.storage.table import Table
@@ -190,10 +190,8 @@ class Side:
 
     def positions(self, ids: Ids) -> list[int]:
         """Return the positions, in this version, of the rows with the given ids."""
-        live, slots = self.table.rows.live(), self.slots(ids)
-        positions = np.flatnonzero(np.isin(live, slots))
-        by_slot = dict(zip(live[positions].tolist(), positions.tolist(), strict=True))
-        return [by_slot[slot] for slot in slots.tolist()]
+        positions: list[int] = self.table.rows.positions(self.slots(ids)).tolist()
+        return positions
 
     def pictures(self, ids: Ids) -> list[Picture | None]:
         """Return the preview of each row's image in the first image column, or None."""

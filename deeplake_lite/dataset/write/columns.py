@@ -27,10 +27,9 @@ def fill_column(table: Table, f: Field, cells_of: Callable[[Slots], Cells]) -> I
 
     `cells_of` returns the cells of slots with rows. Slots of deleted rows get blank cells.
     """
-    live = np.zeros(table.rows.slots, bool)
-    live[table.rows.live()] = True
-    for span in chunks.spans(len(live), chunks.COPY_ROWS):
-        rows, deleted = np.flatnonzero(live[span]), np.flatnonzero(~live[span])
+    for span in chunks.spans(table.rows.slots, chunks.COPY_ROWS):
+        is_live = table.rows.contains(np.arange(span.start, span.stop))
+        rows, deleted = np.flatnonzero(is_live), np.flatnonzero(~is_live)
         yield interleave(
             (rows, partial(_cells_from, cells_of, span.start)),
             (deleted, lambda rows: f.htype.encode([f.htype.blank] * len(rows))),

@@ -92,7 +92,7 @@ def _update(table: Table, rows: object, data: Mapping[str, object], ids: object)
     slots = _slots_of(table, rows, len(table)) if ids is None else _slots_of_ids(table, ids)
     columns, schema = named_columns(data, table.schema), table.schema
     fields = {name: schema[name] for name in columns}
-    with naming_rows(lambda row: table.rows.position(slots[row])):
+    with naming_rows(lambda row: table.rows.positions(slots[row : row + 1])[0]):
         cells = {f.id: cells_for(f, columns[n], len(slots)) for n, f in fields.items()}
     if len(slots):
         table.update(slots, cells)
@@ -171,8 +171,7 @@ def delete(handle: Handle, rows: object) -> None:
 
 def _delete_ids(table: Table, ids: NDArray[np.int64]) -> None:
     slots = _slots_of_ids(table, ids)
-    order = table.rows.order
-    _delete(table, slots if order is None else np.flatnonzero(np.isin(order, slots)))
+    _delete(table, table.rows.positions(slots))
 
 
 def _delete(table: Table, rows: object) -> None:

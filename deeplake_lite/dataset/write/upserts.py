@@ -84,10 +84,9 @@ def column_blocks(table: Table, added: Field, values: object) -> Iterator[Cells]
 
     `values` has one value per row, in the order of the rows, or is None for the default.
     """
-    position = np.full(table.rows.slots, -1, np.int64)
-    position[table.rows.live()] = np.arange(len(table))
+    positions = table.rows.positions
     return fill_column(
-        table, added, lambda slots: _encode_rows(added, values, position[slots], "header")
+        table, added, lambda slots: _encode_rows(added, values, positions(slots), "header")
     )
 
 

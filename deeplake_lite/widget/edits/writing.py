@@ -323,7 +323,7 @@ def _write_column(ds: Dataset, staged: Staged, f: Field, field_id: str, ids: Ids
     """
     table = ds.handle.table
     slots = table.find(ids)
-    before, places = table.digests(f.id, slots), positions_of(table, slots)
+    before, places = table.digests(f.id, slots), table.rows.positions(slots)
     changed = [np.empty(0, np.int64)]
 
     def put(rows: Ids, cells: list[Cell]) -> None:
@@ -368,11 +368,3 @@ def _other_rows(staged: Staged, field_id: str, ids: Ids) -> Iterator[Ids]:
     rows = np.flatnonzero(np.isin(last, other))
     for start in range(0, len(rows), MAX_BLOCK_ROWS):
         yield rows[start : start + MAX_BLOCK_ROWS]
-
-
-def positions_of(table: Table, slots: Ids) -> Ids:
-    """Return the positions of the rows in the given slots."""
-    positions = np.full(table.slots, -1, np.int64)
-    live = table.rows.live()
-    positions[live] = np.arange(len(live))
-    return positions[slots]

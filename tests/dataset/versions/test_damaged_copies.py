@@ -11,7 +11,7 @@ import pytest
 import deeplake_lite as dl
 from deeplake_lite.htypes.cells import DenseCells, NestedCells
 from deeplake_lite.storage.chunk_files import chunk_names
-from deeplake_lite.testing.tiny import write_only_arrays
+from deeplake_lite.testing.tiny import only_arrays as write_only_arrays
 
 N, ROW = 1_200, 7
 RNG = np.random.default_rng(0)
