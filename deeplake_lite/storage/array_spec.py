@@ -6,6 +6,7 @@ Chunks are encoded like Zarr's codecs ``bytes``, ``blosc`` and ``crc32c``, so Za
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -52,12 +53,12 @@ class ArraySpec:
     axes: tuple[str, ...] = ()
     """Names of the row's axes."""
 
-    @property
+    @cached_property
     def row_bytes(self) -> int:
         """Size of one row in bytes, at least 1."""
-        return max(1, np.dtype(self.dtype).itemsize * int(np.prod(self.shape)))
+        return max(1, np.dtype(self.dtype).itemsize * prod(self.shape))
 
-    @property
+    @cached_property
     def chunk_rows(self) -> int:
         """Number of rows in one chunk."""
         return max(1, min(INDEX_ROWS, DENSE_BYTES // self.row_bytes))

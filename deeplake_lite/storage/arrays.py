@@ -31,6 +31,7 @@ from deeplake_lite.storage.checksums import checksum
 from deeplake_lite.storage.chunk_cache import ChunkCache
 from deeplake_lite.storage.log import Entries
 from deeplake_lite.storage.repo import in_thread, stream
+from deeplake_lite.storage.slot_set import SlotSet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -333,11 +334,11 @@ class SlotArray:
             entries = entries.updated(await self.in_chunks(), slots, values)
         return entries
 
-    def logged_chunks(self) -> frozenset[int]:
-        """Return the numbers of the chunks to which the entries in the log belong."""
-        first = (self._stored or 0) - len(self._log.rows)
-        slots = np.concatenate([self._log.slots, first + np.arange(len(self._log.rows))])
-        return frozenset(np.unique(slots // self.spec.chunk_rows).tolist())
+    def logged_slots(self) -> SlotSet:
+        """Return the slots whose entries are in the log."""
+        stored = self._stored or 0
+        rows = np.arange(stored - len(self._log.rows), stored)
+        return SlotSet.of(np.concatenate([self._log.slots, rows]))
 
     @property
     def unwritten_bytes(self) -> int:

@@ -66,6 +66,8 @@ class IdRuns:
     ([0, 4], [71, 70], [2, 1])
     >>> runs.find(np.array([72, 70, 73])).tolist(), runs.at(np.array([4, 1])).tolist()
     ([1, 4, -1], [70, 72])
+    >>> runs.at(np.array([0, 1])).tolist()
+    [71, 72]
     """
 
     slots: Slots
@@ -86,6 +88,11 @@ class IdRuns:
         """Return the ids of `slots`, which must be in the runs."""
         if len(self.slots) == 1:
             return np.asarray(slots + (self.ids[0] - self.slots[0]))
+        if (span := chunks.contiguous(slots)) is not None:
+            a, b = np.searchsorted(self.slots, [span.start + 1, span.stop])
+            starts = np.maximum(self.slots[a - 1 : b], span.start)
+            lengths = np.diff(np.append(starts, span.stop))
+            return slots + np.repeat(self.ids[a - 1 : b] - self.slots[a - 1 : b], lengths)
         run = np.searchsorted(self.slots, slots, side="right") - 1
         return np.asarray(self.ids[run] + (slots - self.slots[run]))
 

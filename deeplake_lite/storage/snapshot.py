@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Schema
     from deeplake_lite.storage.array_spec import Index
     from deeplake_lite.storage.repo import Repository, Session
+    from deeplake_lite.storage.touched import Touched
 
 
 class Snapshot:
@@ -236,21 +237,12 @@ class Snapshot:
         """Return a mask of non-null cells, (n,) bool; None if no cell is null. Reads no cells."""
         return run(self._column(column).read_valid(slots))
 
-    def slots_in_chunks(self, column: str, touched: Mapping[str, set[int]]) -> SlotSet:
-        """Return the slots whose cells are in written chunks. Only these cells may have changed.
-
-        Parameters
-        ----------
-        column : str
-            Id of a column, or "rows" for the ids of the rows.
-        touched : mapping
-            A dict that maps array paths to the numbers of the chunks that were written.
-        """
-        ranges = [np.empty((0, 2), np.int64)]
+    def touched_slots(self, column: str, touched: Touched) -> SlotSet:
+        """Return the slots whose cells, or whose ids for the column "rows", may have changed."""
+        slots = SlotSet.empty()
         for array in self._compared(column):
-            numbers = np.array([*touched.get(array.path, ())], np.int64)
-            ranges.append(np.stack([numbers, numbers + 1], axis=1) * array.spec.chunk_rows)
-        return SlotSet.of_ranges(np.concatenate(ranges)).within(0, self.slots)
+            slots = slots.union(touched.slots(array))
+        return slots.within(0, self.slots)
 
     def _compared(self, column: str) -> list[SlotArray]:
         """Return the arrays whose entries differ if two cells, or the ids of two rows, differ."""
@@ -259,26 +251,21 @@ class Snapshot:
         stored = self._column(column)
         return [stored.arrays[name] for name in {stored.compared, "valid"} & set(stored.arrays)]
 
-    def chunks_of_different_logs(self, other: Snapshot) -> dict[str, frozenset[int]]:
-        """Return the chunks to which the entries of arrays belong whose logs differ, by path.
-
-        Only the arrays that `slots_in_chunks` looks at have the numbers of all chunks.
-        """
+    def compare_logs(self, other: Snapshot, touched: Touched) -> None:
+        """Add the entries of arrays whose logs differ in the two versions to `touched`."""
         ours, theirs = self.committed.log, other.committed.log
-        result = dict[str, frozenset[int]]()
         for path in ours.index.keys() | theirs.index.keys():
             if ours.encoded(path) != theirs.encoded(path):
-                chunks = self._logged_chunks(path) | other._logged_chunks(path)
-                result[f"{self.state.generation}/{path}"] = chunks
-        return result
+                slots = self._logged_slots(path).union(other._logged_slots(path))
+                touched.logged[f"{self.state.generation}/{path}"] = slots
 
-    def _logged_chunks(self, path: str) -> frozenset[int]:
+    def _logged_slots(self, path: str) -> SlotSet:
         column, _, name = path.partition("/")
         if any(f.id == column for f in self.committed.schema):
             array = self._column(column).arrays.get(name)
         else:
             array = self.rows.ids if path == "rows/id" else None
-        return frozenset({0}) if array is None else array.logged_chunks()
+        return SlotSet.empty() if array is None else array.logged_slots()
 
     def digest(self, column: str, cells: Cells) -> NDArray[np.uint64]:
         """Return the digests of cells, which need not be stored in the column."""

@@ -17,6 +17,7 @@ from deeplake_lite.storage.array_spec import ArraySpec
 from deeplake_lite.storage.log import Entries, Log, LogWriter
 from deeplake_lite.storage.snapshot import Snapshot
 from deeplake_lite.storage.state import KEY, State, add_digest
+from deeplake_lite.storage.touched import Touched
 from deeplake_lite.testing.invariants import check_consistent
 from tests.dataset import everything
 
@@ -249,7 +250,7 @@ def test_impossible_updates_are_damage(make_lake, monkeypatch, slots, message):
     with pytest.raises(DamagedError, match=message):
         damaged.read([column.id], np.arange(4))
     with pytest.raises(DamagedError, match=message):
-        damaged.chunks_of_different_logs(ds.handle.table)
+        damaged.compare_logs(ds.handle.table, Touched())
     assert message in damaged.verify(column.id, np.arange(4))[0].reason
 
 

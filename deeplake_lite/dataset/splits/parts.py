@@ -112,8 +112,10 @@ def _assign_single_rows(
     """Assign each row to a part, if no rows need to stay together."""
     if by is not None and _has_several(view.schema[by].htype):
         return by_labels(_labels(view, by), shares, rank)
-    strata = np.zeros(len(rank), np.uint64) if by is None else _digests(view, by)
-    number, sizes, _ = _number_keys(strata, seed)
+    if by is None:
+        number, sizes = np.zeros(len(rank), np.int64), np.array([len(rank)])
+    else:
+        number, sizes, _ = _number_keys(_digests(view, by), seed)
     return cut(number, rank, apportion(sizes, shares))
 
 

@@ -207,15 +207,18 @@ def cut(number: Ints, rank: NDArray[np.uint64], counts: Ints) -> Ints:
     number : ndarray, (rows,) int64
         Class of each row.
     rank : ndarray, (rows,) uint64
-        Numbers by which the rows of a class are ordered.
+        Numbers by which the rows of a class are ordered. They are distinct.
     counts : ndarray, (classes, parts) int64
         Number of rows of each class for each part.
     """
+    if len(counts) == 1:  # the ends of the parts are found without sorting all rows
+        ends = np.cumsum(counts[0])
+        ends = ends[ends < len(rank)]
+        return np.searchsorted(np.partition(rank, ends)[ends], rank, side="right")
     part = np.empty(len(number), np.int64)
     parts = np.tile(np.arange(counts.shape[1]), len(counts))
     order = np.argsort(rank)
-    if len(counts) > 1:
-        order = order[np.argsort(_narrow(number[order], len(counts)), kind="stable")]
+    order = order[np.argsort(_narrow(number[order], len(counts)), kind="stable")]
     part[order] = np.repeat(parts, counts.ravel())
     return part
 

@@ -17,11 +17,12 @@ from deeplake_lite.dataset.versions.pairs import NONE, pair_edited, pair_rows
 from deeplake_lite.errors import LakeError
 from deeplake_lite.htypes.json_values import same_json
 from deeplake_lite.storage import chunks
+from deeplake_lite.storage.touched import Touched
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from deeplake_lite.dataset.versions.pairs import Ids, Pairs, Touched
+    from deeplake_lite.dataset.versions.pairs import Ids, Pairs
     from deeplake_lite.schema import Field, SchemaChanges
     from deeplake_lite.storage.arrays import Slots
     from deeplake_lite.storage.repo import Repository
@@ -68,7 +69,7 @@ def difference(a: Table, b: Table, *, by_meaning: bool = False) -> Changes:
     if b.edits is not None and a.edits is None and a.snapshot_id == b.snapshot_id:
         pairs = pair_edited(a, b)
     else:
-        touched = _touched_chunks(a, b)
+        touched = _find_touched(a, b)
         if _has_same_rows(a, b, touched):
             b.rows.share_ids(a.rows)
         pairs = pair_rows(a, b, touched)
@@ -96,10 +97,10 @@ def has_same(a: Table, b: Table, column: str) -> bool:
 
     No cells are read. The result is False if the logs are missing or inconclusive.
     """
-    touched = _touched_chunks(a, b)
+    touched = _find_touched(a, b)
     if touched is None or not _has_same_rows(a, b, touched):
         return False
-    return not any(path.split("/")[1] == column for path in touched)
+    return not any(path.split("/")[1] == column for path in touched.paths())
 
 
 def _has_same_rows(a: Table, b: Table, touched: Touched | None) -> bool:
@@ -108,7 +109,7 @@ def _has_same_rows(a: Table, b: Table, touched: Touched | None) -> bool:
     The lengths are compared, too, because they may change without any written chunk.
     """
     rows = {f"{a.state.generation}/rows/{name}" for name in ("id", "slot", "deleted")}
-    return touched is not None and not rows & touched.keys() and _row_layout(a) == _row_layout(b)
+    return touched is not None and not rows & touched.paths() and _row_layout(a) == _row_layout(b)
 
 
 def _row_layout(table: Table) -> tuple[int, bool, int]:
@@ -150,23 +151,22 @@ def common_ancestor(repository: Repository, a: str, b: str) -> str | None:
     return None
 
 
-def _touched_chunks(a: Table, b: Table) -> Touched | None:
-    """Return the chunks in which two versions may differ, or None if all chunks may differ."""
+def _find_touched(a: Table, b: Table) -> Touched | None:
+    """Return the entries in which two versions may differ, or None if all entries may differ."""
     if a.edits or b.edits or a.state.generation != b.state.generation:
         return None
-    repository, result = a.repository, dict[str, set[int]]()
+    repository, touched = a.repository, Touched()
     base = common_ancestor(repository, a.snapshot_id, b.snapshot_id)
     if base is None:
         return None
     try:
         for side in {a.snapshot_id, b.snapshot_id} - {base}:
-            for path, touched in repository.changed_chunks(base, side).items():
-                result.setdefault(path, set()).update(touched)
+            for path, numbers in repository.changed_chunks(base, side).items():
+                touched.add_chunks(path, numbers)
     except LakeError:  # a vacuum has deleted the logs between the versions
         return None
-    for path, logged in a.chunks_of_different_logs(b).items():
-        result.setdefault(path, set()).update(logged)
-    return result
+    a.compare_logs(b, touched)
+    return touched
 
 
 def _rows_with_changed_cells(pairs: Pairs, column: str) -> Ids:

@@ -1,8 +1,8 @@
 """Find the rows that two versions share, and the cells of these rows that may differ.
 
 Rows are matched by id, never by position. Icechunk's transaction logs list the chunks that were
-written between two versions. If they are known, only written chunks are read: a row whose id is in
-another chunk is in the same slot in both versions.
+written between two versions, and the versions' own logs list single entries. If these are known,
+nothing else is read: a row whose id is elsewhere is in the same slot in both versions.
 """
 
 from __future__ import annotations
@@ -22,11 +22,10 @@ if TYPE_CHECKING:
 
     from deeplake_lite.storage.arrays import Slots
     from deeplake_lite.storage.table import Table
+    from deeplake_lite.storage.touched import Touched
 
 type Ids = NDArray[np.int64]
 type Positions = NDArray[np.int64]
-type Touched = dict[str, set[int]]
-"""Maps paths of arrays to the numbers of the chunks in which two versions may differ."""
 
 NONE = np.empty(0, np.int64)
 
@@ -51,7 +50,7 @@ class Pairs:
     same: SlotSet
     """Slots of the shared rows that are not in `a` and `b`, because their slots are equal."""
     touched: Touched | None = None
-    """The chunks in which the versions may differ; None if all chunks may differ."""
+    """Where the versions may differ; None if they may differ everywhere."""
 
     def candidates(self, column: str) -> Iterator[tuple[Slots, Slots]]:
         """Yield the slots of shared rows whose cell in a column may differ, in blocks.
@@ -63,7 +62,7 @@ class Pairs:
         """
         a, b, same = self.a, self.b, self.same
         if self.touched is not None:
-            written = self.newer.slots_in_chunks(column, self.touched)
+            written = self.newer.touched_slots(column, self.touched)
             may_differ = written.contains(b) | (a != b)
             a, b, same = a[may_differ], b[may_differ], same.intersection(written)
         for span in chunks.spans(len(a), BLOCK_ROWS):
@@ -73,9 +72,9 @@ class Pairs:
 
 
 def pair_rows(a: Table, b: Table, touched: Touched | None) -> Pairs:
-    """Match the rows of two versions by their ids, reading only ids in touched chunks."""
+    """Match the rows of two versions by their ids, reading only ids that may differ."""
     slots = min(a.slots, b.slots) if touched is not None else 0
-    written = SlotSet.empty() if touched is None else b.slots_in_chunks("rows", touched)
+    written = SlotSet.empty() if touched is None else b.touched_slots("rows", touched)
     stable = written.complement(0, slots)  # these slots have the same ids in both versions
     same = stable.minus(a.rows.order.deleted).minus(b.rows.order.deleted)
     other_a, other_b = (t.rows.order.deleted.union(same).complement(0, t.slots) for t in (a, b))

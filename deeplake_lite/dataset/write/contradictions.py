@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
     from deeplake_lite.storage.table import Table
 
-BLOCK_ROWS = 64
-"""Number of cells that are decoded at a time."""
+BLOCK_ROWS = 2**14
+"""Maximum number of cells that are decoded at a time."""
 
 BLOCK_BYTES = 1 << 26
-"""Size in bytes beyond which the cells of a block are decoded one by one."""
+"""Maximum size in bytes of the cells that are decoded at a time, unless one cell is larger."""
 
 
 def find_contradictions(table: Table, f: Field, slots: Positions) -> Iterator[tuple[int, str]]:
@@ -46,12 +46,21 @@ def find_contradictions(table: Table, f: Field, slots: Positions) -> Iterator[tu
         return
     for span in chunks.spans(len(slots), BLOCK_ROWS):
         block = slots[span]
-        if table.nbytes(f.id, block) > BLOCK_BYTES or _decode_error(table, f, block) is not None:
-            for slot in block.tolist():
-                error = _decode_error(table, f, np.array([slot]))
-                # A value beyond the handle's limits is not damaged.
-                if error is not None and not isinstance(error, TooLargeError):
-                    yield slot, str(error)
+        ends = np.cumsum(table.sizes(f.id, block)) // BLOCK_BYTES
+        for part in chunks.runs_of_equal(ends):
+            yield from _search(table, f, block[part])
+
+
+def _search(table: Table, f: Field, slots: Positions) -> Iterator[tuple[int, str]]:
+    """Yield slots and reasons as `find_contradictions` does, halving `slots` if there are any."""
+    error = _decode_error(table, f, slots)
+    if error is None:
+        return
+    if len(slots) > 1:
+        for half in np.array_split(slots, 2):
+            yield from _search(table, f, half)
+    elif not isinstance(error, TooLargeError):  # a value beyond the handle's limits is not damaged
+        yield int(slots[0]), str(error)
 
 
 def _decode_error(table: Table, f: Field, slots: Positions) -> LakeError | None:
