@@ -31,9 +31,18 @@ def settings() -> compiled.RepositoryConfig:
         {heaps: {along.Any(): HEAP_SPLIT}, condition.AnyArray(): {along.Any(): INDEX_SPLIT}}
     )
     return compiled.RepositoryConfig(
-        manifest=compiled.ManifestConfig(splitting=splitting),
+        manifest=compiled.ManifestConfig(preload=_no_preload(), splitting=splitting),
         num_updates_per_repo_info_file=LOGGED_UPDATES,
     )
+
+
+def _no_preload() -> compiled.ManifestPreloadConfig:
+    """Have Icechunk read manifests when they are needed, and not all of them at the first read.
+
+    By default, the first read of a session also reads the manifests of small arrays. Opening a
+    lake of ten million rows took 48 ms instead of 3 ms because of that.
+    """
+    return compiled.ManifestPreloadConfig(max_total_refs=0, max_arrays_to_scan=0)
 
 
 def settings_of(storage: compiled.Storage) -> compiled.RepositoryConfig:
