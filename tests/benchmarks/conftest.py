@@ -28,6 +28,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--bench-peers", action="store_true", help="run the peers' halves only")
     group.addoption("--bench-rounds", type=int, default=3, help="rounds of each race (3)")
     group.addoption("--bench-rows", type=int, default=1_000_000, help="rows of the wide lake")
+    sizes = "rows of the lakes whose costs are compared, separated by commas"
+    group.addoption("--bench-scale", default="1e4,1e5,1e6,1e7", help=sizes)
     part = "part of the loader's data that is used, to try things out"
     group.addoption("--bench-part", type=float, default=1.0, help=part)
 
@@ -114,3 +116,8 @@ def wide_lake(needs_ours: None, scratch: Path, rows: int) -> Path:  # noqa: ARG0
 @pytest.fixture(scope="session")
 def rows(request: pytest.FixtureRequest) -> int:
     return request.config.getoption("--bench-rows")
+
+
+@pytest.fixture(scope="session")
+def scale(request: pytest.FixtureRequest) -> list[int]:
+    return [int(float(rows)) for rows in request.config.getoption("--bench-scale").split(",")]

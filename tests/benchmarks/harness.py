@@ -33,6 +33,7 @@ LIBRARIES = (
 TABLES = {
     "test_exchange": "Import and export",
     "test_query": "Queries",
+    "test_scale": "Scale",
     "test_loader": "Loader",
     "test_browser": "Browser",
     "test_gpu": "Training on a GPU",
