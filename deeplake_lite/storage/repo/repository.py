@@ -75,6 +75,13 @@ if TYPE_CHECKING:
     from io import FileIO
     from pathlib import Path
 
+CACHED_VERSIONS = 256
+"""After so many commits of a handle, its caches are emptied, since Icechunk keeps the document of
+each version that it has written. A document may have 90 KB."""
+
+FEW_REFS = 16
+"""Maximum number of branches and tags that are looked up one by one."""
+
 
 def _of_kind(kind: str, refs: Mapping[str, str]) -> dict[str, str]:
     """Return the versions of branches or of tags, by name."""
@@ -109,6 +116,7 @@ class Repository:
         self.checks_reads = False
         """Whether every read is verified against checksums and hashes."""
         self._newest_files: tuple[str, ChunkFiles] | None = None
+        self._writers = 0
 
     @classmethod
     @contextlib.contextmanager
@@ -309,6 +317,9 @@ class Repository:
     def writer(self, branch: str) -> Session:
         """Return a session that writes on top of a branch's tip."""
         self._check_files()
+        self._writers += 1
+        if self._writers % CACHED_VERSIONS == 0:
+            self.forget_caches()
         with translate_errors():
             session = self._repository.writable_session(branch)
         files = self._files_of(str(session.snapshot_id))
@@ -395,14 +406,19 @@ class Repository:
     def all_refs(self) -> dict[str, str]:
         """Return the version of each branch and tag, unchecked, by its ref.
 
-        An object store gets a single request. On a local folder, it is cheaper to look up names.
+        An object store gets a single request. On a local folder, looking up a few names is cheaper
+        than reading the whole history with them.
         """
-        if local_folder(self.url) is None:
+        refs = []
+        if local_folder(self.url) is not None:
+            refs = [*map(branch_ref, self.branch_names()), *map(tag_ref, self.tag_names())]
+        if not 0 < len(refs) <= FEW_REFS:
+            self._check_files()
             info = json.loads(run(self._describe("repo_info")))
             branches = {branch_ref(name): version for name, version in info["branches"].items()}
             return branches | {tag_ref(name): version for name, version in info["tags"].items()}
         versions = {}
-        for ref in (*map(branch_ref, self.branch_names()), *map(tag_ref, self.tag_names())):
+        for ref in refs:
             with contextlib.suppress(VersionNotFoundError):  # it has just been deleted
                 versions[ref] = self.look_up(ref)
         return versions
