@@ -70,6 +70,7 @@ def write_webdataset(
         partial(_open_file, columns, key),
         max_bytes=max_bytes,
         row_bytes=partial(_row_bytes, [column.field.name for column in columns]),
+        min_files=1,
     )
     note = _note(view, columns)
 
