@@ -24,6 +24,10 @@ def main(name: str, folder: Path, count: int) -> None:
     form = {**FORMATS, **APART}[name]
     sound, lake = folder / "sound", folder / "lake"
     path = form.write(sound, 9)
+    form.ingest(path, str(lake), progress=False)
+    shutil.rmtree(lake)
+    gc.collect()
+    gc.freeze()  # otherwise, most of the time is spent in collecting the loaded modules
     for done, copy in trials(sound, folder, count):
         (folder / "trial").write_text(done)
         faulthandler.dump_traceback_later(HANGS_AFTER, exit=True)
