@@ -14,7 +14,13 @@ from hypothesis import given, settings
 from PIL import Image as PillowImage
 
 import deeplake_lite as dl
-from deeplake_lite.errors import ExistsError, ExportWarning, LakeError, SchemaError
+from deeplake_lite.errors import (
+    ExistsError,
+    ExportWarning,
+    InvalidValueError,
+    LakeError,
+    SchemaError,
+)
 from deeplake_lite.testing import strategies
 from tests.dataset.export.test_round_trips import COLUMNS
 
@@ -152,6 +158,23 @@ def test_images_that_deep_lake_cannot_hold_become_bytes(values, reason, tmp_path
     assert list(old["image"][0:2]) == values
     back = dl.from_deeplake(path, url(), progress=False)
     assert digests(back, "image") == digests(ds, "image")
+
+
+@pytest.mark.parametrize("codec", ["auto", "jpeg"])
+def test_images_of_one_format_keep_their_files_in_deep_lake(codec, tmp_path):
+    ds = lake({"image": dl.Image(codec)}, {"image": [image(1), image(2)]})
+    old = deeplake.open_read_only(str(ds.to_deeplake(tmp_path / "out")))
+    assert old["image"].get_bytes(slice(0, 2)) == [image(1), image(2)]
+
+
+def test_infinite_numbers_are_refused_where_deep_lake_fails(tmp_path):
+    ds = lake({"x": "float32"}, {"x": [1, np.inf]})
+    with pytest.raises(InvalidValueError, match="column 'x': must be finite"):
+        ds.to_deeplake(tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    ds = lake({"x": dl.Scalar("float32", nullable=True)}, {"x": [np.nan, np.inf, None]})
+    old = deeplake.open_read_only(str(ds.to_deeplake(tmp_path / "out")))
+    assert [None if x is None else float(x) for x in old["x"][0:3]][1:] == [np.inf, None]
 
 
 def test_a_view_without_columns_for_deep_lake_is_rejected(tmp_path):

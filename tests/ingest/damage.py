@@ -135,12 +135,14 @@ _BYTES: dict[str, Callable[[bytes, random.Random], bytes]] = {
 """Functions that damage bytes."""
 
 
-def trials(root: Path, folder: Path, count: int, seed: int = 0) -> Iterator[tuple[str, Path]]:
+def trials(
+    root: Path, folder: Path, count: int, seed: int = 0, first: int = 0
+) -> Iterator[tuple[str, Path]]:
     """Yield damaged copies of a dataset with what was done to each; they are removed again.
 
     Trial n of a seed is always the same: ``trial 7: cut data.bin``.
     """
-    for number in range(count):
+    for number in range(first, count):
         copy = folder / "damaged"
         shutil.copytree(root, copy)
         done = damage(copy, random.Random(f"{seed} {number}"))

@@ -186,6 +186,58 @@ def test_damaged_heaps_are_refused_before_the_library_hangs(path, ingest, size, 
         ingest(path)
 
 
+CLAIM = 2**31
+"""A length that is much larger than the file."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "version"),
+    [
+        ("attribute", "earliest"),  # the latest version has checksums of attributes
+        *((kind, v) for kind in ("contiguous", "chunked", "lists") for v in ("earliest", "latest")),
+    ],
+)
+def test_claims_of_huge_lengths_are_refused_before_the_library_allocates(
+    path, ingest, kind, version
+):
+    text, lists = h5py.string_dtype(), h5py.vlen_dtype("int64")
+    with h5py.File(path, "w", libver=version) as file:
+        file["n"] = [1, 2]
+        file.attrs["description"] = "a file of a few values"
+        if kind == "attribute":
+            file["n"].attrs.create("unit", "kelvin", dtype=text)
+            file["n"].attrs.create("units", ["kelvin", "metre"], dtype=text)
+        elif kind == "lists":
+            file.create_dataset("x", data=[np.arange(6), np.arange(2)], dtype=lists)
+        else:
+            chunks = (1,) if kind == "chunked" else None
+            file.create_dataset("x", data=["kelvin", "b"], dtype=text, chunks=chunks)
+    assert ingest(path).columns
+    data = path.read_bytes()
+    heap = data.index(b"GCOL")
+    reference = (6).to_bytes(4, "little") + heap.to_bytes(8, "little")
+    at = data.index(reference)
+    path.write_bytes(data[:at] + CLAIM.to_bytes(4, "little") + data[at + 4 :])
+    with pytest.raises(InvalidValueError, match=r"claims a value of .* bytes, but has only"):
+        ingest(path)
+
+
+@pytest.mark.parametrize("version", ["earliest", "latest"])
+def test_strings_of_all_layouts_are_read(path, ingest, version):
+    values, text = [f"value {n}" for n in range(5)], h5py.string_dtype()
+    with h5py.File(path, "w", libver=version, userblock_size=512) as file:
+        file.create_dataset("chunked", data=values, chunks=(2,), dtype=text)
+        file.create_dataset("packed", data=values, chunks=(2,), dtype=text, compression="gzip")
+        file.create_dataset("unit", data=values, dtype=text)
+        file["empty"] = h5py.Empty("f8")
+        for name in ("unit", "empty"):
+            file[name].attrs["unit"] = "K"
+            file[name].attrs["none"] = h5py.Empty(text)
+    ds = ingest(path)
+    assert all(ds[name][:] == values for name in ("chunked", "packed", "unit"))
+    assert ds.metadata["hdf5"]["attributes"]["unit"]["unit"] == "K"
+
+
 def test_files_of_another_kind_are_refused(path, ingest):
     path.write_bytes(b"what")
     with pytest.raises(InvalidValueError, match="cannot be read"):

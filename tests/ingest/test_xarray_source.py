@@ -120,11 +120,34 @@ def test_export_has_the_same_values(weather, ingest):
         np.testing.assert_array_equal(back[name].values, weather[name].values)
 
 
-def test_times_of_other_calendars_are_not_taken_for_text(ingest):
-    times = np.array([None, type("Datetime360Day", (), {"__module__": "cftime._cftime"})()], object)
+def with_cftime():
+    """Return a dataset with times of a class like those of cftime, which need not be installed."""
+    time = type("Datetime360Day", (), {"__module__": "cftime._cftime"})()
+    times = np.array([time, time], object)
     data = xr.Dataset({"v": (("x", "time"), np.zeros((3, 2)))}, {"time": ("time", times)})
-    with pytest.raises(dl.SchemaError, match=r"'time' holds cftime\._cftime\.Datetime360Day"):
-        ingest(data, dim="time")
-    ds = ingest(data, dim="x")
-    assert [s.path for s in ds.ingested.skipped] == ["xarray, time"]
-    assert "time" not in ds.to_xarray().variables
+    return data.assign_coords(bound=("time", times), start=((), times[0])).assign(y=("time", times))
+
+
+def test_times_of_other_calendars_become_numbers_with_their_calendar(ingest, monkeypatch):
+    encoding = {"units": "days since 2000-02-30", "calendar": "360_day"}
+
+    def encode(variable, name):
+        assert name in ("time", "bound", "start", "y")
+        numbers = np.arange(variable.size).reshape(variable.shape)
+        return xr.Variable(variable.dims, numbers, encoding)
+
+    monkeypatch.setattr(xr.conventions, "encode_cf_variable", encode)
+    for dim in ("time", "x"):
+        ds = ingest(with_cftime(), dim=dim)
+        assert ds.ingested.skipped == ()
+        back = ds.to_xarray()
+        assert {"time", "bound", "start"} <= set(back.coords)
+        for name in ("time", "bound", "start", "y"):
+            assert back[name].attrs.items() >= encoding.items()
+            assert back[name].values.tolist() == ([0, 1] if name != "start" else 0)
+            assert back[name].dtype == np.int64
+
+
+def test_times_that_cannot_be_encoded_are_refused(ingest):
+    with pytest.raises(dl.SchemaError, match=r"'\w+' cannot be encoded: .*convert_calendar"):
+        ingest(with_cftime(), dim="time")

@@ -18,16 +18,28 @@ TRIALS = 2_000
 CHILD = Path(__file__).with_name("damaged_imports_child.py")
 
 
+KNOWN = {"lance": "Error string has a null byte in it"}
+"""Messages with which packages are known to end the process: in Lance, Arrow's Rust code, which
+passes errors on as C strings, when an error quotes a NUL of the damaged file (1 in 2,000)."""
+
+
 @pytest.mark.parametrize("name", [*FORMATS, *(name for name in APART if name != "deeplake")])
 def test_damaged_files_raise_only_our_errors(name, tmp_path, trials):
-    done = subprocess.run(
-        [sys.executable, str(CHILD), name, str(tmp_path), str(trials(TRIALS))],
-        cwd=CHILD.parents[2],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, (
-        f"{(tmp_path / 'trial').read_text()}\n{done.stdout}\n{done.stderr[-5_000:]}"
-    )
-    assert not done.stdout, done.stdout
+    count, first = trials(TRIALS), 0
+    while first < count:
+        folder = tmp_path / f"from {first}"
+        folder.mkdir()
+        done = subprocess.run(
+            [sys.executable, str(CHILD), name, str(folder), str(count), str(first)],
+            cwd=CHILD.parents[2],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert not done.stdout, done.stdout
+        if done.returncode == 0:
+            return
+        trial = (folder / "trial").read_text()
+        is_known = name in KNOWN and KNOWN[name] in done.stderr
+        assert is_known, f"{trial}\n{done.stdout}\n{done.stderr[-5_000:]}"
+        first = int(trial.split()[1].rstrip(":")) + 1

@@ -79,6 +79,14 @@ def has_nulls(view: View, f: Field) -> bool:
     )
 
 
+def metadata_of(view: View) -> dict[str, Any]:
+    """Return the metadata of a dataset and its columns, as JSON for the note of an export."""
+    return {
+        "metadata": dict(view.rows.table.metadata),
+        "column_metadata": {f.name: dict(f.metadata) for f in view.schema if f.metadata},
+    }
+
+
 def describe_lost_metadata(view: View, *kept: str) -> list[str]:
     """Return phrases that describe the metadata that an export leaves out.
 

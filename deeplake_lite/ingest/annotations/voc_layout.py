@@ -184,7 +184,7 @@ class Layout:
         used = {entry.stem for entry in entries}
         alone = [Skipped(str(path), "there is no image for this annotation")
                  for stem, path in sorted(pages.items()) if stem not in used]  # fmt: skip
-        if not entries:
+        if not entries and pages:
             raise NotFoundError(f"There are no images in {str(root / IMAGES)!r}. Check the path.")
         return cls(root, entries, Lists.read(root / SETS, used), alone)
 

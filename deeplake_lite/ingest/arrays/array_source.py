@@ -102,6 +102,9 @@ class ArraySource:
     limits: Limits = DEFAULT_LIMITS
     """Limits on the memory for one value."""
 
+    column_metadata: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    """Maps columns to items for their metadata."""
+
     def __post_init__(self) -> None:
         first = self.parts[0]
         for part in self.parts:

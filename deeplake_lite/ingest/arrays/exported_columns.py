@@ -18,6 +18,7 @@ from deeplake_lite.dataset.write.tables import Exported
 from deeplake_lite.errors import InvalidValueError, LakeError
 from deeplake_lite.htypes.registry import from_config
 from deeplake_lite.ingest.arrays.numpy_files import RowArray, item_of
+from deeplake_lite.ingest.exported_metadata import ExportedMetadata
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -66,18 +67,17 @@ def exported_columns(
     return columns
 
 
-def exported_metadata(text: object) -> dict[str, Any]:
-    """Return the metadata of the dataset from the text of the entry `NOTE`; {} if it has none.
+def exported_metadata(text: object) -> ExportedMetadata:
+    """Return the metadata from the text of the entry `NOTE`.
 
-    >>> exported_metadata('{"rows": 1, "columns": {}, "metadata": {"licence": "CC0"}}')
+    >>> exported_metadata('{"rows": 1, "columns": {}, "metadata": {"licence": "CC0"}}').of_dataset
     {'licence': 'CC0'}
     """
     try:
         note = json.loads(text) if isinstance(text, str) else None
     except (ValueError, RecursionError):
-        return {}
-    metadata = note.get("metadata") if isinstance(note, dict) else None
-    return metadata if isinstance(metadata, dict) else {}
+        note = None
+    return ExportedMetadata.of(note)
 
 
 class Member(RowArray, Protocol):

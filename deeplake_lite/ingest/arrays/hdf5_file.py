@@ -15,6 +15,11 @@ from deeplake_lite.htypes import Array, ClassLabel, Htype, Sequence, Text
 from deeplake_lite.ingest.arrays.array_source import array_htype, has_nat
 from deeplake_lite.ingest.arrays.attributes import json_attributes, json_value
 from deeplake_lite.ingest.arrays.hdf5_heaps import check_heaps
+from deeplake_lite.ingest.arrays.hdf5_lengths import (
+    check_lengths,
+    places_of_attribute,
+    places_of_dataset,
+)
 from deeplake_lite.ingest.arrays.numpy_files import reading
 from deeplake_lite.ingest.arrays.tree import DEEPEST, Columns, Tree
 from deeplake_lite.ingest.source import Skipped
@@ -102,7 +107,12 @@ class _Reader:
             if name in ("DIMENSION_LIST", "REFERENCE_LIST", "CLASS", "NAME"):
                 continue
             try:
-                self._check_heaps(item.attrs.get_id(name).dtype)
+                attribute = item.attrs.get_id(name)
+                self._check_heaps(attribute.dtype)
+                if unit := self._unit(attribute.dtype):
+                    address = self._address(item)
+                    places = places_of_attribute(self._file, address, name, attribute)
+                    check_lengths(self._file, places, unit)
                 value = item.attrs[name]
             except InvalidValueError:
                 raise
@@ -116,6 +126,13 @@ class _Reader:
             self._is_checked = True
             check_heaps(Path(self._file.filename), self._file.id.get_create_plist().get_sizes()[1])
 
+    def _unit(self, dtype: np.dtype[Any]) -> int:
+        """Return the size in bytes of an item of a value of variable length; 0 for other types."""
+        if self.h5py.check_string_dtype(dtype) is not None:
+            return 1 if dtype.hasobject else 0
+        base = self.h5py.check_vlen_dtype(dtype)
+        return 0 if base is None else int(np.dtype(base).itemsize)
+
     def _add_dataset(self, path: tuple[str, ...], dataset: Any) -> None:
         name = ".".join(path)
         try:
@@ -126,7 +143,10 @@ class _Reader:
         self._check_heaps(dtype)
         if dataset.is_virtual or dataset.external:
             self._skip(path, "its data is in other files")
-        elif dataset.shape in (None, ()):
+            return
+        if unit := self._unit(dtype):
+            check_lengths(self._file, places_of_dataset(dataset), unit)
+        if dataset.shape in (None, ()):
             value = None if dataset.shape is None else dataset[()]
             self.scalars[name] = json_value(value)
             self._add_attributes(path, dataset)

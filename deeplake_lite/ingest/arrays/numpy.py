@@ -91,7 +91,8 @@ def from_numpy(
     -----
     Files are read block by block. Arrays of images become `Array` columns; to display and compress
     them as images, declare ``schema={"image": dl.Image("png")}``. Columns of files written by
-    `View.to_numpy` get the same types as in the lake from which they were exported.
+    `View.to_numpy` get the same types and metadata as in the lake from which they were
+    exported.
 
     Examples
     --------
@@ -105,7 +106,7 @@ def from_numpy(
     [Array('uint8', (8, 8)), Scalar('int64')]
     """
     source = _source(files, on, columns, options)
-    return ingest(source, url, **options)
+    return ingest(source, url, column_metadata=source.column_metadata, **options)
 
 
 def _source(
@@ -166,7 +167,7 @@ def _npz_source(
     paths: Sequence[Path], on: str | None, chosen: Sequence[str] | None, options: Options
 ) -> ArraySource:
     parts, metadata, left_out = list[Part](), dict[str, object](), list[Skipped]()
-    exported = dict[str, Any]()
+    exported, column_metadata = dict[str, object](), dict[str, Mapping[str, object]]()
     for path in paths:
         if not _starts_with(path, _NPZ):
             raise InvalidValueError(
@@ -176,7 +177,9 @@ def _npz_source(
         members, rest = npz_members(path)
         left_out += [Skipped(f"{path.name}, {name}", "it is not an npy file") for name in rest]
         note = note_of(members)
-        exported |= exported_metadata(note)
+        noted = exported_metadata(note)
+        exported |= noted.of_dataset
+        column_metadata |= noted.of_columns
         columns: dict[str, ArrayColumn] = {**(exported_columns(members, path.name, note) or {})}
         if not (is_exported := bool(columns)):
             for name, member in members.items():
@@ -189,6 +192,7 @@ def _npz_source(
     return _array_source(
         title, tuple(parts), [str(path) for path in paths], on, options, left_out=left_out,
         metadata={**exported, **({"numpy": metadata} if metadata else {})},
+        column_metadata=column_metadata,
     )  # fmt: skip
 
 

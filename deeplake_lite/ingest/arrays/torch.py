@@ -20,6 +20,7 @@ from deeplake_lite.errors import InvalidValueError, LakeError, OptionError
 from deeplake_lite.htypes import ClassLabel, Image, Text
 from deeplake_lite.htypes.pillow import is_pillow, untouched_file
 from deeplake_lite.htypes.words import pluralize
+from deeplake_lite.ingest.arrays.array_source import ArraySource
 from deeplake_lite.ingest.arrays.sample_source import (
     BadSample,
     Once,
@@ -107,7 +108,7 @@ def from_torch(
     values are stored in ``ds.metadata["torch"]``. In a tuple of tensors of the same length, each
     tensor becomes a column (``item_0`` and so on). A list holds samples, and a single tensor
     becomes a column with the name of the file. Columns of a file written by `View.to_torch` get the
-    same types as in the lake from which they were exported.
+    same types and metadata as in the lake from which they were exported.
 
     Examples
     --------
@@ -121,7 +122,9 @@ def from_torch(
     workers = checks.integer("num_workers", num_workers, 0)
     if workers > MAX_WORKERS:
         raise OptionError(f"num_workers must be at most {MAX_WORKERS:,}, but it is {workers:,}.")
-    return ingest(_source(dataset, on, columns, workers, options), url, **options)
+    source = _source(dataset, on, columns, workers, options)
+    metadata = source.column_metadata if isinstance(source, ArraySource) else {}
+    return ingest(source, url, column_metadata=metadata, **options)
 
 
 def _source(

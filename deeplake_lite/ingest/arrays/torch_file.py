@@ -31,6 +31,7 @@ from deeplake_lite.ingest.arrays.sample_source import (
     infer_type,
     sample_size,
 )
+from deeplake_lite.ingest.exported_metadata import ExportedMetadata
 from deeplake_lite.ingest.files import find_files, fingerprint
 from deeplake_lite.ingest.options import types_of
 
@@ -73,7 +74,7 @@ def read_torch_file(
         samples = FileSamples(content)
         samples.title, samples.fingerprint = file.name, file_fingerprint
         return samples
-    metadata = dict[str, Any]()
+    metadata = ExportedMetadata()
     if isinstance(content, dict) and isinstance(content.get(NOTE), str):
         parts = [_exported_part(file, content, columns)]
         metadata = exported_metadata(content[NOTE])
@@ -84,10 +85,11 @@ def read_torch_file(
         parts = parts_of(file.name, data_columns, chosen)
         rest = {name: item for name, item in named.items() if name not in data_columns}
         if rest and chosen is None:
-            metadata = {"torch": _json(rest)}
+            metadata = ExportedMetadata({"torch": _json(rest)})
     return ArraySource(
         file.name, tuple(parts), on, types_of(options.get("schema")), file_fingerprint,
-        metadata=metadata, limits=options.get("limits", DEFAULT_LIMITS),
+        metadata=metadata.of_dataset, column_metadata=metadata.of_columns,
+        limits=options.get("limits", DEFAULT_LIMITS),
     )  # fmt: skip
 
 

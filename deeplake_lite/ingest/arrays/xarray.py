@@ -86,8 +86,14 @@ def from_xarray(
     OptionError
         If `dim` is missing, and the variables have no common first dimension.
     SchemaError
-        If no variable has the dimension, if no type can store a variable (for example, times of
-        cftime), or if a coordinate is a MultiIndex.
+        If no variable has the dimension, if no type can store a variable, or if a coordinate is a
+        MultiIndex.
+
+    Notes
+    -----
+    Times of cftime, which xarray uses for calendars other than the standard one, are stored as
+    numbers by the CF conventions: the attributes ``units`` and ``calendar`` give their meaning.
+    ``xarray.decode_cf(ds.to_xarray())`` restores them.
 
     Examples
     --------
@@ -111,7 +117,7 @@ def from_xarray(
     if dim not in data.sizes:
         raise NotFoundError.named("dimension", dim, list(map(str, data.sizes)))
     _check_indexes(data, dim)
-    _check_calendars(data, dim)
+    data = _encode_times(data)
     columns = {
         _name(name): XarrayColumn(variable, dim, str(name))
         for name, variable in data.variables.items()
@@ -164,30 +170,44 @@ def _check_indexes(data: Any, dim: str) -> None:
             )
 
 
-def _check_calendars(data: Any, dim: str) -> None:
-    """Reject times of non-standard calendars, which are objects of cftime. Raises SchemaError."""
-    for name, variable in data.variables.items():
-        if dim in variable.dims and (foreign := _foreign(variable)) is not None:
-            raise SchemaError(
-                f"The times in a column must be in the standard calendar, but {name!r} holds "
-                f"{foreign}. Convert the times: "
-                "dataset.convert_calendar('standard', use_cftime=False). Or store them as numbers, "
-                "with the calendar in the attributes: replace the variable with "
-                f"xr.conventions.encode_cf_variable(dataset.variables[{name!r}]), and decode it "
-                "later with xr.decode_cf(ds.to_xarray())."
-            )
+def _encode_times(data: Any) -> Any:
+    """Encode times that are objects of cftime as numbers, with their unit and calendar.
 
-
-def _foreign(variable: Any) -> str | None:
-    """Return the class of a variable's values if it belongs to cftime, otherwise None.
-
-    JSON could store such times only without their calendar.
+    Raises SchemaError.
     """
+    encoded = {
+        name: _encode(str(name), variable)
+        for name, variable in data.variables.items()
+        if _has_cftime(variable)
+    }
+    coordinates = {name: variable for name, variable in encoded.items() if name in data.coords}
+    rest = {name: variable for name, variable in encoded.items() if name not in coordinates}
+    return data.assign(rest).assign_coords(coordinates) if encoded else data
+
+
+def _encode(name: str, variable: Any) -> Any:
+    """Encode the times of a variable by the CF conventions. Raises SchemaError."""
+    from xarray.conventions import encode_cf_variable
+
+    try:
+        encoded, reason = encode_cf_variable(variable, name=name), "some of its values are missing"
+    except Exception as error:  # cftime and xarray raise many types of errors
+        encoded, reason = variable, str(error)
+    if _has_cftime(encoded):
+        raise SchemaError(
+            f"Times of cftime must have a CF encoding, but {name!r} cannot be encoded: {reason}. "
+            "Correct the variable, or convert it: "
+            "dataset.convert_calendar('standard', use_cftime=False)."
+        )
+    return encoded
+
+
+def _has_cftime(variable: Any) -> bool:
+    """Return whether values are times of cftime, which xarray uses for other calendars."""
     if getattr(variable.dtype, "kind", None) != "O":
-        return None
+        return False
     values = variable[(slice(1_000),) * variable.ndim].to_numpy().ravel().tolist()
-    first = next((v for v in values if type(v).__module__.startswith("cftime")), None)
-    return None if first is None else f"{type(first).__module__}.{type(first).__name__}"
+    return any(type(value).__module__.startswith("cftime") for value in values)
 
 
 def _name(name: object) -> str:
@@ -206,7 +226,7 @@ def _metadata(data: Any, dim: str) -> Mapping[str, object]:
             item["coordinate"] = True
         if dim in variable.dims:
             columns[str(name)] = item
-        elif variable.size <= MAX_ITEMS and _foreign(variable) is None:
+        elif variable.size <= MAX_ITEMS:
             values = json_value(variable.to_numpy())
             others[str(name)] = {**item, "dtype": _dtype_name(variable.dtype), "values": values}
     sizes = {str(d): int(n) for d, n in data.sizes.items() if d != dim}
@@ -234,22 +254,12 @@ def _left_out(data: Any, dim: str) -> tuple[Skipped, ...]:
     """Return the variables that neither columns nor metadata can store."""
     skipped = list[Skipped]()
     for name, variable in data.variables.items():
-        if dim in variable.dims:
-            continue
-        if variable.size > MAX_ITEMS:
+        if dim not in variable.dims and variable.size > MAX_ITEMS:
             reason = (
-                f"its {variable.size:,} values are too many for metadata, which may have at most "
-                f"{MAX_ITEMS:,}"
+                f"it does not have the dimension {dim!r}, and its {variable.size:,} values are too "
+                f"many for metadata, which may have at most {MAX_ITEMS:,}"
             )
-        elif (foreign := _foreign(variable)) is not None:
-            reason = (
-                f"metadata cannot hold {foreign}; replace the variable with "
-                "xr.conventions.encode_cf_variable(…)"
-            )
-        else:
-            continue
-        reason = f"it does not have the dimension {dim!r}, and {reason}"
-        skipped.append(Skipped(f"xarray, {name}", reason))
+            skipped.append(Skipped(f"xarray, {name}", reason))
     return tuple(skipped)
 
 

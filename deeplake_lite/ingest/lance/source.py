@@ -94,7 +94,8 @@ def from_lance(
     outside the dataset are rejected. The metadata of fields becomes the metadata of columns, and
     the metadata of the schema is stored in ``ds.metadata["lance"]``. The original types of structs,
     decimals, times of day and times with a time zone are stored in ``ds.metadata["arrow"]``, so
-    that exports restore them.
+    that exports restore them. Read datasets from unknown sources in a process of their own, because
+    a few kinds of damage make Lance end the process.
 
     Examples
     --------

@@ -119,7 +119,8 @@ def from_arrayrecord(
         on,
         "example" if features is not None else contents,
     )
-    return ingest(source, url, **options)
+    metadata = source.described.metadata.of_columns
+    return ingest(source, url, column_metadata=metadata, **options)
 
 
 def array_records(path: str, options: Mapping[str, Any]) -> Iterator[Record]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from deeplake_lite.dataset.export.shards.example_columns import SIDECAR
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.files import scheme_of
+from deeplake_lite.ingest.exported_metadata import ExportedMetadata
 from deeplake_lite.ingest.shards.lake_features import lake_columns
 from deeplake_lite.ingest.shards.record_files import read_neighbour
 from deeplake_lite.ingest.shards.tfds_features import (
@@ -35,8 +36,8 @@ class Description:
     columns: Mapping[str, FeatureColumn] = field(default_factory=dict)
     """Maps the names of columns to the columns."""
 
-    metadata: Mapping[str, object] = field(default_factory=dict)
-    """Items of the dataset's metadata."""
+    metadata: ExportedMetadata = field(default_factory=ExportedMetadata)
+    """The metadata of the dataset and of its columns."""
 
     splits: Mapping[str, str] = field(default_factory=dict)
     """Maps files to their splits; empty if there is only one split."""
@@ -92,7 +93,9 @@ def described_features(files: Sequence[str], access: Mapping[str, Any]) -> Descr
     content = {} if info is None else _json_object(info, file, INFO)
     used = [FEATURES, *([INFO] if info else []), *(n for n, text in classes.items() if text)]
     splits, lengths = split_names(files, content), shard_lengths(files, content)
-    return Description(columns, _metadata(content), splits, lengths, _local(file, *used))
+    return Description(
+        columns, ExportedMetadata(_metadata(content)), splits, lengths, _local(file, *used)
+    )
 
 
 def _metadata(info: Mapping[str, Any]) -> dict[str, dict[str, object]]:

@@ -89,15 +89,16 @@ class ExampleSource:
         """A string that changes when the files change; None if there are URLs."""
         if any(scheme_of(file) is not None for file in self.files):
             return None
-        return fingerprint(self.files[0], [*self.files, *self._described.files])
+        return fingerprint(self.files[0], [*self.files, *self.described.files])
 
     @property
     def metadata(self) -> Mapping[str, object]:
         """The metadata that a file next to the records contains."""
-        return self._described.metadata
+        return self.described.metadata.of_dataset
 
     @cached_property
-    def _described(self) -> Description:
+    def described(self) -> Description:
+        """The description of the records in a file next to them."""
         return described_features(self.files, self.access)
 
     @cached_property
@@ -118,7 +119,7 @@ class ExampleSource:
         """Whether the records are ``tf.train.Example``."""
         if self.contents != "auto":
             return self.contents == "example"
-        if self._described.columns:
+        if self.described.columns:
             return True
         messages = [*_messages(self._first)]
         has_features = any(m.features.feature or m.feature_lists.feature_list for m in messages)
@@ -129,7 +130,7 @@ class ExampleSource:
         """Maps names to the columns that are read from features."""
         if not self._holds_examples:
             return {}
-        described = self._described.columns
+        described = self.described.columns
         used = {name for column in described.values() for name in column.features}
         rest = inferred_columns(_messages(self._first))
         columns: dict[str, FeatureColumn] = {
@@ -152,13 +153,13 @@ class ExampleSource:
         if not self._holds_examples:
             return {RECORD: bytes_type(r.data for r in self._first)}
         types = {name: column.htype for name, column in self.feature_columns.items()}
-        if self._described.splits:
+        if self.described.splits:
             if SPLIT in types:
                 raise SchemaError(
                     f"The names of the splits are stored in the column {SPLIT!r}, but the records "
                     "have a feature with that name. Ingest the files of each split separately."
                 )
-            types[SPLIT] = ClassLabel(list(dict.fromkeys(self._described.splits.values())))
+            types[SPLIT] = ClassLabel(list(dict.fromkeys(self.described.splits.values())))
         return types
 
     def check_unrounded(self, names: Iterable[str]) -> None:
@@ -180,7 +181,7 @@ class ExampleSource:
                     rows, size = [], 0
             if rows:
                 yield self._block(file, rows)
-            expected = self._described.lengths.get(file, row - first)
+            expected = self.described.lengths.get(file, row - first)
             if row - first != expected:
                 raise InvalidValueError(
                     f"{name_of(file)} must have {pluralize(expected, 'record')} according to "
@@ -193,7 +194,7 @@ class ExampleSource:
             columns = self._values(rows, errors)
         else:
             columns = {RECORD: self._bytes(rows, errors)}
-        if split := self._described.splits.get(file):
+        if split := self.described.splits.get(file):
             columns[SPLIT] = [split] * len(rows)
         for name in columns if errors else ():
             values = [*with_none(columns[name])]

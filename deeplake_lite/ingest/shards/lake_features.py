@@ -15,6 +15,7 @@ from deeplake_lite.dataset.export.shards.example_columns import SIDECAR
 from deeplake_lite.dataset.write.tables import as_exported
 from deeplake_lite.errors import InvalidValueError, LakeError
 from deeplake_lite.htypes import from_config
+from deeplake_lite.ingest.exported_metadata import ExportedMetadata
 from deeplake_lite.ingest.shards.feature_columns import raw_values
 from deeplake_lite.ingest.shards.flat_columns import FlatRows, feature_names, unflatten
 from deeplake_lite.schema import Schema
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 def lake_columns(
     content: Mapping[str, Any], file: str
-) -> tuple[dict[str, FeatureColumn], dict[str, dict[str, object]]]:
+) -> tuple[dict[str, FeatureColumn], ExportedMetadata]:
     """Return the columns and the metadata that a file next to the records describes.
 
     Parameters
@@ -46,13 +47,12 @@ def lake_columns(
     """
     try:
         schema = Schema.build({n: from_config(c) for n, c in content["columns"].items()})
-        metadata = dict(content["metadata"])
     except (LakeError, TypeError, ValueError, LookupError, AttributeError, RecursionError) as error:
         raise InvalidValueError(
             f"{SIDECAR} next to {file!r} must describe the types of the columns, but it cannot be "
             f"read: {error}. Restore the file, or move the records to another folder."
         ) from error
-    return {f.name: _LakeColumn(f) for f in schema}, metadata
+    return {f.name: _LakeColumn(f) for f in schema}, ExportedMetadata.of(content)
 
 
 @dataclass(frozen=True)

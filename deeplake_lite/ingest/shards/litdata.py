@@ -77,10 +77,10 @@ def from_litdata(
     Image files and other bytes are stored unchanged. Strings, numbers, arrays, tensors and JSON
     become columns of these types, and ``pil`` becomes an uncompressed image. Values of nested
     dictionaries become columns such as ``"box/width"``, and values of tuples become ``"0"`` and
-    ``"1"``. Columns written by `View.to_litdata` get the same types as in the lake from which they
-    were exported. If there are several splits, their names are stored in the column ``split``.
-    Chunks may be compressed, but not encrypted. Chunks of tokens, for ``TokensLoader``, cannot be
-    read. The package ``litdata`` is not needed.
+    ``"1"``. Columns written by `View.to_litdata` get the same types and metadata as in the
+    lake from which they were exported. If there are several splits, their names are stored in the
+    column ``split``. Chunks may be compressed, but not encrypted. Chunks of tokens, for
+    ``TokensLoader``, cannot be read. The package ``litdata`` is not needed.
 
     Examples
     --------
@@ -91,7 +91,8 @@ def from_litdata(
     >>> dl.from_litdata(ds.to_litdata(tempfile.mkdtemp()), "memory://from-litdata-2")[0]
     {'text': 'a rose', 'n': np.int32(3)}
     """
-    return ingest(litdata_source(folder, key=on, columns=columns), url, **options)
+    source = litdata_source(folder, key=on, columns=columns)
+    return ingest(source, url, column_metadata=source.note.metadata.of_columns, **options)
 
 
 def litdata_source(

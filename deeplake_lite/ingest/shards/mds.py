@@ -81,10 +81,10 @@ def from_mds(
     -----
     Image files and other bytes are stored unchanged. ``str`` becomes text, ``int`` and similar
     encodings become numbers, ``ndarray`` becomes an array, ``json`` becomes JSON, and ``pil``
-    becomes an uncompressed image. Columns written by `View.to_mds` get the same types as in the
-    lake from which they were exported. If there are several splits, their names are stored in the
-    column ``split``. Shards may be compressed; their hashes are compared with the hashes in the
-    index. The package ``streaming`` is not needed.
+    becomes an uncompressed image. Columns written by `View.to_mds` get the same types and metadata
+    as in the lake from which they were exported. If there are several splits, their names are
+    stored in the column ``split``. Shards may be compressed; their hashes are compared with the
+    hashes in the index. The package ``streaming`` is not needed.
 
     Examples
     --------
@@ -95,7 +95,8 @@ def from_mds(
     >>> dl.from_mds(ds.to_mds(tempfile.mkdtemp()), "memory://from-mds-2")[0]
     {'text': 'a rose', 'n': np.int32(3)}
     """
-    return ingest(mds_source(folder, key=on, columns=columns), url, **options)
+    source = mds_source(folder, key=on, columns=columns)
+    return ingest(source, url, column_metadata=source.note.metadata.of_columns, **options)
 
 
 def mds_source(

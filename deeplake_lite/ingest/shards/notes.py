@@ -12,6 +12,7 @@ import numpy as np
 from deeplake_lite.dataset.export.shards.splits import SPLIT
 from deeplake_lite.errors import LakeError
 from deeplake_lite.htypes.registry import from_config
+from deeplake_lite.ingest.exported_metadata import ExportedMetadata
 from deeplake_lite.ingest.shards.unfit import UnfitError
 
 if TYPE_CHECKING:
@@ -59,8 +60,8 @@ class Note:
     columns: Mapping[str, ExportedColumn] = field(default_factory=dict)
     """The exported columns, in the order of the lake."""
 
-    metadata: Mapping[str, object] = field(default_factory=dict)
-    """The metadata of the lake."""
+    metadata: ExportedMetadata = field(default_factory=ExportedMetadata)
+    """The metadata of the lake and of its columns."""
 
     split: Htype | None = None
     """Type of the column of splits; None if there was no such column."""
@@ -70,14 +71,14 @@ class Note:
         """Parse a note. Entries that other programs or newer releases wrote are ignored."""
         if not isinstance(content, dict):
             return cls()
-        columns, metadata = content.get("columns"), content.get("metadata")
+        columns = content.get("columns")
         exported = {
             name: column
             for name, config in (columns if isinstance(columns, dict) else {}).items()
             if (column := _column(config)) is not None
         }
-        items = metadata if isinstance(metadata, dict) else {}
-        return cls(exported, items, htype_of_config(content.get(SPLIT)))
+        metadata = ExportedMetadata.of(content)
+        return cls(exported, metadata, htype_of_config(content.get(SPLIT)))
 
 
 def _column(config: object) -> ExportedColumn | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -106,7 +105,7 @@ class SampleSource:
     @property
     def metadata(self) -> Mapping[str, object]:
         """The metadata of the lake from which the shards were exported."""
-        return MappingProxyType(dict(self.note.metadata))
+        return self.note.metadata.of_dataset
 
     @cached_property
     def fingerprint(self) -> str | None:

@@ -95,4 +95,5 @@ def from_tfrecord(
         features,
         on,
     )
-    return ingest(source, url, **options)
+    metadata = source.described.metadata.of_columns
+    return ingest(source, url, column_metadata=metadata, **options)

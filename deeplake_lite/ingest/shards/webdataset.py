@@ -113,7 +113,7 @@ def from_webdataset(
     given_limits = options.get("limits")
     limits = given_limits if isinstance(given_limits, Limits) else DEFAULT_LIMITS
     source = webdataset_source(tars, access, options.get("schema"), on, limits)
-    return ingest(source, url, **options)
+    return ingest(source, url, column_metadata=source.note.metadata.of_columns, **options)
 
 
 def webdataset_source(
@@ -152,10 +152,10 @@ class WebDatasetSource:
     @property
     def metadata(self) -> Mapping[str, object]:
         """The metadata of the lake from which the files were exported; empty if there is none."""
-        return self._note.metadata
+        return self.note.metadata.of_dataset
 
     @cached_property
-    def _note(self) -> TarNote:
+    def note(self) -> TarNote:
         """The note next to the files; an empty note if the files have other extensions."""
         note = TarNote.next_to(self.files)
         fits = all(note.column(e) is not None for sample in self._first for e in sample)
@@ -193,7 +193,7 @@ class WebDatasetSource:
     @cached_property
     def names(self) -> dict[str, str]:
         """Maps extensions to the names of columns; empty if the note determines the columns."""
-        if self._note.types:
+        if self.note.types:
             return {}
         extensions = dict.fromkeys(e for sample in self._first for e in sample)
         images = {e for e in extensions if _is_image(e) and "." not in e}
@@ -215,7 +215,7 @@ class WebDatasetSource:
     @cached_property
     def columns(self) -> dict[str, Htype]:
         """Type of each column."""
-        types: dict[str, Htype] = {"key": Text(), "shard": Text(), **self._note.types}
+        types: dict[str, Htype] = {"key": Text(), "shard": Text(), **self.note.types}
         for extension, name in self.names.items():
             if name in types:
                 continue
@@ -263,7 +263,7 @@ class WebDatasetSource:
         columns["key"], columns["shard"] = [sample.key for sample in rows], [shard] * len(rows)
         for i, sample in enumerate(rows):
             for extension, data in sample.files.items():
-                name = self._note.column(extension) or self.names.get(extension)
+                name = self.note.column(extension) or self.names.get(extension)
                 if name is None:
                     errors[i] = (
                         f"a sample may have no extensions except {', '.join(self._known)}, which "
@@ -282,12 +282,12 @@ class WebDatasetSource:
 
     @property
     def _known(self) -> Iterable[str]:
-        return self._note.names or self.names
+        return self.note.names or self.names
 
     def _value(self, extension: str, data: bytes, name: str, htype: Htype) -> object:
         """Convert a file to a value of a column. Raises ValueError."""
         value = data if name in self._bytes else _value(extension, data, htype)
-        if not self._note.types:
+        if not self.note.types:
             return value
         if htype.sql == "class" and _has_class(htype, value):
             return htype.named([value])[0]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.dataset.export.shards.webdataset import IMAGE, SIDECAR
 from deeplake_lite.htypes.files import scheme_of
+from deeplake_lite.ingest.exported_metadata import ExportedMetadata
 from deeplake_lite.ingest.shards.notes import htype_of_config
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ class TarNote:
     names: Mapping[str, str] = field(default_factory=dict)
     """Maps extensions, in lower case, to columns; extensions of images end with ``*``."""
 
-    metadata: Mapping[str, object] = field(default_factory=dict)
-    """The metadata of the lake."""
+    metadata: ExportedMetadata = field(default_factory=ExportedMetadata)
+    """The metadata of the lake and of its columns."""
 
     @classmethod
     def next_to(cls, files: Sequence[str]) -> TarNote:
@@ -61,8 +62,7 @@ class TarNote:
             if htype is None or not isinstance(extension, str):
                 return cls()
             types[name], names[extension.lower()] = htype, name
-        items = content.get("metadata")
-        return cls(types, names, items if isinstance(items, dict) else {})
+        return cls(types, names, ExportedMetadata.of(content))
 
     def column(self, extension: str) -> str | None:
         """Return the name of the column for an extension, or None if the note has none.

@@ -101,11 +101,18 @@ def _rule(count: int, task: Task, points: tuple[int, int] | None, scores: bool) 
     return ""
 
 
-def task_of(samples: Sequence[Labels], points: tuple[int, int] | None) -> Task:
-    """Infer the task of label files from the lengths of their lines."""
+def task_of(
+    samples: Sequence[Labels], points: tuple[int, int] | None, declared: Task | None = None
+) -> Task:
+    """Infer the task of label files from the lengths of their lines.
+
+    Label files without objects have the task `declared`.
+    """
     if points is not None:
         return "pose"
     counts = {len(values) for labels in samples for values in labels.values}
+    if not counts and declared is not None and declared != "pose":
+        return declared
     if counts in ({8}, {9}):
         return "obb"
     return "segment" if any(count > 5 for count in counts) else "detect"

@@ -25,6 +25,8 @@ from deeplake_lite.ingest.yolo.labels import parse
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from deeplake_lite.ingest.yolo.labels import Task
+
 YAML = (".yaml", ".yml")
 
 MAX_YAML_BYTES = 2_000_000
@@ -88,19 +90,23 @@ class Layout:
     def _of_yaml(cls, path: Path) -> Layout:
         config, here = _read_yaml(path), path.absolute().parent
         base = here / str(config.get("path") or "")
-        images: dict[str, tuple[Path, ...]] = {}
+        places: dict[str, list[Path]] = {}
         for split in ("train", "val", "test"):
             locations = config.get(split)
             if locations:
                 locations = locations if isinstance(locations, list) else [locations]
-                parts = (_images_at(str(location), base, here, path) for location in locations)
-                images[split] = tuple(image for part in parts for image in part)
+                places[split] = [_locate(str(each), base, here, path) for each in locations]
+        images = {
+            split: tuple(image for place in split_places for image in _images_at(place))
+            for split, split_places in places.items()
+        }
         if not images:
             raise InvalidValueError(
                 f"{path.name} must name the images of 'train', 'val' or 'test', but it has the "
                 f"keys {brief(sorted(map(str, config)), 80)}. Pass the data.yaml of the dataset."
             )
-        if not any(images.values()):
+        is_empty = all(_has_no_labels(place) for split in places.values() for place in split)
+        if not any(images.values()) and not is_empty:
             raise NotFoundError(
                 f"There are no images in the folders listed in {str(path)!r}. Correct the file, or "
                 "move the images."
@@ -204,9 +210,15 @@ class Layout:
         return texts if len({*texts}) == count and all(texts) else []
 
     @property
+    def task(self) -> Task | None:
+        """The task of the labels, as `View.to_yolo` writes it; None if it is unknown."""
+        task = self.config.get("task")
+        return task if task in ("detect", "segment", "pose", "obb") else None
+
+    @property
     def rest(self) -> dict[str, object]:
         """Entries of the data.yaml that have no meaning for the import, as JSON values."""
-        used = ("path", "train", "val", "test", "names", "nc", "kpt_shape", "kpt_names")
+        used = ("path", "train", "val", "test", "names", "nc", "kpt_shape", "kpt_names", "task")
         return {str(key): _to_json(v) for key, v in self.config.items() if key not in used}
 
 
@@ -410,21 +422,33 @@ def _name(value: object) -> str:
     return str(value)
 
 
-def _images_at(location: str, base: Path, here: Path, config: Path) -> Sequence[Path]:
-    """Return the images in a folder, or the images that a text file lists. Raises NotFoundError."""
+def _locate(location: str, base: Path, here: Path, config: Path) -> Path:
+    """Return the folder of images, or the list of images, at a location. Raises NotFoundError."""
     # Roboflow's exports write "../train/images" although the folder is next to the data.yaml.
     bare = location.removeprefix("../")
     for path in (base / location, here / location, here / bare, base / bare):
         if os.path.isfile(path):
-            return [*_read_list(path)]
+            return path
         if os.path.isdir(path):
-            root = path.resolve() if ".." in path.parts else path
-            return [root / f.path for f in scan(root).images]
+            return path.resolve() if ".." in path.parts else path
     where = " or ".join(dict.fromkeys((repr(str(base)), repr(str(here)))))
     raise NotFoundError(
         f"All paths in {config.name} must exist, but there is no {location!r} in {where}. Correct "
         "the file, or move the images."
     )
+
+
+def _images_at(place: Path) -> list[Path]:
+    """Return the images in a folder, or the images that a text file lists."""
+    if place.is_file():
+        return [*_read_list(place)]
+    return [place / f.path for f in scan(place).images]
+
+
+def _has_no_labels(place: Path) -> bool:
+    """Return whether a folder of images has an empty folder of labels, as in an empty dataset."""
+    labels = label_path(place / "x").parent
+    return labels != place and labels.is_dir() and not any(labels.rglob("*.txt"))
 
 
 def _read_list(path: Path) -> Iterator[Path]:

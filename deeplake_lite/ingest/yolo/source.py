@@ -84,7 +84,8 @@ def from_yolo(
         The committed dataset, with one row per image: ``image``, ``path`` (the key), ``split``,
         ``boxes`` (cxcywh, in fractions), ``labels``; ``segmentation`` for outlines and oriented
         boxes (for each object, a list of outlines in pixels), ``keypoints`` for poses (in pixels).
-        Images without a label file have no objects. For "classify", the columns are those of
+        Images without a label file have no objects. Empty folders of images and labels become a
+        lake without rows. For "classify", the columns are those of
         `from_folder`. The dataset's attribute ``ingested`` summarizes the import and lists skipped
         images.
 
@@ -132,15 +133,18 @@ def yolo_source(path: str | os.PathLike[str], task: Task | None = None) -> YoloS
         has_labels = any(
             os.path.isfile(label_path(i)) for part in parts for i in part.images[:SAMPLED]
         )
-        if not has_labels and layout.config:
-            first = next(image for part in parts for image in part.images)
+        first = next((image for part in parts for image in part.images), None)
+        if not has_labels and layout.config and first is not None:
             raise InvalidValueError(
                 "A YOLO dataset must have label files, but none was found. The label file of "
                 f"{first.name!r} would be {str(label_path(first))!r}. Correct the folders, or "
                 'choose a task: task="detect" ingests images without objects, and task="classify" '
                 "ingests class folders."
             )
-        task = yolo_labels.task_of(samples, layout.points) if has_labels else "classify"
+        is_classify = not has_labels and first is not None
+        task = "classify" if is_classify else yolo_labels.task_of(
+            samples, layout.points, layout.task
+        )  # fmt: skip
     return YoloSource(layout, tuple(parts), task)
 
 

@@ -113,6 +113,8 @@ class _Export:
 
     def write(self, root: Path) -> None:
         """Write all files."""
+        for folder in ("JPEGImages", "Annotations"):  # an import needs them, even if they are empty
+            (root / folder).mkdir()
         for picture in self.pictures.read(files=True):
             name = with_suffix(picture.path, picture.image)
             if picture.image is not None:

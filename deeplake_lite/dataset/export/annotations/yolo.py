@@ -224,6 +224,9 @@ class _Export:
                 for file, content in ((image, data), (label, "\n".join(lines).encode())):
                     file.parent.mkdir(parents=True, exist_ok=True)
                     file.write_bytes(content)
+        for split in splits or {DEFAULT_SPLIT: None}:
+            for kind in ("images", "labels"):  # an import needs the folders, even if they are empty
+                (root / kind / split).mkdir(parents=True, exist_ok=True)
         config = self._config([*splits])
         (root / "data.yaml").write_text(
             yaml.safe_dump(config, allow_unicode=True, sort_keys=False), "utf-8"
@@ -234,10 +237,11 @@ class _Export:
         config: dict[str, Any] = {}
         for split in splits:
             config["val" if split in _VALIDATION else split] = f"images/{split}"
-        first = next(iter(config.values()), "images/train")
+        first = next(iter(config.values()), f"images/{DEFAULT_SPLIT}")
         # Ultralytics needs both keys.
         config = {"train": first, "val": config.get("train", first), **config}
         config["names"] = dict(enumerate(self._names))
+        config["task"] = self.task
         extra = self.view.rows.table.metadata.get("yolo")
         config = {**(extra if isinstance(extra, dict) else {}), **config}
         flips = config.pop("flip_idx", None)

@@ -61,14 +61,9 @@ class ArrayExports:
         StorageError
             When the file cannot be written.
 
-        Warns
-        -----
-        ExportWarning
-            Before the file is written, if columns have metadata, which is left out.
-
         Notes
         -----
-        The file also has an array ``deeplake_lite`` that records the column types and the dataset's
+        The file also has an array ``deeplake_lite`` that records the column types and all
         metadata, from which ``dl.from_numpy`` restores them. Nothing is pickled. Nulls are NaN,
         NaT, or -1 for classes. Strings are stored as an array of strings or, if a few are much
         longer than the others, as UTF-8 bytes with offsets. With ``images="pixels"``, the encoded
@@ -113,11 +108,6 @@ class ArrayExports:
             When the file cannot be written.
         MissingPackageError
             When PyTorch is not installed.
-
-        Warns
-        -----
-        ExportWarning
-            Before the file is written, if columns have metadata, which is left out.
 
         Notes
         -----

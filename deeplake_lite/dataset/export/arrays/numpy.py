@@ -14,7 +14,7 @@ import numpy as np
 from deeplake_lite import checks
 from deeplake_lite.dataset.export.arrays.forms import NOTE, Stored, form_of
 from deeplake_lite.dataset.export.atomic_files import atomic_write
-from deeplake_lite.dataset.export.portable import read_blocks, warn_of_metadata
+from deeplake_lite.dataset.export.portable import metadata_of, read_blocks
 from deeplake_lite.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -36,8 +36,6 @@ def write_numpy(
     """Return the arrays of a view, or write them to a file; see `View.to_numpy`."""
     compress = checks.flag("compress", compress)
     target = None if path is None else Path(checks.location("path", path)).expanduser()
-    if target is not None:
-        warn_of_metadata(view, "to_numpy", "arrays")
     with collect_arrays(view, images, "to_numpy") as arrays:
         if target is None:
             return {stored.name: stored.array() for stored in arrays.stored()}
@@ -100,10 +98,7 @@ class Arrays:
             name: {"htype": form.exported_type.get_config(), "form": form.note()}
             for name, form in self.forms.items()
         }
-        note: dict[str, Any] = {"rows": len(self.view), "columns": columns}
-        if self.view.rows.table.metadata:
-            note["metadata"] = dict(self.view.rows.table.metadata)
-        return json.dumps(note)
+        return json.dumps({"rows": len(self.view), "columns": columns, **metadata_of(self.view)})
 
 
 def _names(name: str, htype: Htype) -> Iterator[Stored]:

@@ -9,7 +9,6 @@ from deeplake_lite import checks
 from deeplake_lite.dataset.export.arrays.forms import NOTE
 from deeplake_lite.dataset.export.arrays.numpy import collect_arrays
 from deeplake_lite.dataset.export.atomic_files import atomic_write
-from deeplake_lite.dataset.export.portable import warn_of_metadata
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +20,6 @@ def write_torch(view: View, path: str | Path, images: str) -> Path:
     """Write the rows of a view; see `View.to_torch`."""
     target = Path(checks.location("path", path)).expanduser()
     torch = checks.package("torch", "torch", "to_torch")
-    warn_of_metadata(view, "to_torch", "tensors")
     with collect_arrays(view, images, "to_torch") as arrays:
         content: dict[str, Any] = {s.name: _tensor(torch, s.array()) for s in arrays.stored()}
         content[NOTE] = arrays.note

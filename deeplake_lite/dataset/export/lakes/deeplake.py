@@ -15,7 +15,7 @@ from deeplake_lite.dataset.export.folder import new_folder
 from deeplake_lite.dataset.export.lakes.deeplake_columns import Column, column_of
 from deeplake_lite.dataset.export.lakes.package import load_deeplake
 from deeplake_lite.dataset.export.portable import is_file, read_blocks
-from deeplake_lite.errors import ExportWarning, SchemaError, StorageError
+from deeplake_lite.errors import ExportWarning, LakeError, SchemaError, StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,6 +43,8 @@ def write_deeplake(view: View, path: str | Path, message: str) -> Path:
             dataset.commit("created")
             _append(dataset, view, columns)
             dataset.commit(text or "export of deeplake_lite")
+        except LakeError:
+            raise
         except (OSError, RuntimeError, ValueError, TypeError) as error:
             raise _failure(root, error) from error
         except Exception as error:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from deeplake_lite import codecs
-from deeplake_lite.dataset.export.portable import is_file, read_blocks, values_of
+from deeplake_lite.dataset.export.portable import has_nulls, is_file, read_blocks, values_of
 from deeplake_lite.dataset.export.strings import to_json_value
 from deeplake_lite.errors import InvalidValueError
 
@@ -48,7 +49,10 @@ class Column:
         """Convert cells to values in the form that Deep Lake expects."""
         htype = self.field.htype
         values = _stored_values(htype, cells)
-        return [None if value is None else self.convert(value) for value in values]
+        try:
+            return [None if value is None else self.convert(value) for value in values]
+        except InvalidValueError as error:
+            raise error.at(column=self.field.name) from None
 
 
 def _stored_values(htype: Htype, cells: Cells) -> list[Any]:
@@ -91,7 +95,9 @@ def _plain(htype: Htype, types: Any) -> tuple[Any, Callable[[Any], Any], str]:
         return types.Polygon(), _outlines, ""
     if htype.classes is not None:
         is_one = htype.sql == "class"
-        return types.ClassLabel("int32") if is_one else types.Array("int32", 1), _number, ""
+        if is_one:
+            return types.ClassLabel("int32"), int, ""
+        return types.Array("int32", 1), _number, ""
     if htype.target is not None:
         return types.Text(), str, "is written as URLs, not as links"
     if htype.sql == "json":
@@ -117,7 +123,8 @@ def _numbers(htype: Htype, types: Any) -> tuple[Any, Callable[[Any], Any], str]:
     if axes is None:
         return types.Array(name), convert, loss
     if not axes:
-        return name, convert, loss
+        # The items of scalars are converted much faster than arrays without axes.
+        return name, convert if loss else _item if htype.nullable else _finite, loss
     if None in axes or 0 in axes:
         return types.Array(name, len(axes)), convert, loss
     return types.Array(name, list(axes)), convert, loss
@@ -164,6 +171,9 @@ class MaskColumn(Column):
 
 def _formats(view: View, f: Field) -> set[str]:
     """Return the formats of a column's image files, with ``""`` for nulls."""
+    codec = f.htype.pixels.codec if f.htype.pixels is not None else None
+    if codec in codecs.image_codecs():  # all files have this format
+        return {codec, ""} if has_nulls(view, f) else {codec}
     return {_format(data) for data in _scan(view, f)}
 
 
@@ -220,6 +230,21 @@ def _array(value: Any) -> Any:
     values = np.asarray(value)
     values = values.astype(values.dtype.newbyteorder("="), order="C", copy=False)
     return values.view(np.dtype(values.dtype.name))
+
+
+def _item(value: Any) -> Any:
+    return value.item()
+
+
+def _finite(value: Any) -> Any:
+    """Return a number. Raises InvalidValueError for an infinite one, whose commit would fail."""
+    number = value.item()
+    if number in (math.inf, -math.inf):
+        raise InvalidValueError(
+            f"must be finite in a Deep Lake dataset, unless it is nullable, but one number is "
+            f"{number}. Leave the row out, or declare the column nullable."
+        )
+    return number
 
 
 def _channels_last(masks: Any) -> Any:

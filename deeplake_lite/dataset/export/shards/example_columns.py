@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset.arrow.cells import array_of
-from deeplake_lite.dataset.export.portable import warn_of_metadata
+from deeplake_lite.dataset.export.portable import metadata_of
 from deeplake_lite.dataset.export.shards.flat_arrays import Flat, flatten
 from deeplake_lite.dataset.export.shards.tf_example import serialize_example
 from deeplake_lite.errors import ExportWarning, InvalidValueError
@@ -36,7 +36,7 @@ WIDE = ("float64", "complex128")
 
 
 def warn_of_losses(view: View, method: str) -> None:
-    """Warn about rounded numbers and lost metadata."""
+    """Warn about rounded numbers."""
     wide = [f.name for f in view.schema if f.htype.value_dtype in WIDE]
     if wide:
         warnings.warn(
@@ -45,7 +45,6 @@ def warn_of_losses(view: View, method: str) -> None:
             ExportWarning,
             stacklevel=6,
         )
-    warn_of_metadata(view, method, "an Example", stacklevel=6)
 
 
 def sidecar(view: View) -> bytes:
@@ -53,7 +52,7 @@ def sidecar(view: View) -> bytes:
     content = {
         "format": 1,
         "columns": {f.name: f.htype.get_config() for f in view.schema},
-        "metadata": dict(view.rows.table.metadata),
+        **metadata_of(view),
     }
     return (json.dumps(content, indent=1, ensure_ascii=True) + "\n").encode()
 

@@ -52,8 +52,7 @@ class ShardExports:
         Warns
         -----
         ExportWarning
-            Before anything is written, if sequences of files or the metadata of columns are left
-            out.
+            Before anything is written, if sequences of files are left out.
 
         Notes
         -----
@@ -118,7 +117,7 @@ class ShardExports:
         -----
         ExportWarning
             Before anything is written, if float64 numbers are rounded to float32, because an
-            Example has no float64, or if the metadata of columns is left out.
+            Example has no float64.
 
         Notes
         -----
@@ -180,7 +179,7 @@ class ShardExports:
         -----
         ExportWarning
             Before anything is written, if float64 numbers are rounded to float32, because an
-            Example has no float64, or if the metadata of columns is left out.
+            Example has no float64.
 
         Examples
         --------
@@ -234,8 +233,8 @@ class ShardExports:
         -----
         ExportWarning
             Before anything is written, if columns are left out (sequences of files), become bytes
-            (arrays of complex numbers, arrays and files with nulls) or lose metadata, or if splits
-            change the order of rows.
+            (arrays of complex numbers, arrays and files with nulls), or if splits change the order
+            of rows.
 
         Notes
         -----
@@ -303,7 +302,7 @@ class ShardExports:
         -----
         ExportWarning
             Before anything is written, if columns are left out (sequences of files), become bytes
-            (arrays and files with nulls) or lose metadata, or if splits change the order of rows.
+            (arrays and files with nulls), or if splits change the order of rows.
 
         Notes
         -----

@@ -19,8 +19,8 @@ from deeplake_lite.dataset.export.portable import (
     agree,
     has_nulls,
     is_file,
+    metadata_of,
     values_of,
-    warn_of_metadata,
 )
 from deeplake_lite.dataset.export.strings import with_shapes
 from deeplake_lite.errors import ExportWarning, SchemaError
@@ -120,7 +120,6 @@ def sample_columns(view: View, method: str, arrays: Sequence[str]) -> list[Sampl
         "[has|have] nulls, which are written as empty bytes; images become plain bytes, and empty "
         "files are read back as nulls",
     )
-    warn_of_metadata(view, method, "the format", stacklevel=6)
     return supported
 
 
@@ -144,7 +143,7 @@ def note_of(view: View, columns: Sequence[SampleColumn]) -> dict[str, Any]:
             }
             for c in columns
         },
-        "metadata": dict(view.rows.table.metadata),
+        **metadata_of(view),
     }
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from deeplake_lite import checks
 from deeplake_lite.dataset.export.folder import extension
-from deeplake_lite.dataset.export.portable import is_file, values_of, warn_of_metadata
+from deeplake_lite.dataset.export.portable import is_file, metadata_of, values_of
 from deeplake_lite.dataset.export.shards.plan import Part
 from deeplake_lite.dataset.export.shards.writer import workers_of, write_shards
 from deeplake_lite.dataset.export.strings import with_shapes
@@ -70,6 +70,7 @@ def write_webdataset(
         partial(_open_file, columns, key),
         max_bytes=max_bytes,
         row_bytes=partial(_row_bytes, [column.field.name for column in columns]),
+        min_files=1,
     )
     note = _note(view, columns)
 
@@ -94,7 +95,7 @@ def _note(view: View, columns: Sequence[_Column]) -> dict[str, Any]:
             c.field.name: {"extension": c.extension, "htype": c.field.htype.get_config()}
             for c in columns
         },
-        "metadata": dict(view.rows.table.metadata),
+        **metadata_of(view),
     }
 
 
@@ -150,7 +151,6 @@ def _columns(view: View) -> list[_Column]:
             ExportWarning,
             stacklevel=5,
         )
-    warn_of_metadata(view, "to_webdataset", "a sample", stacklevel=6)
     return columns
 
 

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 MAX_WORKERS = 8
 """Maximum default number of workers."""
 
-LARGE_BYTES = 128 * 2**20
-LARGE_ROWS = 20_000
+LARGE_BYTES = 2**30
+LARGE_ROWS = 100_000
 """Exports with fewer bytes and rows start no processes, because starting one takes a second."""
 
 THREADS = 1

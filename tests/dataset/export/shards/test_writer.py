@@ -258,7 +258,8 @@ def test_planning_reads_no_cell(view, monkeypatch):
 
 def test_files_of_no_rows_are_written_where_a_format_needs_one(make_lake, tmp_path):
     ds = make_lake({"t": "text"}, t=[])
-    assert ds.to_webdataset(tmp_path / "w") == []
+    assert os.listdir(ds.to_mds(tmp_path / "m")) == ["index.json"]
+    assert [path.name for path in ds.to_webdataset(tmp_path / "w")] == ["000000.tar"]
     assert os.listdir(ds.to_parquet(tmp_path / "p") / "data") == ["train-00000-of-00001.parquet"]
 
 

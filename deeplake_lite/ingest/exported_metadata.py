@@ -1,0 +1,35 @@
+"""The metadata of a lake and of its columns, in the note that an export writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True)
+class ExportedMetadata:
+    """Metadata from a note; empty if there is no note."""
+
+    of_dataset: Mapping[str, object] = field(default_factory=dict)
+    """The metadata of the lake."""
+
+    of_columns: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    """Maps columns to their metadata, if they have metadata."""
+
+    @classmethod
+    def of(cls, note: object) -> ExportedMetadata:
+        """Return the metadata in a note, as `dataset.export.portable.metadata_of` returns it.
+
+        >>> ExportedMetadata.of({"metadata": {"license": "CC0"}, "column_metadata": 3})
+        ExportedMetadata(of_dataset={'license': 'CC0'}, of_columns={})
+        """
+        content = note if isinstance(note, dict) else {}
+        dataset, columns = content.get("metadata"), content.get("column_metadata")
+        by_column = columns if isinstance(columns, dict) else {}
+        return cls(
+            dataset if isinstance(dataset, dict) else {},
+            {name: items for name, items in by_column.items() if isinstance(items, dict)},
+        )
