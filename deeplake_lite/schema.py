@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from deeplake_lite import checks
@@ -147,13 +148,16 @@ class Schema:
         return tuple(column.name for column in self.fields)
 
     def __getitem__(self, name: str) -> Field:
-        for column in self.fields:
-            if isinstance(name, str) and column.name == name:
-                return column
+        if name in self:
+            return self._by_name[name]
         raise ColumnNotFoundError.named("column", name, self.names)
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and any(column.name == name for column in self.fields)
+        return isinstance(name, str) and name in self._by_name
+
+    @cached_property
+    def _by_name(self) -> dict[str, Field]:
+        return {column.name: column for column in self.fields}
 
     def __iter__(self) -> Iterator[Field]:
         return iter(self.fields)

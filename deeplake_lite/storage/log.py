@@ -2,7 +2,7 @@
 
 Writing a few rows to arrays rewrites a chunk, a manifest and the metadata of each array. So small
 commits only add their entries to the log, and a commit that would make the log larger than
-`MAX_BYTES` writes everything in the log to the arrays::
+`limits` allows writes everything in the log to the arrays::
 
     slot 0                          slots in chunks           slots
          │ Zarr array               │ rows in the log         │
@@ -36,8 +36,22 @@ MAX_BYTES = 64 * 1024
 MAX_UPDATES = 1_024
 """Maximum number of updated entries in a log. Moving them to arrays may rewrite as many chunks."""
 
+COLUMNS = 128
+"""Lakes with more columns have larger logs, in proportion. Their documents are larger anyway, and
+every row adds entries to several arrays of each column."""
+
 MAX_COUNT = 2**31
 """Maximum number of entries of an array in a log that is read."""
+
+
+def limits(columns: int) -> tuple[int, int]:
+    """Return the maximum size in bytes and number of updates of the log of a lake.
+
+    >>> limits(6), limits(1_280)
+    ((65536, 1024), (655360, 10240))
+    """
+    factor = max(1.0, columns / COLUMNS)
+    return int(MAX_BYTES * factor), int(MAX_UPDATES * factor)
 
 
 @dataclass(frozen=True)

@@ -161,9 +161,9 @@ class State:
         )
         if state.checksums.keys() != {column.id for column in schema}:
             raise ValueError("'checksums' does not match the columns of the schema.")
+        owners = {"rows", *(column.id for column in schema)}
         for path in state.log.index:
-            owner = path.partition("/")[0]
-            if not _LOGGED.fullmatch(path) or owner not in {"rows", *(c.id for c in schema)}:
+            if not _LOGGED.fullmatch(path) or path.partition("/")[0] not in owners:
                 raise ValueError(f"the log must not have entries of {brief(path)}.")
         expected = {"rows/block", "rows/deleted", *([] if state.ordered else ["rows/slot"])}
         for column in schema:

@@ -518,7 +518,8 @@ class Table(Snapshot):
         parts: list[Rows | Column] = [self.rows, *columns]
         size = log.size + sum(part.unwritten_bytes for part in parts)
         updates = log.updates + sum(part.unwritten_updates for part in parts)
-        fits = size <= storage_log.MAX_BYTES and updates <= storage_log.MAX_UPDATES
+        max_bytes, max_updates = storage_log.limits(len(self.schema))
+        fits = size <= max_bytes and updates <= max_updates
         fits &= self.rows.fits_log and not edits.spilled
         if fits and not any(column.claimed() for column in columns):
             return log
