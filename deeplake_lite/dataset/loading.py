@@ -46,8 +46,9 @@ class Loadable:
             ``"exact"`` draws a pseudorandom permutation of all rows, which our tests cannot tell
             from a uniform shuffle. ``"block"`` shuffles blocks of rows, and then the rows within
             a few blocks at a time, for lakes in remote stores, or far larger than memory. True
-            chooses ``"exact"`` for up to 8 GiB of stored data, and ``"block"`` for more. The
-            loader's repr shows the choice and the reason.
+            chooses ``"exact"`` for up to 8 GiB of stored data, or as much as `memory_budget` if
+            that is set and less, and ``"block"`` for more. The loader's repr shows the choice and
+            the reason.
         seed : int
             Seed of the order and of random transforms.
         drop_last : bool

@@ -165,6 +165,15 @@ class Options(Keywords):
             return max(MIN_BUDGET, cast("int", self.memory_budget))
         return max(MIN_BUDGET, free_memory() // 4)
 
+    @property
+    def exact_bytes(self) -> int | None:
+        """Maximum size of data that ``shuffle=True`` shuffles exactly; None for the default.
+
+        An exact shuffle of more data than the user's memory budget would read rows one by one.
+        """
+        is_limited = self.memory_budget is not None and self.cache != "disk"
+        return self.budget if is_limited else None
+
     def collate_of(self, f: Field) -> Collate | None:
         """Return how to collate a column's values, or None for the default of the column's type."""
         if isinstance(self.collate, Mapping):

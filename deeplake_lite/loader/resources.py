@@ -99,7 +99,7 @@ class Resources:
         n = self.samples.epoch_rows
         self.shares = Shares(n, options.batch_size, rank, world_size, last)
         """How an epoch is divided into batches."""
-        self.shuffle = self.samples.choose_shuffle(options.shuffle)
+        self.shuffle = self.samples.choose_shuffle(options.shuffle, options.exact_bytes)
         """How the rows are shuffled."""
         self._check_reserved_keys()
 

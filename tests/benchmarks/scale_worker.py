@@ -160,6 +160,7 @@ def verify(ds: dl.Dataset) -> None:
 
 
 def loader(ds: dl.Dataset) -> None:
+    next(iter(ds[:512].pytorch(batch_size=256)))  # imports PyTorch
     loader = ds.pytorch(batch_size=256, shuffle=True, seed=0, memory_budget="1GB")
     with timed("first shuffled batch"):
         batches = iter(loader)

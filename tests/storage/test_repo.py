@@ -1,6 +1,8 @@
 """URLs, refs, locks and engine errors."""
 
 import contextlib
+import os
+import subprocess
 import threading
 from datetime import UTC, datetime
 
@@ -249,3 +251,22 @@ def test_unavailable_metadata_does_not_count_as_absent(make_lake, monkeypatch, a
     monkeypatch.setattr(session, "_objects", Unreachable())
     with pytest.raises(StorageError, match="request to the store failed"):
         run(ask(session))
+
+
+QUIET = """
+import sys
+import deeplake_lite as dl
+for _ in range(2):  # deleting a branch looks it up, whose error imports the package
+    ds = dl.open(sys.argv[1])
+    ds.branch("b")
+    dl.open(sys.argv[1]).delete_branch("b")
+"""
+
+
+def test_nothing_is_printed_about_local_lakes(tmp_path):
+    url = str(tmp_path / "a.lake")
+    dl.create(url, {"x": "int32"})
+    env = {key: value for key, value in os.environ.items() if key != "ICECHUNK_LOG"}
+    command = [sys.executable, "-c", QUIET, url]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=env)
+    assert (done.stdout, done.stderr) == ("", "")

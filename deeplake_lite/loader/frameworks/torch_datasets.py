@@ -421,6 +421,8 @@ class WorkerShare:
             memory_budget=self._options.budget // workers,
         )
         loader = _loader_of(self._view, options)
+        resources, whole = loader.resources, self._options  # all workers need the same shuffle
+        resources.shuffle = resources.samples.choose_shuffle(whole.shuffle, whole.exact_bytes)
         s = loader.shares
         loader.resources.shares = WorkerShares(
             s.n, BATCH_SIZE, s.rank, s.world_size, s.last, worker, workers

@@ -81,11 +81,22 @@ class Shuffle:
     """Reason for the choice, shown to users."""
 
     @classmethod
-    def choose(cls, requested: bool | str, samples: Stored) -> Shuffle:
+    def choose(
+        cls, requested: bool | str, samples: Stored, exact_bytes: int | None = None
+    ) -> Shuffle:
         """Return the requested shuffle. For True, choose a shuffle that suits the size of the data.
 
-        The choice depends only on the data and on constants, never on the machine. Otherwise, the
-        order of an epoch would differ between machines.
+        The choice depends only on the data, on constants and on the user's options, never on the
+        machine. Otherwise, the order of an epoch would differ between machines.
+
+        Parameters
+        ----------
+        requested : bool or {"exact", "block"}
+            The user's option.
+        samples : Stored
+            The rows to shuffle.
+        exact_bytes : int, optional
+            Maximum size of data that True shuffles exactly, if it is less than `EXACT_BYTES`.
 
         Raises
         ------
@@ -103,18 +114,15 @@ class Shuffle:
                 f"shuffle must be True, False, 'exact' or 'block', but it is {requested!r}."
             )
         total = samples.row_bytes * len(samples)
-        size = f"{total / 2**30:.3g} GiB"
+        limit = min(EXACT_BYTES, EXACT_BYTES if exact_bytes is None else exact_bytes)
+        size, most = f"{total / 2**30:.3g} GiB", f"{limit / 2**30:.3g} GiB"
         if requested == "exact":
             return cls("exact", why="as requested")
-        if requested is True and total <= EXACT_BYTES:
-            return cls("exact", why=f"{size} is not more than {EXACT_BYTES // 2**30} GiB")
+        if requested is True and total <= limit:
+            return cls("exact", why=f"{size} is not more than {most}")
         block = rows_of_block(samples.row_bytes)
         window = max(MIN_WINDOW, int(WINDOW_BYTES / (block * samples.row_bytes)))
-        why = (
-            "as requested"
-            if requested == "block"
-            else f"{size} is more than {EXACT_BYTES // 2**30} GiB"
-        )
+        why = "as requested" if requested == "block" else f"{size} is more than {most}"
         return cls("block", block, window, why)
 
     @property

@@ -200,12 +200,14 @@ class MixSamples:
         shapes = {part.axes_of(part.view.schema[f.name]) for part in self.parts}
         return tuple(map(_join_axes, *shapes)) if len(shapes) > 1 else shapes.pop()
 
-    def choose_shuffle(self, requested: bool | str) -> MixShuffle:
-        """Return the requested shuffle for each view. Raises OptionError for an unknown shuffle."""
-        rows = tuple(map(len, self.parts))
-        return MixShuffle(
-            rows, self.weights, tuple(part.choose_shuffle(requested) for part in self.parts)
-        )
+    def choose_shuffle(self, requested: bool | str, exact_bytes: int | None) -> MixShuffle:
+        """Return the requested shuffle for each view, as `Shuffle.choose` does. Raises OptionError.
+
+        The views have equal parts of `exact_bytes`.
+        """
+        most = None if exact_bytes is None else exact_bytes // len(self.parts)
+        shuffles = tuple(part.choose_shuffle(requested, most) for part in self.parts)
+        return MixShuffle(tuple(map(len, self.parts)), self.weights, shuffles)
 
     @cached_property
     def fingerprint(self) -> str:

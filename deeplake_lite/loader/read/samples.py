@@ -153,8 +153,8 @@ class Samples(Protocol):
         """Return the size of each axis of a column's values, or (minimum, maximum) if it varies."""
         ...
 
-    def choose_shuffle(self, requested: bool | str) -> Shuffling:
-        """Return the requested shuffle. Raises OptionError for an unknown shuffle."""
+    def choose_shuffle(self, requested: bool | str, exact_bytes: int | None) -> Shuffling:
+        """Return the requested shuffle, as `Shuffle.choose` does. Raises OptionError."""
         ...
 
 
@@ -210,9 +210,9 @@ class ViewSamples:
         """
         return ViewSamples.of(self.view, names)
 
-    def choose_shuffle(self, requested: bool | str) -> Shuffle:
-        """Return the requested shuffle. Raises OptionError for an unknown shuffle."""
-        return Shuffle.choose(requested, self)
+    def choose_shuffle(self, requested: bool | str, exact_bytes: int | None) -> Shuffle:
+        """Return the requested shuffle, as `Shuffle.choose` does. Raises OptionError."""
+        return Shuffle.choose(requested, self, exact_bytes)
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:

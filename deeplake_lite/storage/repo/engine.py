@@ -3,10 +3,14 @@
 The compiled module is enough to open repositories and read from them. The package is only needed
 for writing. It imports Zarr, which alone takes longer than everything else that opening a lake
 involves.
+
+Icechunk warns of every local repository in its log, so only errors are logged unless the
+environment variable ``ICECHUNK_LOG`` is set.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib.machinery import PathFinder
 from importlib.util import find_spec, module_from_spec
@@ -43,19 +47,13 @@ if not TYPE_CHECKING:
     compiled = _load()
 
 
-def silence_warnings() -> None:
-    """Make Icechunk log only errors, since it prints a warning for every local repository."""
-    compiled.set_logs_filter("error")
-
-
-silence_warnings()
-
-
 def package() -> ModuleType:
     """Return Icechunk's Python package. This imports Zarr."""
-    is_new = "icechunk" not in sys.modules
     import icechunk
 
-    if is_new:
-        silence_warnings()  # the package sets its own log filter on import
     return icechunk
+
+
+# Whenever the package is imported, also by the compiled module for its first error, it sets the
+# log filter to that of the environment.
+compiled.set_logs_filter(os.environ.setdefault("ICECHUNK_LOG", "error"))

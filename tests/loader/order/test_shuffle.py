@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from deeplake_lite.loader.options import Options
 from deeplake_lite.loader.order.epoch import CachedOrder
 from deeplake_lite.loader.order.order import SEGMENT, BlockOrder, ExactOrder, Order
 from deeplake_lite.loader.order.shuffle import EXACT_BYTES, Shuffle
@@ -71,3 +72,14 @@ def test_places_cache_few_parts_and_return_any_of_them():
     assert asked == list(range(10))
     assert len(places._segments) <= 4
     assert places.at(5, 6).tolist() == [5]
+
+
+def test_memory_budget_limits_exact_shuffles_only_if_it_is_set_and_smaller():
+    assert Shuffle.choose(True, SMALL, 2**20).kind == "block"
+    assert str(Shuffle.choose(True, SMALL, 2**20)).endswith("GiB is more than 0.000977 GiB)")
+    assert Shuffle.choose(True, SMALL, 2**30).kind == "exact"
+    assert Shuffle.choose(True, LARGE, 2**50).kind == "block"
+    assert Shuffle.choose("exact", SMALL, 2**20).kind == "exact"
+    assert Options.of(batch_size=1).exact_bytes is None
+    assert Options.of(batch_size=1, memory_budget="1 GiB").exact_bytes == 2**30
+    assert Options.of(batch_size=1, memory_budget="1 GiB", cache="disk").exact_bytes is None
