@@ -3,6 +3,7 @@
 import contextlib
 import os
 import subprocess
+import sys
 import threading
 from datetime import UTC, datetime
 
