@@ -18,8 +18,12 @@ from .scale_worker import OPERATIONS, build
 pytestmark = pytest.mark.bench
 
 MOST_ROWS = {
-    **{"verify": 10**7, "upsert": 10**7, "delete_many": 10**7},
-    **{"merge": 10**8, "queries": 10**8, "views": 10**8},
+    "verify": 10**7,
+    "upsert": 10**7,
+    "delete_many": 10**7,
+    "merge": 10**8,
+    "queries": 10**8,
+    "views": 10**8,
 }
 """Maximum number of rows for operations that take time or memory for each of them."""
 
