@@ -29,7 +29,7 @@ from deeplake_lite.storage.array_spec import ArraySpec, Index, allocate
 from deeplake_lite.storage.block_lists import limit_blocks
 from deeplake_lite.storage.checksums import checksum
 from deeplake_lite.storage.chunk_cache import ChunkCache
-from deeplake_lite.storage.log import Entries
+from deeplake_lite.storage.log import Entries, Size
 from deeplake_lite.storage.repo import in_thread, stream
 from deeplake_lite.storage.slot_set import SlotSet
 
@@ -319,8 +319,8 @@ class SlotArray:
         """Write all pending edits, and those in the log, to `session` or to a new log."""
         self._new_sums = dict(self._spilled_sums)
         entries = await self._unwritten()
-        if log is not None:
-            log.add(self.path.partition("/")[2], entries)
+        if log is not None and log.takes(self.path):
+            log.add(self.path, entries)
             return
         if len(entries.slots):
             await self._write_updates(session, entries.slots, entries.values)
@@ -341,15 +341,11 @@ class SlotArray:
         return SlotSet.of(np.concatenate([self._log.slots, rows]))
 
     @property
-    def unwritten_bytes(self) -> int:
-        """Estimated size of the entries that are in the log or pending, in bytes."""
-        pending = sum(rows.nbytes for rows in self._appended)
-        return self._log.nbytes + pending + sum(s.nbytes + v.nbytes for s, v in self._updates)
-
-    @property
-    def unwritten_updates(self) -> int:
-        """Estimated number of updated entries that are in the log or pending."""
-        return len(self._log.slots) + sum(len(slots) for slots, _ in self._updates)
+    def unwritten(self) -> Size:
+        """Estimated size of the entries that are in the log or pending."""
+        nbytes = self._log.nbytes + sum(rows.nbytes for rows in self._appended)
+        nbytes += sum(slots.nbytes + values.nbytes for slots, values in self._updates)
+        return Size(nbytes, len(self._log.slots) + sum(len(slots) for slots, _ in self._updates))
 
     async def rewrite(self, session: Session, start: int, rows: NDArray[Any], *, new: bool) -> None:
         """Write `rows` to `session` in place of all rows of the array from row `start` on.

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.checksums import Checksums
     from deeplake_lite.storage.chunk_cache import ChunkCache
     from deeplake_lite.storage.heap import Claims
-    from deeplake_lite.storage.log import LogWriter
+    from deeplake_lite.storage.log import LogWriter, Size
     from deeplake_lite.storage.repo import Session
 
 
@@ -231,20 +231,9 @@ class Column(ABC):
         """Write all pending edits, and those in the log, to `session` or to a new log."""
         await gather(a.write(session, log) for a in self.arrays.values() if a.is_unwritten)
 
-    @property
-    def unwritten_bytes(self) -> int:
-        """Estimated size of what is in the log or pending, in bytes."""
-        return self.heap_bytes + sum(a.unwritten_bytes for a in self.stored_arrays)
-
-    @property
-    def heap_bytes(self) -> int:
-        """Number of bytes of heaps that are in the log, or pending and not in a chunk."""
-        return 0
-
-    @property
-    def unwritten_updates(self) -> int:
-        """Estimated number of updated entries that are in the log or pending."""
-        return sum(array.unwritten_updates for array in self.stored_arrays)
+    def unwritten(self) -> dict[str, Size]:
+        """Return the size of what is in the log or pending, by path of the array."""
+        return {a.path: a.unwritten for a in self.stored_arrays if a.is_unwritten}
 
 
 async def _pending_bytes(array: SlotArray) -> int:

@@ -354,7 +354,7 @@ class Heap:
     async def settle(self, session: Session, log: LogWriter | None = None) -> Settled:
         """Write the remaining bytes to `session` or a log; return the addresses of pending bytes.
 
-        The module docstring has a drawing of both cases. With a log, no chunk has been written.
+        The module docstring has a drawing of both cases.
         """
         boundary = self._written * self.chunk_bytes
         end, rest = self.tail_bytes, b""
@@ -383,10 +383,9 @@ class Heap:
         """
         path, at, data = f"{self.path}/tail", self.tail_in_array, self._log + data
         self.tail_bytes = at + len(data)
-        if log is not None:
+        if log is not None and log.takes(path):
             none = np.empty(0, np.int64)
-            entries = Entries(np.frombuffer(data, np.uint8), none, none)
-            log.add(path.partition("/")[2], entries)
+            log.add(path, Entries(np.frombuffer(data, np.uint8), none, none))
             return
         if not at:
             codecs = [ZSTD, CRC32C]

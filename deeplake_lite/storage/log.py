@@ -1,8 +1,8 @@
 """The log of a version: recent entries of arrays, which are stored in the document.
 
 Writing a few rows to arrays rewrites a chunk, a manifest and the metadata of each array. So small
-commits only add their entries to the log, and a commit that would make the log larger than
-`limits` allows writes everything in the log to the arrays::
+commits only add their entries to the log. A commit that would make the log larger than `limits`
+allows writes the largest arrays, with their entries in the log (see `choose_written`)::
 
     slot 0                          slots in chunks           slots
          │ Zarr array               │ rows in the log         │
@@ -17,14 +17,14 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from deeplake_lite.errors import DamagedError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from numpy.typing import NDArray
 
@@ -44,14 +44,54 @@ MAX_COUNT = 2**31
 """Maximum number of entries of an array in a log that is read."""
 
 
-def limits(columns: int) -> tuple[int, int]:
-    """Return the maximum size in bytes and number of updates of the log of a lake.
+class Size(NamedTuple):
+    """The size of the entries of an array, or of a log."""
 
-    >>> limits(6), limits(1_280)
-    ((65536, 1024), (655360, 10240))
+    nbytes: int
+    """Number of bytes."""
+    updates: int
+    """Number of updated entries."""
+
+
+def limits(columns: int) -> Size:
+    """Return the maximum size of the log of a lake.
+
+    >>> limits(6).updates, limits(1_280).updates
+    (1024, 10240)
     """
     factor = max(1.0, columns / COLUMNS)
-    return int(MAX_BYTES * factor), int(MAX_UPDATES * factor)
+    return Size(int(MAX_BYTES * factor), int(MAX_UPDATES * factor))
+
+
+def choose_written(sizes: Mapping[str, Size], most: Size) -> set[str]:
+    """Return the arrays whose entries are written to them, because a log would be too large.
+
+    These are the arrays with the largest entries, until the log is at most half full. Other arrays
+    stay in the log, because each array that is written costs several objects.
+
+    >>> sizes = {"a": Size(90, 0), "b": Size(30, 2), "c": Size(10, 9)}
+    >>> choose_written(sizes, Size(130, 11)), choose_written(sizes, Size(129, 11))
+    (set(), {'a'})
+    >>> sorted(choose_written(sizes, Size(200, 10)))
+    ['a', 'c']
+    """
+    nbytes = sum(size.nbytes for size in sizes.values())
+    updates = sum(size.updates for size in sizes.values())
+    written = set[str]()
+    if nbytes <= most.nbytes and updates <= most.updates:
+        return written
+    by_updates = sorted(sizes, key=lambda path: -sizes[path].updates)
+    for path in by_updates if updates > most.updates else ():
+        if updates <= most.updates / 2:
+            break
+        written.add(path)
+        nbytes, updates = nbytes - sizes[path].nbytes, updates - sizes[path].updates
+    for path in sorted(sizes.keys() - written, key=lambda path: -sizes[path].nbytes):
+        if nbytes <= most.nbytes / 2:
+            break
+        written.add(path)
+        nbytes -= sizes[path].nbytes
+    return written
 
 
 @dataclass(frozen=True)
@@ -141,10 +181,10 @@ class Log:
     def __len__(self) -> int:
         return len(self.data)
 
-    @property
-    def updates(self) -> int:
-        """Number of updated entries."""
-        return sum(updates for *_, updates in self.index.values())
+    def size(self, path: str) -> Size:
+        """Return the size of the entries of an array that is in the index."""
+        _, nbytes, _, updates = self.index[path]
+        return Size(nbytes, updates)
 
     def entries(self, path: str, spec: ArraySpec) -> Entries:
         """Return the entries of an array. Raises DamagedError if they contradict each other."""
@@ -199,32 +239,34 @@ class Log:
 
 
 class LogWriter:
-    """Collects the entries of a new log."""
+    """Collects the entries of a new log.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    written : collection of str
+        Paths in the generation of the arrays to which their entries are written instead.
+    """
+
+    def __init__(self, written: Collection[str] = ()) -> None:
         self._parts: dict[str, tuple[int, int, bytes]] = {}
-        self.size = 0
-        """Number of bytes."""
-        self.updates = 0
-        """Number of updated entries."""
+        self._written = written
+
+    def takes(self, path: str) -> bool:
+        """Return whether the entries of the array at `path` go into the log."""
+        return path.partition("/")[2] not in self._written
 
     def add(self, path: str, entries: Entries) -> None:
-        """Add the entries of the array at `path`, a path in the generation."""
+        """Add the entries of the array at `path`."""
         if not entries:
             return
         arrays = (entries.rows, entries.slots, entries.values)
         data = b"".join(a.astype(a.dtype.newbyteorder("<"), copy=False).tobytes() for a in arrays)
-        self._add(path, len(entries.rows), len(entries.slots), data)
+        self._parts[path.partition("/")[2]] = len(entries.rows), len(entries.slots), data
 
     def copy(self, log: Log, path: str) -> None:
-        """Add the entries that another log has for the array at `path`."""
+        """Add the entries that another log has for an array, given its path in the generation."""
         if (encoded := log.encoded(path)) is not None:
-            self._add(path, *encoded)
-
-    def _add(self, path: str, rows: int, updates: int, data: bytes) -> None:
-        self._parts[path] = rows, updates, data
-        self.size += len(data)
-        self.updates += updates
+            self._parts[path] = encoded
 
     def log(self) -> Log:
         """Return the new log, which does not depend on the order in which entries were added."""

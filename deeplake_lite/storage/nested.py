@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.layouts import Nested
     from deeplake_lite.storage.chunk_cache import ChunkCache
     from deeplake_lite.storage.heap import Claims
-    from deeplake_lite.storage.log import LogWriter
+    from deeplake_lite.storage.log import LogWriter, Size
     from deeplake_lite.storage.repo import Session
 
 VERIFIED_ROWS = 8_192
@@ -232,10 +232,9 @@ class NestedColumn(Column):
         await super().write(session, log)
         await self.items.write(session, log)
 
-    @property
-    def heap_bytes(self) -> int:
-        """Number of bytes of heaps that are in the log, or pending and not in a chunk."""
-        return self.items.heap_bytes
+    def unwritten(self) -> dict[str, Size]:
+        """Return the size of what is in the log or pending, by path of the array."""
+        return super().unwritten() | self.items.unwritten()
 
     async def stage(self, cells: Cells, claims: Claims) -> Staged:
         """Append the items; return the entries for the slot arrays."""

@@ -25,6 +25,7 @@ from deeplake_lite.storage.array_spec import ArraySpec
 from deeplake_lite.storage.column import Column, Damage, Location, Staged, validity
 from deeplake_lite.storage.dense import check_arrays
 from deeplake_lite.storage.heap import Heap
+from deeplake_lite.storage.log import Size
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -175,10 +176,10 @@ class RaggedColumn(Column):
         self.arrays["extents"].revise((await self.heap.settle(session, log)).translate)
         await super().write(session, log)
 
-    @property
-    def heap_bytes(self) -> int:
-        """Number of bytes of the heap that are in the log, or pending and not in a chunk."""
-        return self.heap.unwritten_bytes
+    def unwritten(self) -> dict[str, Size]:
+        """Return the size of what is in the log or pending, by path of the array."""
+        tail = Size(self.heap.unwritten_bytes, 0)
+        return super().unwritten() | {f"{self.heap.path}/tail": tail}
 
     async def stage(self, cells: Cells, claims: Claims) -> Staged:
         """Append the cells' bytes to the heap; return the entries for the slot arrays."""

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.arrays import SlotArray, Slots
     from deeplake_lite.storage.chunk_cache import ChunkCache
     from deeplake_lite.storage.column import Location
-    from deeplake_lite.storage.log import LogWriter
+    from deeplake_lite.storage.log import LogWriter, Size
     from deeplake_lite.storage.repo import Session
 else:
     secrets = LazyModule("secrets")
@@ -419,15 +419,9 @@ class Rows:
         """Whether a log can represent the pending edits, if it has room for them."""
         return not self._lists_anew
 
-    @property
-    def unwritten_bytes(self) -> int:
-        """Estimated size of what is in the log or pending, in bytes."""
-        return sum(a.unwritten_bytes for a in (self.ids, self.blocks, self._deleted_array))
-
-    @property
-    def unwritten_updates(self) -> int:
-        """Estimated number of updated entries that are in the log or pending."""
-        return self.ids.unwritten_updates + self.blocks.unwritten_updates
+    def unwritten(self) -> dict[str, Size]:
+        """Return the size of what is in the log or pending, by path of the array."""
+        return {a.path: a.unwritten for a in (self.ids, self.blocks, self._deleted_array)}
 
     async def _write_slots(self, session: Session) -> None:
         """Write the order, if it is not that of the slots, from the first row that has moved."""

@@ -502,30 +502,37 @@ class Table(Snapshot):
         await session.set_attributes(self.state.to_json())
 
     def _start_log(self) -> LogWriter | None:
-        """Return a new log with the entries of all columns that are not open.
+        """Return a new log, with the entries of all columns that are not open.
 
-        Return None if the log would become too large. All columns with entries in it are then
-        open, so that they write them to their arrays.
+        Columns with entries that must be written to their arrays are open afterwards. The result is
+        None if all arrays are written.
         """
         edits, _ = self._open_edits()
-        columns = [self._columns[f.id] for f in self.schema if f.id in self._columns]
-        log, ids = LogWriter(), {f.id for f in self.schema}
+        ids, most = {f.id for f in self.schema}, storage_log.limits(len(self.schema))
         logged = [path for path in self.state.log.index if path.partition("/")[0] in ids]
+        if edits.spilled or not self.rows.fits_log or most.nbytes < 0:
+            for path in logged:
+                self._column(path.partition("/")[0])
+            return None
+        parts: list[Rows | Column] = [self.rows, *map(self._column, ids & self._columns.keys())]
+        sizes = dict[str, storage_log.Size]()
+        for part in parts:
+            sizes |= {path.partition("/")[2]: size for path, size in part.unwritten().items()}
+        sizes |= {path: self.state.log.size(path) for path in self._kept(logged)}
+        written = storage_log.choose_written(sizes, most)
+        for path in written & set(logged):
+            self._column(path.partition("/")[0])
+        log = LogWriter(written)
+        for path in self._kept(logged):
+            log.copy(self.state.log, path)
+        return log
+
+    def _kept(self, logged: Iterable[str]) -> Iterator[str]:
+        """Yield those of the arrays in the log whose columns are not open."""
         for path in logged:
             column, _, name = path.partition("/")
             if column not in self._columns and (name != "valid" or self._is_nullable(column)):
-                log.copy(self.state.log, path)
-        parts: list[Rows | Column] = [self.rows, *columns]
-        size = log.size + sum(part.unwritten_bytes for part in parts)
-        updates = log.updates + sum(part.unwritten_updates for part in parts)
-        max_bytes, max_updates = storage_log.limits(len(self.schema))
-        fits = size <= max_bytes and updates <= max_updates
-        fits &= self.rows.fits_log and not edits.spilled
-        if fits and not any(column.claimed() for column in columns):
-            return log
-        for path in logged:
-            self._column(path.partition("/")[0])
-        return None
+                yield path
 
     def _is_in_use(self, path: str) -> bool:
         """Return whether a column still has the array whose length is recorded under `path`."""

@@ -14,7 +14,7 @@ import deeplake_lite as dl
 from deeplake_lite.errors import DamagedError, LakeError
 from deeplake_lite.storage import log
 from deeplake_lite.storage.array_spec import ArraySpec
-from deeplake_lite.storage.log import Entries, Log, LogWriter
+from deeplake_lite.storage.log import Entries, Log, LogWriter, Size
 from deeplake_lite.storage.snapshot import Snapshot
 from deeplake_lite.storage.state import KEY, State, add_digest
 from deeplake_lite.storage.touched import Touched
@@ -54,12 +54,14 @@ def test_log_round_trips_and_does_not_depend_on_the_order_of_its_arrays():
     for paths in ("ab", "ba"):
         writer = LogWriter()
         for path in paths:
-            writer.add(path, entries([1, 2], {7: 3}) if path == "a" else entries([], {0: 1, 4: 2}))
-        writer.add("c", entries([], {}))
+            added = entries([1, 2], {7: 3}) if path == "a" else entries([], {0: 1, 4: 2})
+            writer.add(f"0/{path}", added)
+        writer.add("0/c", entries([], {}))
         logs.append(Log.from_json(json.loads(json.dumps(writer.log().to_json()))))
     assert logs[0] == logs[1]
     assert logs[0].index.keys() == {"a", "b"}
-    assert (len(logs[0]), logs[0].updates) == (3 * 4 + 8 + 2 * 12, 3)
+    assert len(logs[0]) == 3 * 4 + 8 + 2 * 12
+    assert (logs[0].size("a"), logs[0].size("b")) == (Size(20, 1), Size(24, 2))
     a, b, c = (logs[0].entries(path, SPEC) for path in "abc")
     assert (a.rows.tolist(), a.slots.tolist(), a.values.tolist()) == (
         [[1, -1], [2, -2]], [7], [[3, 3]],
@@ -125,22 +127,25 @@ def test_small_commit_writes_four_files_whatever_the_number_of_columns(tmp_path)
 
 
 @pytest.mark.usefixtures("default_limit")
-def test_large_commit_empties_the_log(make_lake):
+def test_large_commit_writes_the_largest_arrays(make_lake):
     ds = make_lake({"x": "int64", "t": "text"}, x=[1, 2], t=["a", "b"])
     assert len(ds.handle.table.state.log)
     ds.append({"x": np.arange(10_000), "t": ["c"] * 10_000})
     ds.commit("many")
-    assert not ds.handle.table.state.log.index
+    stored = ds.handle.table.state.log.index
     assert {path.rpartition("/")[2] for path in arrays_of(ds)} == {
-        "id", "block", "checksums", "data", "bounds", "counts", "extents", "hashes", "tail",
+        "id", "checksums", "data", "extents", "hashes",
+    }  # fmt: skip
+    assert {path.partition("/")[2]: n for path, (_, _, *n) in stored.items()} == {
+        "bounds": [2, 0], "counts": [2, 0], "tail": [10_002, 0], "block": [2, 0],
     }  # fmt: skip
     ds["x"][[0, 9_000]] = [7, 8]
     ds.append({"x": [5], "t": ["e"]})
     ds.commit("few")
     stored = ds.handle.table.state.log.index
     assert {path.partition("/")[2]: n for path, (_, _, *n) in stored.items()} == {
-        "data": [1, 2], "bounds": [0, 2], "counts": [0, 2], "extents": [1, 0], "hashes": [1, 0],
-        "tail": [1, 0], "id": [1, 0], "block": [1, 0],
+        "data": [1, 2], "bounds": [2, 0], "counts": [2, 0], "extents": [1, 0], "hashes": [1, 0],
+        "tail": [10_003, 0], "id": [1, 0], "block": [3, 0],
     }  # fmt: skip
     again = dl.open(ds.url)
     assert again["x"][[0, 1, 2, 9_000, -1]].tolist() == [7, 2, 0, 8, 5]
@@ -156,7 +161,8 @@ def test_many_updates_are_moved_to_arrays(make_lake, monkeypatch):
     for i in range(30):
         ds["x"][i * 600] = -i
         ds.commit("one")
-    assert ds.handle.table.state.log.updates <= 10
+    state = ds.handle.table.state
+    assert sum(state.log.size(path).updates for path in state.log.index) <= 10
     expected = np.arange(20_000)
     expected[np.arange(30) * 600] = -np.arange(30)
     np.testing.assert_array_equal(dl.open(ds.url)["x"][:], expected)
@@ -296,7 +302,7 @@ def with_entries(ds, name, change):
     for path in state.log.index:
         if path.endswith(f"/{name}"):
             spec = ArraySpec("uint8" if name == "tail" else "int64")
-            writer.add(path, change(state.log.entries(path, spec)))
+            writer.add(f"0/{path}", change(state.log.entries(path, spec)))
         else:
             writer.copy(state.log, path)
     repository = ds.handle.repository
