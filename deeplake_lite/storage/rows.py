@@ -36,6 +36,7 @@ from deeplake_lite.storage.slot_set import SlotSet
 
 if TYPE_CHECKING:
     import secrets
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -96,12 +97,14 @@ class IdRuns:
         run = np.searchsorted(self.slots, slots, side="right") - 1
         return np.asarray(self.ids[run] + (slots - self.slots[run]))
 
-    def joined(self, other: IdRuns) -> IdRuns:
-        """Return these runs and those of `other`, whose slots are larger."""
-        return IdRuns(
-            np.concatenate([self.slots, other.slots]),
-            np.concatenate([self.ids, other.ids]),
-            np.concatenate([self.lengths, other.lengths]),
+    @classmethod
+    def join(cls, parts: Sequence[IdRuns]) -> IdRuns:
+        """Return the runs of all parts, each of which has larger slots than the part before."""
+        empty = np.empty(0, np.int64)
+        return cls(
+            np.concatenate([empty, *(part.slots for part in parts)]),
+            np.concatenate([empty, *(part.ids for part in parts)]),
+            np.concatenate([empty, *(part.lengths for part in parts)]),
         )
 
     def repeated(self) -> Slots:
@@ -146,11 +149,11 @@ class StoredIds:
         """Return the ids of all committed slots, as runs. The first call reads the ids."""
         if self.runs is None:
             stored = await self._array.stored()
-            runs = IdRuns(*np.empty((3, 0), np.int64))
+            parts = []
             for span in chunks.spans(stored, SCAN_ROWS):
                 slots = np.arange(span.start, min(span.stop, stored))
-                runs = runs.joined(IdRuns.of(slots, await self._array.read(slots)))
-            self.runs = runs
+                parts.append(IdRuns.of(slots, await self._array.read(slots)))
+            self.runs = IdRuns.join(parts)
         return self.runs
 
 
@@ -295,7 +298,7 @@ class Rows:
         runs, stored = await self._stored_ids.load(), await self.ids.stored()
         if self.slots > stored:
             added = IdRuns.of(np.arange(stored, self.slots), await self.pending_ids())
-            runs = runs.joined(added)
+            runs = IdRuns.join([runs, added])
         # A merge may have appended a row again that had been deleted before.
         return await self._live_runs() if len(runs.repeated()) else runs
 
