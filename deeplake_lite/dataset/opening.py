@@ -13,7 +13,7 @@ from deeplake_lite.dataset.selection import Lake
 from deeplake_lite.dataset.versions import history
 from deeplake_lite.errors import OptionError
 from deeplake_lite.schema import Schema
-from deeplake_lite.storage.repo import Repository, absolute_url
+from deeplake_lite.storage.repo import Repository, absolute_url, creating
 from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def create(
     options = checks.mapping("storage_options", storage_options)
     overwrite, roots = checks.flag("overwrite", overwrite), _check_roots(allow)
     _check_limits(limits)
-    with Repository.creating(location, options, overwrite=overwrite) as repository:
+    with creating(location, options, overwrite=overwrite) as repository:
         Table.create(repository, built, attributes)
     return open(location, allow=roots, limits=limits, storage_options=options)
 

@@ -9,14 +9,14 @@ from deeplake_lite.errors import DamagedError
 from deeplake_lite.storage.array_spec import ArraySpec
 from deeplake_lite.storage.arrays import SlotArray
 from deeplake_lite.storage.chunk_cache import ChunkCache
-from deeplake_lite.storage.repo import Repository, run
+from deeplake_lite.storage.repo import creating, run
 
 SPEC = ArraySpec("int16", (2,))
 
 
 @pytest.fixture
 def repository(new_url):
-    with Repository.creating(new_url()) as made:
+    with creating(new_url()) as made:
         return made
 
 

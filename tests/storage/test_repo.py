@@ -22,7 +22,7 @@ from deeplake_lite.errors import (
     VersionNotFoundError,
 )
 from deeplake_lite.storage.chunk_files import ChunkFiles
-from deeplake_lite.storage.repo import Repository, Session, local_folder, run, vacuums
+from deeplake_lite.storage.repo import Repository, Session, creating, local_folder, run, vacuums
 from deeplake_lite.storage.state import FORMAT, KEY
 
 
@@ -85,7 +85,7 @@ def test_file_url_is_a_folder(tmp_path):
 
 def test_icechunk_repository_that_is_not_a_lake_says_so(new_url):
     url = new_url()
-    with Repository.creating(url) as repository:
+    with creating(url) as repository:
         pass
     session = repository.writer("main")
     run(session.set_attributes({"other": 1}))

@@ -49,7 +49,7 @@ from deeplake_lite.errors import (
     OptionError,
 )
 from deeplake_lite.htypes.words import pluralize
-from deeplake_lite.storage.repo import Repository, run
+from deeplake_lite.storage.repo import Repository, creating, run
 from deeplake_lite.storage.state import add_digest
 from deeplake_lite.storage.table import Table
 
@@ -260,7 +260,7 @@ def materialize(
     options = checks.mapping("storage_options", storage_options)
     schema, (source, slots) = view.schema, view.rows.checked().locate()
     names, spans = [f.id for f in schema], chunks.spans(len(slots), chunks.COPY_ROWS)
-    with Repository.creating(location, options) as repository:
+    with creating(location, options) as repository:
         Table.create(repository, schema, source.metadata)
         repository.limits = view.rows.lake.repository.limits
         copy = at_branch(Lake(repository, {}), "main")

@@ -10,6 +10,7 @@ import atexit
 import time
 
 from deeplake_lite.storage.repo.commits import TRANSACTION, Commit
+from deeplake_lite.storage.repo.creation import creating
 from deeplake_lite.storage.repo.failures import LostChunksError, translate_file_errors
 from deeplake_lite.storage.repo.forks import engine_is_lost, use_engine
 from deeplake_lite.storage.repo.histories import damaged_versions
@@ -36,6 +37,7 @@ __all__ = [
     "Session",
     "absolute_url",
     "branch_ref",
+    "creating",
     "damaged_versions",
     "engine_is_lost",
     "gather",

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from copy import copy
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, cast
@@ -51,18 +50,15 @@ from deeplake_lite.storage.repo.locks import remove_files, take_lock
 from deeplake_lite.storage.repo.places import (
     MEMORY,
     absolute_url,
-    forget,
     holds_lake,
     local_folder,
     storage_at,
 )
 from deeplake_lite.storage.repo.session import Session
-from deeplake_lite.storage.repo.settings import open_engine, settings
+from deeplake_lite.storage.repo.settings import open_engine
 from deeplake_lite.storage.repo.staging import (
-    check_replaceable,
     clear_staged,
     finish_replacement,
-    staging,
 )
 from deeplake_lite.storage.repo.turns import lock_in_turn
 from deeplake_lite.storage.repo.vacuums import ROOT, check_log, keep_version, pin_versions
@@ -117,62 +113,6 @@ class Repository:
         """Whether every read is verified against checksums and hashes."""
         self._newest_files: tuple[str, ChunkFiles] | None = None
         self._writers = 0
-
-    @classmethod
-    @contextlib.contextmanager
-    def creating(
-        cls, url: str, options: Mapping[str, object] | None = None, *, overwrite: bool = False
-    ) -> Iterator[Repository]:
-        """Provide an empty repository for the first version of a lake.
-
-        A local folder gets its final name only at the end, so that nobody sees a partial lake (see
-        `staging`). A lake in memory is deleted if writing fails.
-
-        Parameters
-        ----------
-        overwrite : bool
-            Whether to replace a lake at `url`, if there is one.
-
-        Raises
-        ------
-        ExistsError
-            When there already is a lake or anything else at `url`.
-        """
-        folder = local_folder(url)
-        if folder is None or (url.startswith(MEMORY) and not (overwrite and cls.exists(url))):
-            repository = cls._create(url, options)
-            try:
-                yield repository
-            except BaseException:
-                forget(url)
-                raise
-            return
-        finish_replacement(folder)
-        with translate_file_errors():
-            folder = folder.resolve()
-            if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-                check_replaceable(folder, overwrite=overwrite)
-            if folder.exists() and folder.samefile(os.curdir):
-                raise ExistsError(
-                    f"Creating a lake replaces the folder, but {str(folder)!r} is the working "
-                    "directory of this process. Choose a folder inside it, such as "
-                    "'flowers.lake'."
-                )
-        with staging(folder) as staged:
-            yield cls._create(str(staged), options)
-
-    @classmethod
-    def _create(cls, url: str, options: Mapping[str, object] | None) -> Repository:
-        storage = storage_at(url, options)
-        with translate_errors():
-            if compiled.PyRepository.exists(storage):
-                hint = ", or replace it with overwrite=True" if url.startswith(MEMORY) else ""
-                raise ExistsError(
-                    f"A lake at {url!r} already exists. Choose another name, or open it with "
-                    f"dl.open{hint}."
-                )
-            repository = compiled.PyRepository.create(storage, config=settings())
-        return cls(url, repository)
 
     @classmethod
     def open(

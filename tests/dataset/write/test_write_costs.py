@@ -46,6 +46,7 @@ def small_and_large(tmp_path_factory):
     return lakes
 
 
+@pytest.mark.usefixtures("only_arrays")
 @pytest.mark.parametrize("rows", ROWS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_update_writes_only_the_chunks_it_changes_whatever_the_size_of_the_lake(

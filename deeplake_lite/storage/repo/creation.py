@@ -1,0 +1,73 @@
+"""Creation of empty repositories, which become lakes when their first version is committed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import TYPE_CHECKING
+
+from deeplake_lite.errors import ExistsError
+from deeplake_lite.storage.repo.engine import compiled
+from deeplake_lite.storage.repo.failures import translate_errors, translate_file_errors
+from deeplake_lite.storage.repo.places import MEMORY, forget, local_folder, storage_at
+from deeplake_lite.storage.repo.repository import Repository
+from deeplake_lite.storage.repo.settings import settings
+from deeplake_lite.storage.repo.staging import check_replaceable, finish_replacement, staging
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+@contextlib.contextmanager
+def creating(
+    url: str, options: Mapping[str, object] | None = None, *, overwrite: bool = False
+) -> Iterator[Repository]:
+    """Provide an empty repository for the first version of a lake.
+
+    A local folder gets its final name only at the end, so that nobody sees a partial lake (see
+    `staging`). A lake in memory is deleted if writing fails.
+
+    Parameters
+    ----------
+    overwrite : bool
+        Whether to replace a lake at `url`, if there is one.
+
+    Raises
+    ------
+    ExistsError
+        When there already is a lake or anything else at `url`.
+    """
+    folder = local_folder(url)
+    if folder is None or (url.startswith(MEMORY) and not (overwrite and Repository.exists(url))):
+        repository = _create(url, options)
+        try:
+            yield repository
+        except BaseException:
+            forget(url)
+            raise
+        return
+    finish_replacement(folder)
+    with translate_file_errors():
+        folder = folder.resolve()
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            check_replaceable(folder, overwrite=overwrite)
+        if folder.exists() and folder.samefile(os.curdir):
+            raise ExistsError(
+                f"Creating a lake replaces the folder, but {str(folder)!r} is the working "
+                "directory of this process. Choose a folder inside it, such as 'flowers.lake'."
+            )
+    with staging(folder) as staged:
+        yield _create(str(staged), options)
+
+
+def _create(url: str, options: Mapping[str, object] | None) -> Repository:
+    storage = storage_at(url, options)
+    with translate_errors():
+        if compiled.PyRepository.exists(storage):
+            hint = ", or replace it with overwrite=True" if url.startswith(MEMORY) else ""
+            raise ExistsError(
+                f"A lake at {url!r} already exists. Choose another name, or open it with "
+                f"dl.open{hint}."
+            )
+        repository = compiled.PyRepository.create(storage, config=settings())
+    return Repository(url, repository)
