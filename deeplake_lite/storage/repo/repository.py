@@ -32,6 +32,7 @@ from deeplake_lite.errors import (
 from deeplake_lite.storage.chunk_files import ChunkFiles, check_all_regular, check_regular
 from deeplake_lite.storage.repo.checked_refs import CheckedRefs
 from deeplake_lite.storage.repo.commits import Commit, chunks_digest, read_commit
+from deeplake_lite.storage.repo.conditional_writes import check_conditional_writes
 from deeplake_lite.storage.repo.engine import compiled
 from deeplake_lite.storage.repo.failures import (
     LostChunksError,
@@ -164,6 +165,8 @@ class Repository:
                     f"dl.open{hint}."
                 )
             repository = compiled.PyRepository.create(storage, config=settings())
+        if local_folder(url) is None:
+            check_conditional_writes(url, options or {})
         return cls(url, repository)
 
     @classmethod
