@@ -9,16 +9,18 @@ import socket
 import subprocess
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import boto3
 from botocore.config import Config
+
+import deeplake_lite as dl
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -67,8 +69,15 @@ class Bucket:
             config=Config(s3={"addressing_style": "path"}),
         )
 
-    def url(self, name: str) -> str:
+    def url(self, name: str = "lake") -> str:
         return f"s3://{self.name}/{name}"
+
+    def open(self, name: str = "lake", **options: Any) -> dl.Dataset:
+        return dl.open(self.url(name), storage_options=self.options, **options)
+
+    def at(self, endpoint: str) -> Bucket:
+        """Return the same bucket at another address, such as that of a proxy."""
+        return replace(self, endpoint=endpoint)
 
     def objects(self, prefix: str = "") -> set[str]:
         """Return the keys of all objects with a prefix."""
