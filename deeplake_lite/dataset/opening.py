@@ -48,8 +48,8 @@ def create(
     allow, limits
         As for `open`.
     storage_options : mapping, optional
-        Options of the object store: region, endpoint_url, credentials. By default, they come from
-        the environment variables of the store.
+        Options of the object store: region, endpoint_url, credentials, time-outs and retries. By
+        default, credentials come from the environment. See the guide on remote stores.
 
     Returns
     -------

@@ -23,6 +23,7 @@ from deeplake_lite.storage.repo.places import (
 from deeplake_lite.storage.repo.repository import Repository
 from deeplake_lite.storage.repo.session import Session
 from deeplake_lite.storage.repo.staging import remove_unmade
+from deeplake_lite.storage.repo.store_options import picklable_options, spreading_credentials
 from deeplake_lite.storage.repo.work import Running, gather, in_thread, run, start, stream
 
 __all__ = [
@@ -41,9 +42,11 @@ __all__ = [
     "gather",
     "in_thread",
     "local_folder",
+    "picklable_options",
     "register_foreign_memory",
     "remove_unmade",
     "run",
+    "spreading_credentials",
     "start",
     "stream",
     "tag_ref",

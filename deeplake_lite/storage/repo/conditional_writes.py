@@ -18,6 +18,7 @@ from deeplake_lite.errors import UnsafeStoreError
 from deeplake_lite.storage.repo.engine import compiled
 from deeplake_lite.storage.repo.places import storage_at
 from deeplake_lite.storage.repo.s3_deletion import delete_objects
+from deeplake_lite.storage.repo.store_options import Patience
 from deeplake_lite.storage.repo.vacuums import ROOT
 from deeplake_lite.storage.repo.work import gather, run
 
@@ -84,7 +85,7 @@ async def _is_accepted(url: str, options: Mapping[str, object], name: str) -> bo
     try:
         await compiled.PyRepository.create_async(
             storage_at(url, {**options, "write_headers": headers}),
-            config=compiled.RepositoryConfig(storage=unconditional),
+            config=compiled.RepositoryConfig(storage=Patience.of(options).apply(unconditional)),
             check_clean_root=False,
         )
     except compiled.IcechunkError as error:

@@ -33,7 +33,6 @@ from deeplake_lite.storage.chunk_files import ChunkFiles, check_all_regular, che
 from deeplake_lite.storage.repo.checked_refs import CheckedRefs
 from deeplake_lite.storage.repo.commits import Commit, chunks_digest, read_commit
 from deeplake_lite.storage.repo.conditional_writes import check_conditional_writes
-from deeplake_lite.storage.repo.engine import compiled
 from deeplake_lite.storage.repo.failures import (
     LostChunksError,
     MissingError,
@@ -55,10 +54,11 @@ from deeplake_lite.storage.repo.places import (
     forget,
     holds_lake,
     local_folder,
+    patience_at,
     storage_at,
 )
 from deeplake_lite.storage.repo.session import Session
-from deeplake_lite.storage.repo.settings import open_engine, settings
+from deeplake_lite.storage.repo.settings import create_engine, engine_exists, open_engine
 from deeplake_lite.storage.repo.staging import (
     check_replaceable,
     clear_staged,
@@ -75,6 +75,9 @@ if TYPE_CHECKING:
     from datetime import datetime
     from io import FileIO
     from pathlib import Path
+
+    from deeplake_lite.storage.repo.engine import compiled
+    from deeplake_lite.storage.repo.store_options import Patience
 
 
 def _of_kind(kind: str, refs: Mapping[str, str]) -> dict[str, str]:
@@ -100,13 +103,19 @@ class Repository:
         Icechunk's object for the repository.
     limits : Limits
         Limits on the memory that a value may need when it is read or written.
+    patience : Patience, optional
+        Time-outs and retries of an object store.
     """
 
     def __init__(
-        self, url: str, repository: compiled.PyRepository, limits: Limits = DEFAULT_LIMITS
+        self,
+        url: str,
+        repository: compiled.PyRepository,
+        limits: Limits = DEFAULT_LIMITS,
+        patience: Patience | None = None,
     ) -> None:
         self.url, self.limits = absolute_url(url), limits
-        self._repository = repository
+        self._repository, self._patience = repository, patience
         self.checks_reads = False
         """Whether every read is verified against checksums and hashes."""
         self._newest_files: tuple[str, ChunkFiles] | None = None
@@ -156,18 +165,12 @@ class Repository:
 
     @classmethod
     def _create(cls, url: str, options: Mapping[str, object] | None) -> Repository:
-        storage = storage_at(url, options)
+        storage, patience = storage_at(url, options), patience_at(url, options)
         with translate_errors():
-            if compiled.PyRepository.exists(storage):
-                hint = ", or replace it with overwrite=True" if url.startswith(MEMORY) else ""
-                raise ExistsError(
-                    f"A lake at {url!r} already exists. Choose another name, or open it with "
-                    f"dl.open{hint}."
-                )
-            repository = compiled.PyRepository.create(storage, config=settings())
-        if local_folder(url) is None:
+            repository = create_engine(url, storage, patience)
+        if patience is not None:
             check_conditional_writes(url, options or {})
-        return cls(url, repository)
+        return cls(url, repository, patience=patience)
 
     @classmethod
     def open(
@@ -198,10 +201,10 @@ class Repository:
         """Open a repository on an object store. Raises LakeNotFoundError if there is none."""
         if url.startswith(MEMORY):
             raise _no_lake(url)
-        storage = storage_at(url, options)
+        storage, patience = storage_at(url, options), patience_at(url, options)
         try:
             with translate_errors():
-                return cls(url, open_engine(url, storage), limits)
+                return cls(url, open_engine(url, storage, patience), limits, patience)
         except MissingError as error:
             raise _no_lake(url) from error
 
@@ -214,8 +217,9 @@ class Repository:
             return holds_lake(folder)
         if url.startswith(MEMORY):
             return False
+        storage = storage_at(url, options)
         with translate_errors():
-            return bool(compiled.PyRepository.exists(storage_at(url, options)))
+            return engine_exists(storage, patience_at(url, options))
 
     @property
     def refs(self) -> CheckedRefs:
@@ -392,7 +396,7 @@ class Repository:
         """Empty the caches of this handle, after a vacuum has truncated the cached histories."""
         with translate_errors():
             # Icechunk's own `reopen` keeps the caches.
-            self._repository = open_engine(self.url, self._repository.storage())
+            self._repository = open_engine(self.url, self._repository.storage(), self._patience)
         self._newest_files = None
 
     def all_refs(self) -> dict[str, str]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 from deeplake_lite.lazy import LazyModule
+from deeplake_lite.storage.repo.store_options import engine_options
 
 if TYPE_CHECKING:
     import urllib.error as http_errors
@@ -79,6 +80,7 @@ def delete_objects(
     now : datetime, optional
         The time that the requests state.
     """
+    options = engine_options("s3", options)
     is_anonymous = bool(options.get("anonymous"))
     keys = None if is_anonymous else find_keys(options)
     if keys is None and not is_anonymous:
