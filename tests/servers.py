@@ -230,3 +230,16 @@ def rclone(folder: Path) -> Iterator[str]:
 
     with _serve(folder, command) as url:
         yield url
+
+
+@contextlib.contextmanager
+def azurite(folder: Path) -> Iterator[str]:
+    """Provide the address of an Azurite that is installed in a folder."""
+
+    def command(port: int) -> list[str]:
+        program = str(folder / "node_modules" / ".bin" / "azurite-blob")
+        listen = ["--blobHost", "127.0.0.1", "--blobPort", str(port)]
+        return [program, *listen, "--inMemoryPersistence", "--silent", "--skipApiVersionCheck"]
+
+    with _serve(folder, command) as url:
+        yield url
