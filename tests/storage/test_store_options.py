@@ -197,7 +197,8 @@ def test_retries_are_counted(bucket, ds, fault):
             with pytest.raises(dl.StorageError):
                 dl.open(ds.url, storage_options={**options, "retries": retries})
             targets = [each.target for each in proxy.exchanges]
-            assert max(map(targets.count, targets)) == retries + 1
+            # Opening a lake may ask for the same object twice.
+            assert retries < max(map(targets.count, targets)) <= 2 * (retries + 1)
 
 
 @pytest.mark.parametrize(

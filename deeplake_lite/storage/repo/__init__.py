@@ -17,6 +17,7 @@ from deeplake_lite.storage.repo.lake_refs import ANNOUNCED_AGE, branch_ref, tag_
 from deeplake_lite.storage.repo.places import (
     MEMORY,
     absolute_url,
+    is_web,
     local_folder,
     register_foreign_memory,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "engine_is_lost",
     "gather",
     "in_thread",
+    "is_web",
     "local_folder",
     "picklable_options",
     "register_foreign_memory",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
 from deeplake_lite.brief import brief
-from deeplake_lite.errors import LakeNotFoundError, OptionError
+from deeplake_lite.errors import LakeNotFoundError, OptionError, ReadOnlyError
 from deeplake_lite.lazy import LazyModule
 from deeplake_lite.storage.repo.engine import compiled, package
 from deeplake_lite.storage.repo.forks import use_engine
@@ -25,6 +25,9 @@ MEMORY = "memory://"
 
 LAKE_FOLDERS = ("snapshots", "transactions")
 """Folders that every local lake has."""
+
+WEB_SCHEMES = ("http", "https")
+"""URL schemes of web servers, from which lakes can only be read."""
 
 SCHEMES = ("s3", "gs", "gcs", "az", "azure")
 """URL schemes of object stores."""
@@ -59,6 +62,24 @@ def local_folder(url: str) -> Path | None:
 def holds_lake(folder: Path) -> bool:
     """Return whether a folder has the subfolders of a lake, even if files in it are missing."""
     return all((folder / name).is_dir() for name in LAKE_FOLDERS)
+
+
+def is_web(url: str) -> bool:
+    """Return whether a URL is that of a web server, from which lakes can only be read.
+
+    >>> is_web("https://example.org/flowers"), is_web("s3://bucket/flowers")
+    (True, False)
+    """
+    return urlsplit(url).scheme in WEB_SCHEMES
+
+
+def check_creatable(url: str) -> None:
+    """Reject places where lakes can only be read. Raises ReadOnlyError."""
+    if is_web(url):
+        raise ReadOnlyError(
+            f"A lake must be created in a folder or on an object store, but {url!r} is on a web "
+            "server. Create it elsewhere, and publish its files there."
+        )
 
 
 def absolute_url(url: str) -> str:
@@ -131,6 +152,8 @@ def storage_at(url: str, options: Mapping[str, object] | None) -> compiled.Stora
             "variables."
         )
     arguments = engine_options(parts.scheme, options or {})
+    if parts.scheme in WEB_SCHEMES:
+        return _store(engine.http_storage, arguments, base_url=url.rstrip("/"))
     match parts.scheme:
         case "s3":
             return _store(engine.s3_storage, arguments, bucket=bucket, prefix=prefix)
@@ -142,7 +165,8 @@ def storage_at(url: str, options: Mapping[str, object] | None) -> compiled.Stora
                 engine.azure_storage, arguments, account=bucket, container=container, prefix=path
             )
     raise LakeNotFoundError(
-        f"The URL of a lake must be a folder, memory://, s3://, gs:// or az://, but it is {url!r}."
+        "The URL of a lake must be a folder, memory://, s3://, gs://, az:// or https://, but it is "
+        f"{url!r}."
     )
 
 

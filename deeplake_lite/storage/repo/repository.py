@@ -51,6 +51,7 @@ from deeplake_lite.storage.repo.locks import remove_files, take_lock
 from deeplake_lite.storage.repo.places import (
     MEMORY,
     absolute_url,
+    check_creatable,
     forget,
     holds_lake,
     local_folder,
@@ -166,6 +167,7 @@ class Repository:
     @classmethod
     def _create(cls, url: str, options: Mapping[str, object] | None) -> Repository:
         storage, patience = storage_at(url, options), patience_at(url, options)
+        check_creatable(url)
         with translate_errors():
             repository = create_engine(url, storage, patience)
         if patience is not None:

@@ -50,7 +50,7 @@ SECRETS = frozenset(
 )
 """Names of options that are credentials."""
 
-_NESTED = ("config", "headers", "read_headers", "write_headers")
+_NESTED = ("config", "opts", "headers", "read_headers", "write_headers")
 """Options that are dicts, whose values may be credentials."""
 
 _SECRET = re.compile(
@@ -81,6 +81,11 @@ class Patience:
             given["retries"] = checks.integer("retries", given["retries"], 0)
         return cls(**given)  # type: ignore[arg-type]
 
+    def as_config(self) -> dict[str, str]:
+        """Return the time-outs as configuration of the stores of Google, Microsoft and the web."""
+        waits = {"timeout": self.timeout, "connect_timeout": self.connect_timeout}
+        return {name: f"{1000 * seconds:.0f}ms" for name, seconds in waits.items()}
+
     def apply(self, settings: compiled.StorageSettings) -> compiled.StorageSettings:
         """Set the time-outs and retries of Icechunk's settings, and return the settings."""
         settings.retries = compiled.StorageRetriesSettings(
@@ -109,6 +114,8 @@ def engine_options(scheme: str, options: Mapping[str, object]) -> dict[str, Any]
         has_credentials = arguments.keys() & {"access_key_id", "anonymous", "get_credentials"}
         arguments.setdefault("from_env", not has_credentials or None)
         return arguments
+    if scheme in ("http", "https"):
+        return _web_options(scheme, arguments, Patience.of(options))
     if options.get("profile") is not None:
         raise OptionError(
             f"profile must name a profile of Amazon's configuration files, but the URL begins with "
@@ -119,10 +126,23 @@ def engine_options(scheme: str, options: Mapping[str, object]) -> dict[str, Any]
     arguments.setdefault("from_env", not (arguments.keys() & own) or None)
     config = arguments.get("config")
     if config is None or isinstance(config, Mapping):
-        patience = Patience.of(options)
-        waits = {"timeout": patience.timeout, "connect_timeout": patience.connect_timeout}
-        default = {name: f"{1000 * seconds:.0f}ms" for name, seconds in waits.items()}
-        arguments["config"] = {**default, **(config or {})}
+        arguments["config"] = {**Patience.of(options).as_config(), **(config or {})}
+    return arguments
+
+
+def _web_options(scheme: str, arguments: dict[str, Any], patience: Patience) -> dict[str, Any]:
+    """Return the arguments for a web server, which has no credentials but headers."""
+    is_allowed = arguments.pop("allow_http", False)
+    if scheme == "http" and not is_allowed:
+        raise OptionError(
+            "The URL of a lake on a web server must begin with https://, but it begins with "
+            "http://, where others on the network can change the data. If you trust the network, "
+            "pass allow_http=True in storage_options."
+        )
+    given = arguments.get("opts")
+    if given is None or isinstance(given, Mapping):
+        plain = {"allow_http": "true"} if scheme == "http" else {}
+        arguments["opts"] = {**patience.as_config(), **plain, **(given or {})}
     return arguments
 
 
