@@ -1,5 +1,6 @@
 """Storage options: credentials from many places, which stay secret; time-outs and retries."""
 
+import copy
 import logging
 import pickle
 import time
@@ -8,6 +9,7 @@ import pytest
 from icechunk import S3StaticCredentials
 
 import deeplake_lite as dl
+from deeplake_lite.dataset.saved import pickles
 from deeplake_lite.dataset.saved.pickles import Address
 from deeplake_lite.storage.repo import spreading_credentials
 from deeplake_lite.storage.repo.store_options import Patience, engine_options
@@ -157,11 +159,15 @@ def test_credentials_are_in_no_pickle(ds, monkeypatch):
         data = pickle.dumps(each)
         assert SECRET.encode() not in data
         assert b"us-east-1" in data
+    assert pickle.loads(pickle.dumps(ds))["x"][:].tolist() == [1, 2]  # in the same process
+    assert copy.deepcopy(ds[[1]])["x"][:].tolist() == [2]
+    data = pickle.dumps(ds)
+    pickles._kept.clear()  # as in another process
     with pytest.raises(dl.StorageError, match=r"storage_options are not pickled\. Set .* profile="):
-        pickle.loads(pickle.dumps(ds))
+        pickle.loads(data)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
-    assert pickle.loads(pickle.dumps(ds[[1]]))["x"][:].tolist() == [2]
+    assert pickle.loads(data)["x"][:].tolist() == [1, 2]
 
 
 def test_worker_processes_of_the_loader_get_credentials(ds):

@@ -38,6 +38,11 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.saved.question import Question
 
 
+_kept: dict[str, Mapping[str, object]] = {}
+"""A dict from URL to the storage options of lakes that this process has pickled, so that copies in
+the same process have the credentials that pickles lack."""
+
+
 @dataclass(frozen=True)
 class Address:
     """The values needed to open one version of a lake in another process."""
@@ -69,6 +74,8 @@ class Address:
         view.rows.check_committed("Pickling")
         lake = view.rows.lake
         options = picklable_options(lake.options)
+        if options != lake.options:
+            _kept[view.url] = lake.options
         folder = str(local_folder(view.url)) if view.url.startswith(MEMORY) else None
         return cls(
             view.url,
@@ -87,8 +94,9 @@ class Address:
         """Open the version. Raises LakeNotFoundError if the lake cannot be reached."""
         if self.folder is not None:
             register_foreign_memory(self.url, self.folder)
+        options = _kept.get(self.url, self.options) if self.lacks_credentials else self.options
         try:
-            repository = Repository.open(self.url, self.options, self.limits)
+            repository = Repository.open(self.url, options, self.limits)
         except StorageError as error:
             if not self.lacks_credentials:
                 raise
@@ -100,7 +108,7 @@ class Address:
         if self.checks_reads:
             repository = repository.checking()
         table = Table.open(repository, repository.reader(self.version))
-        lake = Lake(repository, dict(self.options), self.allow, self.branch, self.name)
+        lake = Lake(repository, dict(options), self.allow, self.branch, self.name)
         return lake, table
 
 
