@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         StorageError,
         TooLargeError,
         UncommittedError,
+        UnsafeStoreError,
         VersionNotFoundError,
     )
     from deeplake_lite.evaluate import Comparison, Evaluation, compare
@@ -117,7 +118,7 @@ _HOMES = {
         "InvalidValueError LakeError LakeNotFoundError LoaderError MissingPackageError "
         "NotFoundError OptionError QueryError QuerySyntaxError QueryTypeError "
         "ReadOnlyError ReencodedWarning RowIndexError SchemaError StorageError TooLargeError "
-        "UncommittedError VersionNotFoundError"
+        "UncommittedError UnsafeStoreError VersionNotFoundError"
     ),
     "evaluate": "Comparison Evaluation compare",
     "htypes": (
@@ -241,6 +242,7 @@ __all__ = [
     "Text",
     "TooLargeError",
     "UncommittedError",
+    "UnsafeStoreError",
     "VersionNotFoundError",
     "View",
     "browse_diff",

@@ -24,7 +24,8 @@
     ├── ForkedError (RuntimeError)          a forked process whose parent used a lake: spawn instead
     ├── FormatError (RuntimeError)          data from a newer release: upgrade
     ├── StorageError (OSError)              a store that fails: free space, fix the network
-    │   └── DamagedError                    stored bytes that have changed: restore a backup
+    │   ├── DamagedError                    stored bytes that have changed: restore a backup
+    │   └── UnsafeStoreError                a store that loses commits: use another store
     └── MissingPackageError (ImportError)   a missing optional package: install it
 
 The warnings are not LakeErrors::
@@ -339,6 +340,10 @@ class StorageError(LakeError, OSError):
 
 class DamagedError(StorageError):
     """Stored bytes that have changed since they were written."""
+
+
+class UnsafeStoreError(StorageError):
+    """An object store that ignores the conditions of writes, so that commits could get lost."""
 
 
 class MissingPackageError(LakeError, ImportError):

@@ -152,3 +152,21 @@ def registry():
     yield
     OWN.clear()
     OWN.update(before)
+
+
+@pytest.fixture(scope="session")
+def seaweedfs(tmp_path_factory):
+    """Return the address of an object store, which each process starts when it first needs it."""
+    from tests import servers  # boto3 takes a second to import
+
+    with servers.seaweedfs(tmp_path_factory.mktemp("seaweedfs")) as url:
+        yield url
+
+
+@pytest.fixture
+def bucket(seaweedfs):
+    """Return a new bucket of an object store."""
+    from tests import servers
+
+    with servers.new_bucket(seaweedfs) as bucket:
+        yield bucket

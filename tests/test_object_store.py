@@ -1,7 +1,5 @@
-"""Lakes on an object store: a real S3 server on this machine, started and stopped here."""
+"""Lakes on an object store: a real S3 server on this machine."""
 
-import contextlib
-import logging
 import os
 import threading
 import time
@@ -9,40 +7,14 @@ from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from uuid import uuid4
 
-import boto3
 import numpy as np
 import pytest
-from moto.server import ThreadedMotoServer
 
 import deeplake_lite as dl
 from deeplake_lite.storage.repo import Repository, Session, vacuums
+from deeplake_lite.storage.repo.conditional_writes import check_conditional_writes
 from deeplake_lite.storage.repo.lake_refs import pin_name
-
-KEYS = {"access_key_id": "key", "secret_access_key": "secret", "region": "us-east-1"}
-
-
-@pytest.fixture(scope="module")
-def endpoint():
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    url = f"http://{host}:{port}"
-    client = boto3.client(
-        "s3",
-        endpoint_url=url,
-        region_name="us-east-1",
-        aws_access_key_id="key",
-        aws_secret_access_key="secret",
-    )
-    client.create_bucket(Bucket="lakes")
-    client.close()
-    yield url
-    server.stop()
-
-
-@pytest.fixture
-def options(endpoint):
-    return {**KEYS, "endpoint_url": endpoint, "allow_http": True, "force_path_style": True}
+from deeplake_lite.testing.proxy import Proxy
 
 
 def rows(start, count, size):
@@ -53,65 +25,64 @@ def rows(start, count, size):
     }
 
 
-def lake(name, options):
+def lake(bucket):
     schema = {"x": "int32", "text": "text", "data": "bytes"}
-    return dl.create(f"s3://lakes/{name}", schema, storage_options=options)
+    return dl.create(bucket.url(), schema, storage_options=bucket.options)
 
 
-def test_lake_on_s3_is_written_and_read(options):
-    ds = lake("plain", options)
+def test_lake_on_s3_is_written_and_read(bucket):
+    ds = lake(bucket)
     data = rows(0, 3, 5_000_000)
     ds.append(data)
     first = ds.commit("three rows")
     ds.delete([1])
     ds.commit("one less")
-    again = dl.open(ds.url, storage_options=options)
+    again = bucket.open()
     assert again["x"][:].tolist() == [0, 2]
     assert again["data"][1] == data["data"][2]
-    old = dl.open(ds.url, version=first, storage_options=options)
+    old = bucket.open(version=first)
     assert old["text"][:] == ["row 0", "row 1", "row 2"]
     assert again.verify()
 
 
-def test_view_is_materialized_on_s3(options):
-    ds = lake("whole", options)
+def test_view_is_materialized_on_s3(bucket):
+    ds = lake(bucket)
     ds.append(rows(0, 3, 10))
     ds.commit("three rows")
-    copy = ds[[2, 0]].materialize("s3://lakes/part", storage_options=options)
+    copy = ds[[2, 0]].materialize(bucket.url("part"), storage_options=bucket.options)
     assert copy["x"][:].tolist() == [2, 0]
-    again = dl.open("s3://lakes/part", storage_options=options)
+    again = bucket.open("part")
     assert again["text"][:] == ["row 2", "row 0"]
     with pytest.raises(dl.ExistsError):
-        ds.materialize("s3://lakes/whole", storage_options=options)
+        ds.materialize(ds.url, storage_options=bucket.options)
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
-def test_lake_is_not_created_among_other_objects(options, endpoint, overwrite):
-    client = boto3.client("s3", endpoint_url=endpoint, region_name="us-east-1",
-                          aws_access_key_id="key", aws_secret_access_key="secret")  # fmt: skip
-    client.put_object(Bucket="lakes", Key="photos/readme.txt", Body=b"mine")
+def test_lake_is_not_created_among_other_objects(bucket, overwrite):
+    bucket.write("photos/readme.txt", b"mine")
     with pytest.raises(dl.ExistsError, match="created at an empty location"):
-        dl.create("s3://lakes/photos", {"x": "int32"}, storage_options=options, overwrite=overwrite)
-    result = client.list_objects_v2(Bucket="lakes", Prefix="photos/")["Contents"]
-    assert [thing["Key"] for thing in result] == ["photos/readme.txt"]
-    client.close()
+        dl.create(
+            bucket.url("photos"),
+            {"x": "int32"},
+            storage_options=bucket.options,
+            overwrite=overwrite,
+        )
+    assert bucket.objects() == {"photos/readme.txt"}
 
 
-def test_copy_of_a_local_lake_on_s3_loses_no_change(options, endpoint, tmp_path):
+def test_copy_of_a_local_lake_on_s3_loses_no_change(bucket, tmp_path):
     ds = dl.create(str(tmp_path / "a.lake"), {"x": "int32"})
     ds.append({"x": [1]})
     ds.commit("row")
-    client, _ = objects(endpoint, "copied", "")
     for path in (tmp_path / "a.lake").rglob("*"):
         if path.is_file():
             key = path.relative_to(tmp_path / "a.lake").as_posix()
-            client.put_object(Bucket="lakes", Key=f"copied/{key}", Body=path.read_bytes())
-    client.close()
+            bucket.write(f"copied/{key}", path.read_bytes())
     errors = []
 
     def branch(writer):
         try:
-            repository = dl.open("s3://lakes/copied", storage_options=options).handle.repository
+            repository = bucket.open("copied").handle.repository
             for n in range(5):
                 repository.create_branch(f"b{writer}-{n}", ds.version)
         except dl.LakeError as error:
@@ -123,20 +94,22 @@ def test_copy_of_a_local_lake_on_s3_loses_no_change(options, endpoint, tmp_path)
     for thread in threads:
         thread.join()
     assert not errors
-    assert len(dl.open("s3://lakes/copied", storage_options=options).branches) == 21
+    assert len(bucket.open("copied").branches) == 21
 
 
-def test_missing_bucket_is_reported(options):
-    assert not dl.exists("s3://none/x", storage_options=options)  # the engine makes no difference
+def test_missing_bucket_is_reported(bucket):
+    assert not dl.exists(
+        "s3://none/x", storage_options=bucket.options
+    )  # the engine makes no difference
     with pytest.raises(dl.LakeNotFoundError, match="There is no lake at"):
-        dl.open("s3://none/x", storage_options=options)
+        dl.open("s3://none/x", storage_options=bucket.options)
     with pytest.raises(dl.StorageError, match=r"NoSuchBucket: .* does not exist\. Check the"):
-        dl.create("s3://none/x", {"x": "int32"}, storage_options=options)
+        dl.create("s3://none/x", {"x": "int32"}, storage_options=bucket.options)
 
 
-def test_appends_and_edits_of_two_writers_survive_on_s3(options):
-    lake("two", options).commit()
-    a, b = (dl.open("s3://lakes/two", storage_options=options) for _ in range(2))
+def test_appends_and_edits_of_two_writers_survive_on_s3(bucket):
+    lake(bucket).commit()
+    a, b = (bucket.open() for _ in range(2))
     a.append(rows(0, 2, 5_000_000))
     a.commit("a")
     b.append(rows(10, 2, 5_000_000))
@@ -150,10 +123,10 @@ def test_appends_and_edits_of_two_writers_survive_on_s3(options):
     assert b.verify()
 
 
-def test_commit_that_loses_a_race_on_s3_is_written_again(options, monkeypatch):
-    ds = lake("race", options)
+def test_commit_that_loses_a_race_on_s3_is_written_again(bucket, monkeypatch):
+    ds = lake(bucket)
     ds.append(rows(0, 2, 5_000_000))
-    rivals = [dl.open(ds.url, storage_options=options)]
+    rivals = [bucket.open()]
     commit = Session.commit
 
     def beaten(self, message, metadata=None):
@@ -170,8 +143,8 @@ def test_commit_that_loses_a_race_on_s3_is_written_again(options, monkeypatch):
     assert ds.verify()
 
 
-def test_commit_with_a_lost_reply_on_s3_is_not_written_twice(options, monkeypatch):
-    ds = lake("lost", options)
+def test_commit_with_a_lost_reply_on_s3_is_not_written_twice(bucket, monkeypatch):
+    ds = lake(bucket)
     ds.append(rows(0, 2, 5_000_000))
     commit, errors = Session.commit, [dl.StorageError("no reply"), dl.ConflictError("412")]
 
@@ -186,18 +159,18 @@ def test_commit_with_a_lost_reply_on_s3_is_not_written_twice(options, monkeypatc
     ds.append(rows(2, 2, 5_000_000))
     with pytest.raises(dl.StorageError, match="no reply"):
         ds.commit("lost")
-    rival = dl.open(ds.url, storage_options=options)
+    rival = bucket.open()
     rival.append(rows(4, 1, 10))
     rival.commit("rival")
     ds.commit("lost")
-    again = dl.open(ds.url, storage_options=options)
+    again = bucket.open()
     assert again["x"][:].tolist() == [0, 1, 2, 3, 4]
     assert len(again.log()) == 4
     assert again.verify()
 
 
-def test_old_pins_of_a_dead_vacuum_on_s3_are_removed(options):
-    ds = lake("pins", options)
+def test_old_pins_of_a_dead_vacuum_on_s3_are_removed(bucket):
+    ds = lake(bucket)
     ds.append(rows(0, 1, 10))
     ds.commit("row")
     repository, now = ds.handle.repository, datetime.now(UTC)
@@ -213,8 +186,8 @@ def test_old_pins_of_a_dead_vacuum_on_s3_are_removed(options):
 
 
 @pytest.mark.parametrize("kind", ["branch", "tag"])
-def test_name_with_a_lost_reply_on_s3_exists(options, kind):
-    ds = lake(f"named-{kind}", options)
+def test_name_with_a_lost_reply_on_s3_exists(bucket, kind):
+    ds = lake(bucket)
     repository, tip = ds.handle.repository, ds.version
     create = getattr(repository, f"create_{kind}")
     create("twice", tip)
@@ -224,22 +197,22 @@ def test_name_with_a_lost_reply_on_s3_exists(options, kind):
         create("twice", ds.commit("another version"))
 
 
-def test_missing_lake_on_s3_is_reported(options):
-    assert not dl.exists("s3://lakes/none", storage_options=options)
-    with pytest.raises(dl.LakeNotFoundError, match="There is no lake at 's3://lakes/none'"):
-        dl.open("s3://lakes/none", storage_options=options)
+def test_missing_lake_on_s3_is_reported(bucket):
+    assert not dl.exists(bucket.url("none"), storage_options=bucket.options)
+    with pytest.raises(dl.LakeNotFoundError, match=f"There is no lake at '{bucket.url('none')}'"):
+        bucket.open("none")
 
 
-def test_lake_on_s3_is_not_created_twice(options):
-    lake("once", options)
+def test_lake_on_s3_is_not_created_twice(bucket):
+    lake(bucket)
     with pytest.raises(dl.ExistsError, match=r"A lake at .* already exists"):
-        lake("once", options)
+        lake(bucket)
 
 
-def test_merge_that_loses_a_race_on_s3_is_repeated(options, monkeypatch):
-    ds = lake("merge", options)
+def test_merge_that_loses_a_race_on_s3_is_repeated(bucket, monkeypatch):
+    ds = lake(bucket)
     ds.branch("fix")
-    fix = dl.open(ds.url, branch="fix", storage_options=options)
+    fix = bucket.open(branch="fix")
     fix.append(rows(0, 2, 5_000_000))
     fix.commit("fix")
     rivals = [
@@ -250,7 +223,7 @@ def test_merge_that_loses_a_race_on_s3_is_repeated(options, monkeypatch):
 
     def beaten(self, message, metadata=None):
         if message == "merge fix" and rivals:
-            rivals.pop()(dl.open(ds.url, storage_options=options))
+            rivals.pop()(bucket.open())
         return commit(self, message, metadata)
 
     monkeypatch.setattr(Session, "commit", beaten)
@@ -277,18 +250,6 @@ def old(monkeypatch):
     monkeypatch.setattr("deeplake_lite.storage.repo.session.CONFIRM_AFTER", -1.0)
 
 
-def objects(endpoint, name, kind):
-    client = boto3.client(
-        "s3",
-        endpoint_url=endpoint,
-        region_name="us-east-1",
-        aws_access_key_id="key",
-        aws_secret_access_key="secret",
-    )
-    result = client.list_objects_v2(Bucket="lakes", Prefix=f"{name}/{kind}").get("Contents", [])
-    return client, {result["Key"] for result in result}
-
-
 def append(ds):
     ds.append(rows(2, 2, 5_000_000))
 
@@ -313,16 +274,15 @@ def add_numbers(ds):
     ("edit", "column"),
     [(append, "data"), (update, "data"), (add_column, "more"), (add_numbers, "wide")],
 )
-def test_commit_on_s3_with_vacuumed_chunks_is_refused(options, endpoint, edit, column):
-    name = f"vacuumed-{edit.__name__}"
-    ds = lake(name, options)
+def test_commit_on_s3_with_vacuumed_chunks_is_refused(bucket, edit, column):
+    ds = lake(bucket)
     ds.append(rows(0, 2, 10))
     before = ds.commit("two rows")
-    _, there = objects(endpoint, name, "chunks/")
+    there = bucket.objects("lake/chunks/")
     edit(ds)
-    client, now = objects(endpoint, name, "chunks/")
+    now = bucket.objects("lake/chunks/")
     assert now > there
-    other = dl.open(ds.url, storage_options=options)
+    other = bucket.open()
     assert other.vacuum(spare="0s").chunks == len(now - there)
     for _ in range(2):
         with pytest.raises(
@@ -330,21 +290,20 @@ def test_commit_on_s3_with_vacuumed_chunks_is_refused(options, endpoint, edit, c
         ):
             ds.commit("acknowledged")
         assert ds.status()
-        assert dl.open(ds.url, storage_options=options).version == before
+        assert bucket.open().version == before
     ds.discard()
     edit(ds)
     ds.commit("again")
     assert ds.verify()
-    client.close()
 
 
 @pytest.mark.usefixtures("old")
-def test_merges_and_rewrites_on_s3_with_vacuumed_chunks_are_refused(options, monkeypatch):
-    ds = lake("vacuumed-merge", options)
+def test_merges_and_rewrites_on_s3_with_vacuumed_chunks_are_refused(bucket, monkeypatch):
+    ds = lake(bucket)
     ds.append(rows(0, 1, 10))
     ds.commit("row")
     ds.branch("fix")
-    fix = dl.open(ds.url, branch="fix", storage_options=options)
+    fix = bucket.open(branch="fix")
     fix.append(rows(10, 2, 5_000_000))
     fix.commit("fix")
     ds["x"][0] = 5
@@ -354,7 +313,7 @@ def test_merges_and_rewrites_on_s3_with_vacuumed_chunks_are_refused(options, mon
     def vacuum_first(self, message, metadata=None):
         if not left:
             left.append(True)
-            dl.open(ds.url, storage_options=options).vacuum(spare="0s")
+            bucket.open().vacuum(spare="0s")
         return commit(self, message, metadata)
 
     with monkeypatch.context() as patch:
@@ -364,7 +323,7 @@ def test_merges_and_rewrites_on_s3_with_vacuumed_chunks_are_refused(options, mon
         left.clear()
         with pytest.raises(dl.StorageError, match="deleted chunks that this commit needs"):
             fix.optimize()
-    assert dl.open(ds.url, storage_options=options).version == before
+    assert bucket.open().version == before
     ds.merge("fix")
     fix.optimize()
     assert ds.verify()
@@ -372,12 +331,10 @@ def test_merges_and_rewrites_on_s3_with_vacuumed_chunks_are_refused(options, mon
 
 
 @pytest.mark.usefixtures("old")
-def test_vacuum_between_the_check_of_an_old_commit_and_its_end_deletes_nothing(
-    options, monkeypatch
-):
-    ds = lake("vacuumed-between", options)
+def test_vacuum_between_the_check_of_an_old_commit_and_its_end_deletes_nothing(bucket, monkeypatch):
+    ds = lake(bucket)
     ds.append(rows(0, 2, 5_000_000))
-    check, other = Session.check_chunks, dl.open(ds.url, storage_options=options)
+    check, other = Session.check_chunks, bucket.open()
     freed = []
 
     def vacuum_then(self, keys):
@@ -387,7 +344,7 @@ def test_vacuum_between_the_check_of_an_old_commit_and_its_end_deletes_nothing(
     monkeypatch.setattr(Session, "check_chunks", vacuum_then)
     ds.commit("old")
     assert freed == [0]
-    assert dl.open(ds.url, storage_options=options).verify()
+    assert bucket.open().verify()
     assert [name for name in ds.handle.repository.branch_names() if name != "main"] == []
 
 
@@ -406,31 +363,30 @@ def at_work(monkeypatch):
 
 
 @pytest.mark.usefixtures("old")
-def test_old_commit_on_s3_waits_for_the_vacuum_that_deletes_its_chunks(options, endpoint, at_work):
-    ds = lake("vacuumed-meanwhile", options)
+def test_old_commit_on_s3_waits_for_the_vacuum_that_deletes_its_chunks(bucket, at_work):
+    ds = lake(bucket)
     before = ds.version
     ds.append(rows(0, 2, 5_000_000))
-    client, chunks = objects(endpoint, "vacuumed-meanwhile", "chunks/")
+    chunks = bucket.objects("lake/chunks/")
     vacuum = vacuums.announce_vacuum(ds.handle.repository, datetime.now(UTC))
     vacuum.__enter__()
     at_work += [
-        lambda: [client.delete_object(Bucket="lakes", Key=key) for key in chunks],
+        lambda: [bucket.delete(key) for key in chunks],
         lambda: vacuum.__exit__(None, None, None),
     ]
     with pytest.raises(dl.StorageError, match=r"deleted .* chunks? of 'data' .*ds\.discard"):
         ds.commit("old")
     assert not at_work
     assert ds["x"][:].tolist() == [0, 1]
-    other = dl.open(ds.url, storage_options=options)
+    other = bucket.open()
     assert other.version == before
     assert other.verify()
-    client.close()
 
 
 @pytest.mark.usefixtures("old", "at_work")
-def test_wait_for_a_vacuum_on_s3_ends_and_a_dead_one_is_cleared(options, monkeypatch):
+def test_wait_for_a_vacuum_on_s3_ends_and_a_dead_one_is_cleared(bucket, monkeypatch):
     monkeypatch.setattr("deeplake_lite.storage.repo.vacuums.POLLS", 3)
-    ds = lake("vacuum-died", options)
+    ds = lake(bucket)
     repository, now, day = ds.handle.repository, datetime.now(UTC), timedelta(hours=24)
     before = ds.version
     ds.append(rows(0, 2, 10))
@@ -438,7 +394,7 @@ def test_wait_for_a_vacuum_on_s3_ends_and_a_dead_one_is_cleared(options, monkeyp
         with pytest.raises(dl.StorageError, match=r"began at .* UTC is still running.*try again"):
             ds.commit("rows")
         assert list(ds.branches) == ["main"]
-        assert dl.open(ds.url, storage_options=options).version == before
+        assert bucket.open().version == before
         assert ds.status().added == 2
     with vacuums.announce_vacuum(repository, now - timedelta(minutes=2)):  # it spares newer ones
         ds.commit("rows")
@@ -455,17 +411,17 @@ def test_wait_for_a_vacuum_on_s3_ends_and_a_dead_one_is_cleared(options, monkeyp
     with vacuums.announce_vacuum(repository, now):
         kept = len(ds.log())
         assert ds.vacuum(older_than="0s", spare="0s").expired == kept - 1
-    assert first not in [commit.id for commit in dl.open(ds.url, storage_options=options).log()]
+    assert first not in [commit.id for commit in bucket.open().log()]
 
 
 NAMES = {"tag": lambda ds: ds.tag, "branch": lambda ds: ds.branch, "view": lambda ds: ds[[0]].save}
 
 
-def expiring(name, options):
+def expiring(bucket):
     """Return a handle at a version of a lake that no branch refers to any more."""
-    ds = lake(name, options)
+    ds = lake(bucket)
     ds.append(rows(0, 1, 10))
-    old = dl.open(ds.url, version=ds.commit("old"), storage_options=options)
+    old = bucket.open(version=ds.commit("old"))
     ds.append(rows(1, 1, 10))
     ds.commit("new")
     return old, ds
@@ -473,8 +429,8 @@ def expiring(name, options):
 
 @pytest.mark.usefixtures("old")
 @pytest.mark.parametrize("kind", NAMES)
-def test_version_on_s3_is_protected_from_vacuums_while_it_is_named(options, monkeypatch, kind):
-    old, ds = expiring(f"naming-{kind}", options)
+def test_version_on_s3_is_protected_from_vacuums_while_it_is_named(bucket, monkeypatch, kind):
+    old, ds = expiring(bucket)
     method = {"tag": "create_tag", "branch": "create_branch", "view": "writer"}[kind]
     inner, left = getattr(Repository, method), [True]
 
@@ -487,24 +443,20 @@ def test_version_on_s3_is_protected_from_vacuums_while_it_is_named(options, monk
     monkeypatch.setattr(Repository, method, vacuum_first)
     NAMES[kind](old)("kept")
     assert not left
-    again = dl.open(ds.url, storage_options=options)
-    there = (
-        again.views()["kept"]
-        if kind == "view"
-        else dl.open(ds.url, version="kept", storage_options=options)
-    )
+    again = bucket.open()
+    there = again.views()["kept"] if kind == "view" else bucket.open(version="kept")
     assert there["x"][:].tolist() == [0]
 
 
 @pytest.mark.parametrize("kind", NAMES)
-def test_version_on_s3_vacuumed_while_it_is_named_gets_no_name(options, endpoint, at_work, kind):
-    old, ds = expiring(f"unnamed-{kind}", options)
+def test_version_on_s3_vacuumed_while_it_is_named_gets_no_name(bucket, at_work, kind):
+    old, ds = expiring(bucket)
     old.log()  # the engine caches it
-    client, [key] = objects(endpoint, f"unnamed-{kind}", f"snapshots/{old.version}")
+    [key] = bucket.objects(f"lake/snapshots/{old.version}")
     vacuum = vacuums.announce_vacuum(ds.handle.repository, datetime.now(UTC))
     vacuum.__enter__()
     at_work += [
-        lambda: client.delete_object(Bucket="lakes", Key=key),
+        lambda: bucket.delete(key),
         lambda: vacuum.__exit__(None, None, None),
     ]
     with pytest.raises(dl.VersionNotFoundError, match="a vacuum deleted it"):
@@ -513,62 +465,56 @@ def test_version_on_s3_vacuumed_while_it_is_named_gets_no_name(options, endpoint
     assert not ds.tags
     assert list(ds.branches) == ["main"]
     assert not list(ds.views())
-    client.close()
 
 
 @pytest.mark.parametrize("lost", ["chunks", "manifests"])
 @pytest.mark.parametrize("kind", NAMES)
-def test_incomplete_version_on_s3_cannot_be_named(options, endpoint, kind, lost):
-    name = f"part-{kind}-{lost}"
-    ds = lake(name, options)
+def test_incomplete_version_on_s3_cannot_be_named(bucket, kind, lost):
+    ds = lake(bucket)
     ds.branch("fix")
-    fix = dl.open(ds.url, branch="fix", storage_options=options)
+    fix = bucket.open(branch="fix")
     fix.append(rows(0, 1, 5_000_000))
     fix.commit("chunks")
     ds.delete_branch("fix")
-    client, keys = objects(endpoint, name, f"{lost}/")
-    kept = {key: client.get_object(Bucket="lakes", Key=key)["Body"].read() for key in keys}
-    for key in keys:
-        client.delete_object(Bucket="lakes", Key=key)
+    kept = {key: bucket.read(key) for key in bucket.objects(f"lake/{lost}/")}
+    for key in kept:
+        bucket.delete(key)
     with pytest.raises(dl.VersionNotFoundError, match="a vacuum deleted it"):
         NAMES[kind](fix)("kept")
     assert list(ds.branches) == ["main"]
     for key, data in kept.items():
-        client.put_object(Bucket="lakes", Key=key, Body=data)
+        bucket.write(key, data)
     NAMES[kind](fix)("kept")
-    client.close()
 
 
 @pytest.mark.parametrize("spare", ["0s", "59s", timedelta(minutes=9)])
-def test_vacuum_on_s3_with_a_tiny_grace_period_is_refused(options, endpoint, spare):
+def test_vacuum_on_s3_with_a_tiny_grace_period_is_refused(bucket, spare):
     """A new commit does not check whether its chunks are still there."""
-    name = f"spare-{spare}".replace(":", "-")
-    ds = lake(name, options)
+    ds = lake(bucket)
     ds.append(rows(0, 1, 5_000_000))
-    client, before = objects(endpoint, name, "")
-    other = dl.open(ds.url, storage_options=options)
+    before = bucket.objects()
+    other = bucket.open()
     for dry_run in (True, False):
         with pytest.raises(ValueError, match=r"spare must be at least 10m.*spare='24h'"):
             other.vacuum(spare=spare, dry_run=dry_run)
-    assert objects(endpoint, name, "")[1] == before
+    assert bucket.objects() == before
     ds.commit("young")
-    assert dl.open(ds.url, storage_options=options).verify()
+    assert bucket.open().verify()
     assert other.vacuum(spare="10m").chunks == 0
-    client.close()
 
 
-def test_new_commit_on_s3_does_not_check_its_chunks(options, monkeypatch):
-    ds = lake("young", options)
+def test_new_commit_on_s3_does_not_check_its_chunks(bucket, monkeypatch):
+    ds = lake(bucket)
     ds.append(rows(0, 2, 5_000_000))
     monkeypatch.setattr(Session, "_find_lost", None)
     ds.commit("young")
 
 
-def test_views_saved_by_others_meanwhile_on_s3_are_kept(options, monkeypatch):
-    ds = lake("views", options)
+def test_views_saved_by_others_meanwhile_on_s3_are_kept(bucket, monkeypatch):
+    ds = lake(bucket)
     ds.append(rows(0, 2, 10))
     ds.commit("rows")
-    rivals, commit = [dl.open(ds.url, storage_options=options)], Session.commit
+    rivals, commit = [bucket.open()], Session.commit
 
     def beaten(self, message, metadata=None):
         if message == "save view mine" and rivals:
@@ -580,22 +526,8 @@ def test_views_saved_by_others_meanwhile_on_s3_are_kept(options, monkeypatch):
     assert sorted(ds.views()) == ["mine", "theirs"]
 
 
-@contextlib.contextmanager
-def counted():
-    """Collect the requests to the server in this context."""
-    result, log = [], logging.getLogger("werkzeug")
-    handler, level = logging.Handler(), log.level
-    handler.emit = lambda record: result.append(record.getMessage())
-    log.addHandler(handler)
-    log.setLevel(logging.INFO)
-    try:
-        yield result
-    finally:
-        log.removeHandler(handler)
-        log.setLevel(level)
-
-
 REQUESTS = {
+    "create": 27,
     "open": 7,
     "first read": 1,
     "second read": 0,
@@ -608,27 +540,39 @@ REQUESTS = {
 """Maximum number of requests per step; exact figures keep them from growing unnoticed."""
 
 
-def test_number_of_requests_per_step_on_s3_is_bounded(options, monkeypatch):
-    ds = lake("counted", options)
-    for start in (0, 4):
-        ds.append(rows(start, 4, 100))
-        ds.commit("rows")
+def test_number_of_requests_per_step_on_s3_is_bounded(bucket, monkeypatch):
     actual = {}
+    with Proxy(bucket.endpoint) as proxy:
+        behind = bucket.at(proxy.endpoint)
 
-    def count(step, action):
-        with counted() as requests:
+        def count(step, action):
+            before = proxy.requests
             result = action()
-        actual[step] = len(requests)
-        return result
+            actual[step] = proxy.requests - before
+            return result
 
-    ds = count("open", lambda: dl.open(ds.url, storage_options=options))
-    count("first read", lambda: ds["x"][:])
-    count("second read", lambda: ds["x"][:])
-    count("append", lambda: ds.append(rows(8, 1, 100)))
-    count("commit", lambda: ds.commit("one row"))
-    ds.append(rows(9, 1, 100))
-    monkeypatch.setattr("deeplake_lite.storage.repo.session.CONFIRM_AFTER", -1.0)
-    count("old commit", lambda: ds.commit("one row"))
-    count("tag", lambda: ds.tag("v1"))
-    count("refresh", ds.refresh)
+        ds = count("create", lambda: lake(behind))
+        for start in (0, 4):
+            ds.append(rows(start, 4, 100))
+            ds.commit("rows")
+        ds = count("open", behind.open)
+        count("first read", lambda: ds["x"][:])
+        count("second read", lambda: ds["x"][:])
+        count("append", lambda: ds.append(rows(8, 1, 100)))
+        count("commit", lambda: ds.commit("one row"))
+        ds.append(rows(9, 1, 100))
+        monkeypatch.setattr("deeplake_lite.storage.repo.session.CONFIRM_AFTER", -1.0)
+        count("old commit", lambda: ds.commit("one row"))
+        count("tag", lambda: ds.tag("v1"))
+        count("refresh", ds.refresh)
     assert {step: n for step, n in actual.items() if n > REQUESTS[step]} == {}
+
+
+def test_check_of_conditions_costs_at_most_four_small_requests(bucket):
+    ds = lake(bucket)
+    with Proxy(bucket.endpoint) as proxy:
+        check_conditional_writes(ds.url, bucket.at(proxy.endpoint).options)
+    assert set(proxy.operations) == {"put"}
+    assert proxy.requests <= 4
+    assert {each.status for each in proxy.exchanges} == {412}
+    assert proxy.bytes < 5_000

@@ -9,7 +9,7 @@ from deeplake_lite.dataset.selection import RowSelection
 from deeplake_lite.dataset.versions import history
 from deeplake_lite.errors import ReadOnlyError, UncommittedError, VersionNotFoundError
 from deeplake_lite.lazy import LazyModule
-from deeplake_lite.storage.repo import branch_ref
+from deeplake_lite.storage.repo import branch_ref, is_web
 from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
@@ -159,6 +159,11 @@ class Handle:
 
     def check_writable(self) -> None:
         """Raise ReadOnlyError if the handle is not on a branch."""
+        if self.branch is None and is_web(self.url):
+            raise ReadOnlyError(
+                f"The lake {self.url!r} is read-only, because it is on a web server. Copy the rows "
+                "to a folder or an object store with ds.materialize."
+            )
         if self.branch is None:
             raise ReadOnlyError(
                 f"Version {self.lake.name!r} is read-only, because it was opened with version=. "

@@ -13,7 +13,7 @@ from deeplake_lite.dataset.selection import Lake
 from deeplake_lite.dataset.versions import history
 from deeplake_lite.errors import OptionError
 from deeplake_lite.schema import Schema
-from deeplake_lite.storage.repo import Repository, absolute_url, creating
+from deeplake_lite.storage.repo import Repository, absolute_url, creating, is_web
 from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ def create(
     allow, limits
         As for `open`.
     storage_options : mapping, optional
-        Options of the object store: region, endpoint_url, credentials. By default, they come from
-        the environment variables of the store.
+        Options of the object store: region, endpoint_url, credentials, time-outs and retries. By
+        default, credentials come from the environment. See the guide on remote stores.
 
     Returns
     -------
@@ -99,7 +99,7 @@ def open(
     Parameters
     ----------
     url : str
-        URL or folder of the lake.
+        URL or folder of the lake. A lake at ``https://…`` is read-only.
     version : str, datetime, date or Commit, optional
         Version to open read-only: a tag, branch, commit id (or its beginning), time, day (its
         beginning, in local time), or a commit from ``ds.log()``.
@@ -152,6 +152,8 @@ def open(
     if verify == "read":
         repository = repository.checking()
     lake = Lake(repository, options, _check_roots(allow))
+    if version is None and is_web(repository.url):
+        version = history.check_branch(repository, branch)
     if version is None:
         return at_branch(lake, branch)
     reader = repository.reader(history.resolve(repository, version))

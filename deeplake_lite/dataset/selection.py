@@ -7,7 +7,7 @@ can then be read, exported, loaded and browsed like any other.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from deeplake_lite.errors import UncommittedError
@@ -128,7 +128,7 @@ class Lake:
 
     repository: Repository
     """The repository that holds the versions."""
-    options: Mapping[str, object]
+    options: Mapping[str, object] = field(repr=False)
     """Storage options of the object store."""
     allow: tuple[str, ...] = ()
     """Roots under which linked files may be read."""

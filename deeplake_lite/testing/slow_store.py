@@ -11,14 +11,14 @@ import argparse
 import asyncio
 import hashlib
 import sys
-import threading
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import formatdate
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, unquote, urlsplit
 from xml.sax.saxutils import escape
+
+from deeplake_lite.testing.http_server import HttpServer, Reply, Request, Response
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +27,6 @@ BUCKET = "lakes"
 """Name of the only bucket."""
 
 NOT_FOUND = b"<Error><Code>NoSuchKey</Code><Message>There is no such key.</Message></Error>"
-REASONS = {200: "OK", 206: "Partial Content", 404: "Not Found", 405: "Method Not Allowed"}
 
 
 def storage_options(endpoint: str) -> dict[str, object]:
@@ -40,24 +39,7 @@ def storage_options(endpoint: str) -> dict[str, object]:
     return {**keys, "endpoint_url": endpoint, "allow_http": True, "force_path_style": True}
 
 
-class Response(NamedTuple):
-    """An HTTP response."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes = b""
-
-
-@dataclass(frozen=True)
-class Request:
-    """An HTTP request."""
-
-    method: str
-    target: str
-    headers: Mapping[str, str]
-
-
-class SlowStore:
+class SlowStore(HttpServer):
     """A server thread that serves the files of a folder as objects in `BUCKET`.
 
     Parameters
@@ -77,55 +59,18 @@ class SlowStore:
     """
 
     def __init__(self, folder: Path, latency: float) -> None:
+        super().__init__()
         self._folder, self._latency = folder, latency
         self.requests = self.bytes = 0
         """Numbers of requests and bytes that have been served."""
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        self._writers: set[asyncio.StreamWriter] = set()
 
-    @property
-    def endpoint(self) -> str:
-        """URL of the store."""
-        host, port = self._server.sockets[0].getsockname()[:2]
-        return f"http://{host}:{port}"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        start = asyncio.start_server(self._serve, "127.0.0.1", 0, backlog=1024)
-        self._server = asyncio.run_coroutine_threadsafe(start, self._loop).result()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-
-    async def _stop(self) -> None:
-        self._server.close()
-        for writer in self._writers:
-            writer.transport.abort()
-        await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}))
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Respond to the requests of one connection."""
-        self._writers.add(writer)
-        try:
-            while (request := await _read_request(reader)) is not None:
-                await asyncio.sleep(self._latency)
-                response = self._respond(request)
-                self.requests += 1
-                self.bytes += len(response.body)
-                writer.write(_head(response))
-                if request.method != "HEAD":
-                    writer.write(response.body)
-                await writer.drain()
-        except (ConnectionError, asyncio.IncompleteReadError):
-            pass  # the client has closed the connection
-        finally:
-            self._writers.discard(writer)
-            writer.close()
+    async def reply(self, request: Request) -> Reply:
+        """Return the reply to a request, after the latency."""
+        await asyncio.sleep(self._latency)
+        response = self._respond(request)
+        self.requests += 1
+        self.bytes += len(response.body)
+        return Reply(response.encode(request.method))
 
     def _respond(self, request: Request) -> Response:
         address = urlsplit(request.target)
@@ -204,27 +149,6 @@ def _file(path: Path, headers: Mapping[str, str]) -> Response:
 def _etag(path: Path) -> str:
     stat = path.stat()
     return f'"{hashlib.md5(f"{path}{stat.st_size}{stat.st_mtime_ns}".encode()).hexdigest()}"'
-
-
-async def _read_request(reader: asyncio.StreamReader) -> Request | None:
-    """Return the next request of a connection, or None if there are no more."""
-    line = (await reader.readline()).decode().strip()
-    if not line:
-        return None
-    method, target, _ = line.split(" ", 2)
-    headers: dict[str, str] = {}
-    while field := (await reader.readline()).decode().strip():
-        name, _, value = field.partition(":")
-        headers[name.strip().lower()] = value.strip()
-    await reader.readexactly(int(headers.get("content-length", 0)))
-    return Request(method, target, headers)
-
-
-def _head(response: Response) -> bytes:
-    headers = {**response.headers, "Content-Length": str(len(response.body))}
-    lines = [f"HTTP/1.1 {response.status} {REASONS[response.status]}"]
-    lines += [f"{name}: {value}" for name, value in headers.items()]
-    return ("\r\n".join(lines) + "\r\n\r\n").encode()
 
 
 def main() -> None:

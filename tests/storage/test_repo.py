@@ -53,7 +53,9 @@ def test_in_memory_lake_that_was_never_created_is_not_a_lake():
 
 
 def test_unknown_url_scheme_is_refused():
-    with pytest.raises(LakeNotFoundError, match=r"folder, memory://, s3://, gs:// or az://"):
+    with pytest.raises(
+        LakeNotFoundError, match=r"folder, memory://, s3://, gs://, az:// or https://"
+    ):
         dl.create("ftp://host/lake", {"x": "int32"})
 
 

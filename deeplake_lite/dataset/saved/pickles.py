@@ -6,7 +6,7 @@ Uncommitted edits cannot be pickled.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
@@ -16,12 +16,14 @@ from deeplake_lite.dataset.read.virtual import question_of
 from deeplake_lite.dataset.saved.repeat import fingerprint, repeat_query
 from deeplake_lite.dataset.selection import Lake, RowSelection
 from deeplake_lite.dataset.view import View
+from deeplake_lite.errors import StorageError
 from deeplake_lite.storage import chunks
 from deeplake_lite.storage.repo import (
     MEMORY,
     Repository,
     engine_is_lost,
     local_folder,
+    picklable_options,
     register_foreign_memory,
     use_engine,
 )
@@ -36,6 +38,11 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.saved.question import Question
 
 
+_kept: dict[str, Mapping[str, object]] = {}
+"""A dict from URL to the storage options of lakes that this process has pickled, so that copies in
+the same process have the credentials that pickles lack."""
+
+
 @dataclass(frozen=True)
 class Address:
     """The values needed to open one version of a lake in another process."""
@@ -46,8 +53,8 @@ class Address:
     """Folder of a ``memory://`` lake, which is deleted when the process that created it ends."""
     version: str
     """Snapshot id."""
-    options: Mapping[str, object]
-    """Storage options of the object store."""
+    options: Mapping[str, object] = field(repr=False)
+    """Storage options of the object store, without credentials."""
     allow: tuple[str, ...]
     """Roots under which linked files may be read."""
     checks_reads: bool = False
@@ -58,34 +65,50 @@ class Address:
     """The branch that the handle was on, or None for a fixed version."""
     name: str = ""
     """The branch, tag, commit or time at which the handle was opened, if any."""
+    lacks_credentials: bool = False
+    """Whether credentials were left out of `options`."""
 
     @classmethod
     def of(cls, view: View) -> Address:
         """Return the address of a view's version. Raises UncommittedError if it has edits."""
         view.rows.check_committed("Pickling")
         lake = view.rows.lake
+        options = picklable_options(lake.options)
+        if options != lake.options:
+            _kept[view.url] = lake.options
         folder = str(local_folder(view.url)) if view.url.startswith(MEMORY) else None
         return cls(
             view.url,
             folder,
             view.version,
-            dict(lake.options),
+            options,
             lake.allow,
             lake.repository.checks_reads,
             lake.repository.limits,
             lake.branch,
             lake.name,
+            lacks_credentials=options != lake.options,
         )
 
     def open(self) -> tuple[Lake, Table]:
         """Open the version. Raises LakeNotFoundError if the lake cannot be reached."""
         if self.folder is not None:
             register_foreign_memory(self.url, self.folder)
-        repository = Repository.open(self.url, self.options, self.limits)
+        options = _kept.get(self.url, self.options) if self.lacks_credentials else self.options
+        try:
+            repository = Repository.open(self.url, options, self.limits)
+        except StorageError as error:
+            if not self.lacks_credentials:
+                raise
+            raise StorageError(
+                f"{error} Credentials in storage_options are not pickled. Set the store's "
+                "environment variables in the process that unpickles, or pass profile= or "
+                "get_credentials= in storage_options."
+            ) from error
         if self.checks_reads:
             repository = repository.checking()
         table = Table.open(repository, repository.reader(self.version))
-        lake = Lake(repository, dict(self.options), self.allow, self.branch, self.name)
+        lake = Lake(repository, dict(options), self.allow, self.branch, self.name)
         return lake, table
 
 

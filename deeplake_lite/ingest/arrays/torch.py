@@ -34,6 +34,7 @@ from deeplake_lite.ingest.folders.layout import SUFFIXES
 from deeplake_lite.ingest.options import takes_options, types_of
 from deeplake_lite.ingest.writer import ingest
 from deeplake_lite.pickling import pickle_value
+from deeplake_lite.storage.repo import spreading_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -433,7 +434,8 @@ def _load_in_workers(dataset: Any, numbers: range, workers: int) -> Iterator[Any
     """
     loading = checks.package("torch.utils.data", "torch", "num_workers").DataLoader
     try:
-        sent = _PickledDataset(len(dataset), pickle_value(dataset))
+        with spreading_credentials():
+            sent = _PickledDataset(len(dataset), pickle_value(dataset))
     except Exception as error:
         reason = str(error).rstrip(".")
         raise OptionError(

@@ -28,6 +28,7 @@ from deeplake_lite.loader.read.readers import CLOSED
 from deeplake_lite.loader.workers.channel import Channel
 from deeplake_lite.loader.workers.worker import Assignment
 from deeplake_lite.pickling import pickle_value
+from deeplake_lite.storage.repo import spreading_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -273,7 +274,8 @@ def assignment_for(recipe: Recipe) -> Assignment:
         In a worker that is importing a main module without a guard.
     """
     preparation = multiprocessing.spawn.get_preparation_data("deeplake-lite-load")
-    data = pickle_value(recipe)
+    with spreading_credentials():
+        data = pickle_value(recipe)
     if b"__main__" not in data:
         preparation = {k: v for k, v in preparation.items() if not k.startswith("init_main")}
     preparation.pop("authkey", None)  # a secret that is not needed

@@ -18,12 +18,14 @@ from deeplake_lite.storage.repo.lake_refs import ANNOUNCED_AGE, branch_ref, tag_
 from deeplake_lite.storage.repo.places import (
     MEMORY,
     absolute_url,
+    is_web,
     local_folder,
     register_foreign_memory,
 )
 from deeplake_lite.storage.repo.repository import Repository
 from deeplake_lite.storage.repo.session import Session
 from deeplake_lite.storage.repo.staging import remove_unmade
+from deeplake_lite.storage.repo.store_options import picklable_options, spreading_credentials
 from deeplake_lite.storage.repo.work import Running, gather, in_thread, run, start, stream
 
 __all__ = [
@@ -42,10 +44,13 @@ __all__ = [
     "engine_is_lost",
     "gather",
     "in_thread",
+    "is_web",
     "local_folder",
+    "picklable_options",
     "register_foreign_memory",
     "remove_unmade",
     "run",
+    "spreading_credentials",
     "start",
     "stream",
     "tag_ref",

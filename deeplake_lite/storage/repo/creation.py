@@ -7,11 +7,18 @@ import os
 from typing import TYPE_CHECKING
 
 from deeplake_lite.errors import ExistsError
-from deeplake_lite.storage.repo.engine import compiled
+from deeplake_lite.storage.repo.conditional_writes import check_conditional_writes
 from deeplake_lite.storage.repo.failures import translate_errors, translate_file_errors
-from deeplake_lite.storage.repo.places import MEMORY, forget, local_folder, storage_at
+from deeplake_lite.storage.repo.places import (
+    MEMORY,
+    check_creatable,
+    forget,
+    local_folder,
+    patience_at,
+    storage_at,
+)
 from deeplake_lite.storage.repo.repository import Repository
-from deeplake_lite.storage.repo.settings import settings
+from deeplake_lite.storage.repo.settings import create_engine
 from deeplake_lite.storage.repo.staging import check_replaceable, finish_replacement, staging
 
 if TYPE_CHECKING:
@@ -61,13 +68,10 @@ def creating(
 
 
 def _create(url: str, options: Mapping[str, object] | None) -> Repository:
-    storage = storage_at(url, options)
+    storage, patience = storage_at(url, options), patience_at(url, options)
+    check_creatable(url)
     with translate_errors():
-        if compiled.PyRepository.exists(storage):
-            hint = ", or replace it with overwrite=True" if url.startswith(MEMORY) else ""
-            raise ExistsError(
-                f"A lake at {url!r} already exists. Choose another name, or open it with "
-                f"dl.open{hint}."
-            )
-        repository = compiled.PyRepository.create(storage, config=settings())
-    return Repository(url, repository)
+        repository = create_engine(url, storage, patience)
+    if patience is not None:
+        check_conditional_writes(url, options or {})
+    return Repository(url, repository, patience=patience)

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
 from deeplake_lite.brief import brief
-from deeplake_lite.errors import LakeNotFoundError, OptionError
+from deeplake_lite.errors import LakeNotFoundError, OptionError, ReadOnlyError
 from deeplake_lite.lazy import LazyModule
 from deeplake_lite.storage.repo.engine import compiled, package
 from deeplake_lite.storage.repo.forks import use_engine
+from deeplake_lite.storage.repo.store_options import OWN, Patience, engine_options
 
 if TYPE_CHECKING:
     import tempfile
@@ -24,6 +25,9 @@ MEMORY = "memory://"
 
 LAKE_FOLDERS = ("snapshots", "transactions")
 """Folders that every local lake has."""
+
+WEB_SCHEMES = ("http", "https")
+"""URL schemes of web servers, from which lakes can only be read."""
 
 SCHEMES = ("s3", "gs", "gcs", "az", "azure")
 """URL schemes of object stores."""
@@ -58,6 +62,24 @@ def local_folder(url: str) -> Path | None:
 def holds_lake(folder: Path) -> bool:
     """Return whether a folder has the subfolders of a lake, even if files in it are missing."""
     return all((folder / name).is_dir() for name in LAKE_FOLDERS)
+
+
+def is_web(url: str) -> bool:
+    """Return whether a URL is that of a web server, from which lakes can only be read.
+
+    >>> is_web("https://example.org/flowers"), is_web("s3://bucket/flowers")
+    (True, False)
+    """
+    return urlsplit(url).scheme in WEB_SCHEMES
+
+
+def check_creatable(url: str) -> None:
+    """Reject places where lakes can only be read. Raises ReadOnlyError."""
+    if is_web(url):
+        raise ReadOnlyError(
+            f"A lake must be created in a folder or on an object store, but {url!r} is on a web "
+            "server. Create it elsewhere, and publish its files there."
+        )
 
 
 def absolute_url(url: str) -> str:
@@ -113,7 +135,7 @@ def storage_at(url: str, options: Mapping[str, object] | None) -> compiled.Stora
     use_engine()
     if url.startswith(MEMORY) and local_folder(url) is None:
         _memory[url] = tempfile.TemporaryDirectory(prefix="deeplake-lite-")
-    folder, arguments = local_folder(url), dict(options or {})
+    folder = local_folder(url)
     if folder is not None:
         return compiled.Storage.new_local_filesystem(str(folder))
     parts, engine = urlsplit(url), package()
@@ -123,24 +145,34 @@ def storage_at(url: str, options: Mapping[str, object] | None) -> compiled.Stora
             "The URL of an object store must name a bucket, for example 's3://bucket/flowers', but "
             f"it is {url!r}."
         )
+    if "@" in bucket:
+        raise OptionError(
+            "The URL of an object store must not contain credentials, because URLs are shown and "
+            "stored, but there is an '@' in it. Pass them in storage_options, or in environment "
+            "variables."
+        )
+    arguments = engine_options(parts.scheme, options or {})
+    if parts.scheme in WEB_SCHEMES:
+        return _store(engine.http_storage, arguments, base_url=url.rstrip("/"))
     match parts.scheme:
         case "s3":
-            # If the user passes credentials, `from_env` must stay at its default, which is None.
-            has_credentials = arguments.keys() & {"access_key_id", "anonymous"}
-            arguments.setdefault("from_env", not has_credentials or None)
             return _store(engine.s3_storage, arguments, bucket=bucket, prefix=prefix)
         case "gs" | "gcs":
-            arguments.setdefault("from_env", True)
             return _store(engine.gcs_storage, arguments, bucket=bucket, prefix=prefix)
         case "az" | "azure":
             container, _, path = (prefix or "").partition("/")
-            arguments.setdefault("from_env", True)
             return _store(
                 engine.azure_storage, arguments, account=bucket, container=container, prefix=path
             )
     raise LakeNotFoundError(
-        f"The URL of a lake must be a folder, memory://, s3://, gs:// or az://, but it is {url!r}."
+        "The URL of a lake must be a folder, memory://, s3://, gs://, az:// or https://, but it is "
+        f"{url!r}."
     )
+
+
+def patience_at(url: str, options: Mapping[str, object] | None) -> Patience | None:
+    """Return the time-outs and retries of an object store, or None for a folder."""
+    return Patience.of(options or {}) if local_folder(url) is None else None
 
 
 def _store(
@@ -152,7 +184,7 @@ def _store(
         if name not in allowed:
             raise OptionError(
                 f"storage_options must be arguments of {open_store.__name__}, but {brief(name)} is "
-                f"not one of them. The arguments are {', '.join(allowed)}."
+                f"not one of them. The arguments are {', '.join([*OWN, *allowed])}."
             )
     try:
         return cast("compiled.Storage", open_store(**location, **options))

@@ -31,7 +31,6 @@ from deeplake_lite.errors import (
 from deeplake_lite.storage.chunk_files import ChunkFiles, check_all_regular, check_regular
 from deeplake_lite.storage.repo.checked_refs import CheckedRefs
 from deeplake_lite.storage.repo.commits import Commit, chunks_digest, read_commit
-from deeplake_lite.storage.repo.engine import compiled
 from deeplake_lite.storage.repo.failures import (
     LostChunksError,
     MissingError,
@@ -52,10 +51,11 @@ from deeplake_lite.storage.repo.places import (
     absolute_url,
     holds_lake,
     local_folder,
+    patience_at,
     storage_at,
 )
 from deeplake_lite.storage.repo.session import Session
-from deeplake_lite.storage.repo.settings import open_engine
+from deeplake_lite.storage.repo.settings import engine_exists, open_engine
 from deeplake_lite.storage.repo.staging import (
     clear_staged,
     finish_replacement,
@@ -70,6 +70,9 @@ if TYPE_CHECKING:
     from datetime import datetime
     from io import FileIO
     from pathlib import Path
+
+    from deeplake_lite.storage.repo.engine import compiled
+    from deeplake_lite.storage.repo.store_options import Patience
 
 CACHED_VERSIONS = 256
 """After so many commits of a handle, its caches are emptied, since Icechunk keeps the document of
@@ -102,13 +105,19 @@ class Repository:
         Icechunk's object for the repository.
     limits : Limits
         Limits on the memory that a value may need when it is read or written.
+    patience : Patience, optional
+        Time-outs and retries of an object store.
     """
 
     def __init__(
-        self, url: str, repository: compiled.PyRepository, limits: Limits = DEFAULT_LIMITS
+        self,
+        url: str,
+        repository: compiled.PyRepository,
+        limits: Limits = DEFAULT_LIMITS,
+        patience: Patience | None = None,
     ) -> None:
         self.url, self.limits = absolute_url(url), limits
-        self._repository = repository
+        self._repository, self._patience = repository, patience
         self.checks_reads = False
         """Whether every read is verified against checksums and hashes."""
         self._newest_files: tuple[str, ChunkFiles] | None = None
@@ -143,10 +152,10 @@ class Repository:
         """Open a repository on an object store. Raises LakeNotFoundError if there is none."""
         if url.startswith(MEMORY):
             raise _no_lake(url)
-        storage = storage_at(url, options)
+        storage, patience = storage_at(url, options), patience_at(url, options)
         try:
             with translate_errors():
-                return cls(url, open_engine(url, storage), limits)
+                return cls(url, open_engine(url, storage, patience), limits, patience)
         except MissingError as error:
             raise _no_lake(url) from error
 
@@ -159,8 +168,9 @@ class Repository:
             return holds_lake(folder)
         if url.startswith(MEMORY):
             return False
+        storage = storage_at(url, options)
         with translate_errors():
-            return bool(compiled.PyRepository.exists(storage_at(url, options)))
+            return engine_exists(storage, patience_at(url, options))
 
     @property
     def refs(self) -> CheckedRefs:
@@ -340,7 +350,7 @@ class Repository:
         """Empty the caches of this handle, after a vacuum has truncated the cached histories."""
         with translate_errors():
             # Icechunk's own `reopen` keeps the caches.
-            self._repository = open_engine(self.url, self._repository.storage())
+            self._repository = open_engine(self.url, self._repository.storage(), self._patience)
         self._newest_files = None
 
     def all_refs(self) -> dict[str, str]:

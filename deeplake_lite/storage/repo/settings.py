@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from deeplake_lite.errors import FormatError
+from typing import TYPE_CHECKING
+
+from deeplake_lite.errors import ExistsError, FormatError
 from deeplake_lite.storage.repo.engine import compiled, package
+from deeplake_lite.storage.repo.places import MEMORY
+
+if TYPE_CHECKING:
+    from deeplake_lite.storage.repo.store_options import Patience
 
 SPECIFICATION = 2
 """Version of Icechunk's specification that lakes have."""
@@ -45,11 +51,18 @@ def _no_preload() -> compiled.ManifestPreloadConfig:
     return compiled.ManifestPreloadConfig(max_total_refs=0, max_arrays_to_scan=0)
 
 
-def settings_of(storage: compiled.Storage) -> compiled.RepositoryConfig:
+def settings_of(
+    storage: compiled.Storage, patience: Patience | None = None
+) -> compiled.StorageSettings:
     """Return the settings for a repository at its present place.
 
     A repository stores the settings of the place where it was created. What a place leaves open
     would be taken from there, so Icechunk's defaults are given instead.
+
+    Parameters
+    ----------
+    patience : Patience, optional
+        Time-outs and retries, for an object store.
     """
     here = storage.default_settings()
     for name in ("conditional_create", "conditional_update", "metadata"):
@@ -57,10 +70,33 @@ def settings_of(storage: compiled.Storage) -> compiled.RepositoryConfig:
             setattr(here, f"unsafe_use_{name}", True)
     here.retries = here.retries or compiled.StorageRetriesSettings(10, 100, 180_000)
     here.concurrency = here.concurrency or compiled.StorageConcurrencySettings(18, 12 * 2**20)
-    return compiled.RepositoryConfig(storage=here)
+    return here if patience is None else patience.apply(here)
 
 
-def open_engine(url: str, storage: compiled.Storage) -> compiled.PyRepository:
+def engine_exists(storage: compiled.Storage, patience: Patience | None) -> bool:
+    """Return whether there is a repository.
+
+    The first call for a `storage` determines its time-outs and retries. If they were passed to
+    Icechunk's `create`, they would be stored in the repository.
+    """
+    return bool(compiled.PyRepository.exists(storage, settings_of(storage, patience)))
+
+
+def create_engine(
+    url: str, storage: compiled.Storage, patience: Patience | None
+) -> compiled.PyRepository:
+    """Create a repository. Raises ExistsError if there is one."""
+    if engine_exists(storage, patience):
+        hint = ", or replace it with overwrite=True" if url.startswith(MEMORY) else ""
+        raise ExistsError(
+            f"A lake at {url!r} already exists. Choose another name, or open it with dl.open{hint}."
+        )
+    return compiled.PyRepository.create(storage, config=settings())
+
+
+def open_engine(
+    url: str, storage: compiled.Storage, patience: Patience | None = None
+) -> compiled.PyRepository:
     """Open a repository with the settings of its present place.
 
     Icechunk stores the settings of the place where a repository was created. A lake that was
@@ -71,7 +107,8 @@ def open_engine(url: str, storage: compiled.Storage) -> compiled.PyRepository:
     FormatError
         When the repository has another version of Icechunk's specification.
     """
-    repository = compiled.PyRepository.open(storage, config=settings_of(storage))
+    config = compiled.RepositoryConfig(storage=settings_of(storage, patience))
+    repository = compiled.PyRepository.open(storage, config=config)
     version = int(repository.spec_version)
     if version != SPECIFICATION:
         raise FormatError(

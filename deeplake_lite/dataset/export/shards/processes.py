@@ -23,6 +23,7 @@ from deeplake_lite.dataset.export.shards.drafts import write_file
 from deeplake_lite.dataset.export.shards.journal import Written
 from deeplake_lite.dataset.export.shards.plan import Part, Shard, refuse_to_name
 from deeplake_lite.errors import StorageError
+from deeplake_lite.storage.repo import spreading_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -41,7 +42,8 @@ PROGRAM = (
 def pickle_assignment(root: Path, parts: Sequence[Part]) -> bytes | None:
     """Pickle the folder and parts of an export for workers; return None if that is impossible."""
     try:
-        return pickle.dumps((root, [replace(part, name=refuse_to_name) for part in parts]))
+        with spreading_credentials():
+            return pickle.dumps((root, [replace(part, name=refuse_to_name) for part in parts]))
     except Exception:  # pickling types and queries of other packages may raise anything
         return None
 
