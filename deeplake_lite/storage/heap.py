@@ -253,8 +253,9 @@ class Heap:
 
     @property
     def unwritten_bytes(self) -> int:
-        """Number of bytes that are in the log, or pending and not in a chunk."""
-        return len(self._log) + len(self._open)
+        """Number of bytes that are in the log, or pending and possibly to be added to the tail."""
+        straddling = self._written * self.chunk_bytes - self._straddle if len(self._open) else 0
+        return len(self._log) + len(self._open) + straddling
 
     async def _create_values(self, session: Session) -> None:
         codecs: list[object] = [ZSTD, CRC32C] if self.compressed else []

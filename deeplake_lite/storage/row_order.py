@@ -87,6 +87,8 @@ class RowOrder:
     def positions(self, slots: Slots) -> Positions:
         """Return the position of the row in each slot, (n,) int64; -1 where the row is deleted."""
         if self.arranged is not None:
+            if not len(self.arranged):
+                return np.full(len(slots), -1)
             at = np.searchsorted(self.arranged, slots, sorter=self._by_slot)
             found = self._by_slot[np.minimum(at, len(self.arranged) - 1)]
             return np.where(self.contains(slots), found, -1)

@@ -402,8 +402,11 @@ class Table(Snapshot):
         moved = session.snapshot_id != self.snapshot_id
         tip = State.from_json(await session.attributes())
         claimed = {p: c for column in self._columns.values() for p, c in column.claimed().items()}
-        if moved and not await self._can_follow(tip, session, claimed):
-            raise MovedError("The branch has moved, and the edits must be copied onto its tip.")
+        target = Table(self.repository, session, tip)
+        if moved:
+            await target.rows.load()
+            if not await self._can_follow(target, claimed):
+                raise MovedError("The branch has moved, and the edits must be copied onto its tip.")
         columns = {f.id for f in (tip if moved else self.state).schema}
         for dropped in {f.id for f in tip.schema} - columns:
             await session.delete_tree(f"{tip.generation}/{dropped}")
@@ -414,10 +417,7 @@ class Table(Snapshot):
             # Icechunk merges the chunks of the fork without checking for conflicts, but
             # `_can_follow` has checked that the tip has no chunk with the same number.
             await in_thread(session.merge, written)
-        target = Table(self.repository, session, tip)
         target.state = tip if moved else self.state
-        if moved:
-            await target.rows.load()
         target._new = self._new
         target.edits, target._scratch = edits, Direct(session, dict(tip.heaps))
         await target._adopt(self, edits, moved=moved)
@@ -426,17 +426,21 @@ class Table(Snapshot):
     def _is_nullable(self, column: str) -> bool:
         return any(f.htype.nullable for f in self.schema if f.id == column)
 
-    async def _can_follow(self, tip: State, session: Session, claimed: Mapping[str, range]) -> bool:
-        """Return whether the edits can be applied to `tip` without copying cells.
+    async def _can_follow(self, target: Table, claimed: Mapping[str, range]) -> bool:
+        """Return whether the edits can be applied to `target`, the tip, without copying cells.
 
         Writers' claims may overlap, because on an object store they begin at random, and a large
         transaction may outgrow its room. So the chunks themselves are looked up at the tip.
         """
         edits, _ = self._open_edits()
+        tip, session = target.state, target.session
         if tip.generation != self.state.generation:
             return False
         if edits.document or edits.arranged or edits.spilled:
             return False
+        edited = np.concatenate([edits.slots_deleted(), *map(edits.slots_updated, edits.updated)])
+        if not target.rows.contains(edited[edited < self.committed.slots]).all():
+            return False  # a row was deleted, and may have been restored to another slot
         for path in claimed:
             if path not in self.state.heaps and await self._has_new_nodes(path, session):
                 return False  # the fork has created the same groups or the same array

@@ -266,3 +266,45 @@ def test_changes_are_found_without_reading_all_rows(make_lake, monkeypatch, chan
     assert [n for n, ids in found.items() if ids is not None and len(ids)] == [change]
     assert sum(len(slots) for (slots,) in ids) <= 2 * size + 2
     assert sum(len(slots) for _, slots in digests) <= 2 * size
+
+
+@pytest.mark.parametrize("edit", ["delete", "update"])
+def test_edits_of_a_row_that_was_deleted_and_restored_meanwhile_are_kept(make_lake, edit):
+    ds = make_lake({"x": "int64"}, x=[0, 1, 2])
+    first, mine = ds.version, dl.open(ds.url)
+    if edit == "delete":
+        mine.delete([1])
+    else:
+        mine["x"][1] = 99
+    ds.delete([1])
+    ds.commit("deleted")
+    ds.restore(first)
+    ds.commit("restored to another slot")
+    mine.commit("mine")
+    found = dl.open(ds.url)
+    assert sorted(found["x"][:].tolist()) == ([0, 2] if edit == "delete" else [0, 2, 99])
+    check_consistent(found)
+
+
+@pytest.mark.parametrize("value", [0, 5])
+def test_null_that_became_a_value_is_a_change_in_both_directions(make_lake, value):
+    ds = make_lake({"x": "int64"}, x=[value, 1])
+    first = ds.version
+    ds.set_nullable("x")
+    ds["x"][0] = None
+    second = ds.commit("null")
+    for older, newer in ((first, second), (second, first)):
+        assert len(ds.diff(older, newer).changed["x"]) == 1
+    ds.restore(first)
+    ds.commit("back")
+    assert len(ds.diff(second).changed["x"]) == 1
+
+
+def test_straddling_cells_are_written_to_the_tail_and_not_to_the_log(make_lake, monkeypatch):
+    monkeypatch.setattr("deeplake_lite.storage.log.MAX_BYTES", 64 * 1024)
+    ds = make_lake({"b": "bytes"})
+    cells = [bytes(3 * 2**20), bytes(2**20 + 1_000)]
+    ds.append({"b": cells})
+    ds.commit("the second one straddles two chunks")
+    assert len(ds.handle.table.state.log) <= 64 * 1024
+    assert dl.open(ds.url)["b"][:] == cells

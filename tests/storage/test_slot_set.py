@@ -64,6 +64,11 @@ def test_orders_of_rows_equal_lists(slots, count, is_sorted, deleted, added):
     assert order.contains(np.array(every)).tolist() == [slot in live for slot in every]
 
 
+def test_order_without_rows_has_no_positions():
+    order = RowOrder.of(3, np.array([2, 0, 1])).without(np.arange(3))
+    assert order.positions(np.arange(3)).tolist() == [-1, -1, -1]
+
+
 @pytest.mark.parametrize("live", [[0, 0], [2, 1, 2], [3], [-1]])
 def test_contradicting_orders_are_refused(live):
     with pytest.raises(ValueError, match="slot"):

@@ -62,7 +62,9 @@ class Pairs:
         """
         a, b, same = self.a, self.b, self.same
         if self.touched is not None:
+            # Only one of the versions may have an array for nulls.
             written = self.newer.touched_slots(column, self.touched)
+            written = written.union(self.older.touched_slots(column, self.touched))
             may_differ = written.contains(b) | (a != b)
             a, b, same = a[may_differ], b[may_differ], same.intersection(written)
         for span in chunks.spans(len(a), BLOCK_ROWS):
