@@ -52,6 +52,13 @@ def test_in_memory_lake_that_was_never_created_is_not_a_lake():
         dl.open("memory://never-made")
 
 
+def test_brackets_are_allowed_in_names_of_lakes_in_memory_but_not_of_buckets():
+    dl.create("memory://flowers[0", {"x": "int32"})
+    assert dl.exists("memory://flowers[0")
+    with pytest.raises(LakeNotFoundError, match="not a valid URL"):
+        dl.open("s3://[flowers")
+
+
 def test_unknown_url_scheme_is_refused():
     with pytest.raises(
         LakeNotFoundError, match=r"folder, memory://, s3://, gs://, az:// or https://"

@@ -12,7 +12,6 @@ conditions that do not hold. A store that honours conditions rejects these write
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from deeplake_lite.errors import UnsafeStoreError
 from deeplake_lite.storage.repo.engine import compiled
@@ -52,7 +51,7 @@ def check_conditional_writes(url: str, options: Mapping[str, object]) -> None:
     StorageError
         When a request to the store fails.
     """
-    if urlsplit(url).scheme != "s3":
+    if not url.startswith("s3://"):
         return
     ignored = run(_find_ignored(url, options))
     if not ignored:

@@ -67,10 +67,10 @@ def holds_lake(folder: Path) -> bool:
 def is_web(url: str) -> bool:
     """Return whether a URL is that of a web server, from which lakes can only be read.
 
-    >>> is_web("https://example.org/flowers"), is_web("s3://bucket/flowers")
+    >>> is_web("https://example.org/flowers"), is_web("memory://flowers[0]")
     (True, False)
     """
-    return urlsplit(url).scheme in WEB_SCHEMES
+    return url.partition("://")[0].lower() in WEB_SCHEMES
 
 
 def check_creatable(url: str) -> None:
@@ -138,7 +138,10 @@ def storage_at(url: str, options: Mapping[str, object] | None) -> compiled.Stora
     folder = local_folder(url)
     if folder is not None:
         return compiled.Storage.new_local_filesystem(str(folder))
-    parts, engine = urlsplit(url), package()
+    try:
+        parts, engine = urlsplit(url), package()
+    except ValueError as error:
+        raise LakeNotFoundError(f"{url!r} is not a valid URL: {error}. Check it.") from error
     bucket, prefix = parts.netloc, parts.path.strip("/") or None
     if parts.scheme in SCHEMES and not bucket:
         raise LakeNotFoundError(
