@@ -312,6 +312,12 @@ class Rows:
         _, ids = await self.ids.pending_rows()
         return ids
 
+    async def restored_ids(self) -> NDArray[np.int64]:
+        """Return the ids of the pending rows that had these ids in earlier versions."""
+        _, blocks = await self.blocks.pending_rows()
+        ids = await self.pending_ids()
+        return ids[~np.isin(ids >> COUNTER_BITS, blocks)]
+
     async def has_any(self, ids: NDArray[np.int64]) -> bool:
         """Return whether the block of any of the ids is taken, so that a row may have this id."""
         taken = await self.blocks.read_all()

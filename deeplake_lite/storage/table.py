@@ -441,6 +441,9 @@ class Table(Snapshot):
         edited = np.concatenate([edits.slots_deleted(), *map(edits.slots_updated, edits.updated)])
         if not target.rows.contains(edited[edited < self.committed.slots]).all():
             return False  # a row was deleted, and may have been restored to another slot
+        restored = await self.rows.restored_ids()
+        if len(restored) and (await target.rows.find(restored) >= 0).any():
+            return False  # another writer has brought back the same row
         for path in claimed:
             if path not in self.state.heaps and await self._has_new_nodes(path, session):
                 return False  # the fork has created the same groups or the same array

@@ -286,6 +286,24 @@ def test_edits_of_a_row_that_was_deleted_and_restored_meanwhile_are_kept(make_la
     check_consistent(found)
 
 
+@pytest.mark.parametrize("other", [False, True], ids=["nothing else", "another edit"])
+def test_row_that_two_writers_restore_is_there_once(make_lake, other):
+    ds = make_lake({"x": "int64"}, x=[0, 1, 2])
+    first = ds.version
+    ds.delete([2])
+    ds.commit("deleted")
+    a, b = dl.open(ds.url), dl.open(ds.url)
+    for writer in (a, b):
+        writer.restore(first)
+    if other:
+        b["x"][0] = 10
+    a.commit("a")
+    b.commit("b")
+    found = dl.open(ds.url)
+    assert found["x"][:].tolist() == [10 if other else 0, 1, 2]
+    check_consistent(found)
+
+
 @pytest.mark.parametrize("value", [0, 5])
 def test_null_that_became_a_value_is_a_change_in_both_directions(make_lake, value):
     ds = make_lake({"x": "int64"}, x=[value, 1])
