@@ -111,7 +111,7 @@ def test_pending_shuffled_and_restored_rows_are_found_by_id(make_lake):
     ds.commit("fewer")
     ds.restore(first)  # the ids of two rows are now in two slots each
     ds.commit("as before")
-    ds.optimize(shuffle=True, seed=1)
+    ds.optimize(shuffle=True, seed=0)
     ds.append({"x": [9]})
     ds.delete([0])
     table, live, ids = ds.handle.table, ds.rows.live(), ds.row_ids
@@ -301,6 +301,30 @@ def test_row_that_two_writers_restore_is_there_once(make_lake, other):
     b.commit("b")
     found = dl.open(ds.url)
     assert found["x"][:].tolist() == [10 if other else 0, 1, 2]
+    check_consistent(found)
+
+
+@pytest.mark.parametrize("way", ["delete", "shuffle"])
+@pytest.mark.parametrize("other", ["metadata", "row"])
+def test_order_of_a_restore_is_kept_if_another_writer_commits(make_lake, way, other):
+    ds = make_lake({"x": "int64"}, x=[0, 1, 2, 3])
+    first = ds.version
+    if way == "shuffle":
+        ds.optimize(shuffle=True, seed=0)
+        assert ds["x"][:].tolist() != [0, 1, 2, 3]
+    else:
+        ds.delete([1])
+        ds.commit("deleted")
+    mine = dl.open(ds.url)
+    mine.restore(first)
+    if other == "metadata":
+        ds.metadata["a"] = 1
+    else:
+        ds.append({"x": [9]})
+    ds.commit("other")
+    mine.commit("restored")
+    found = dl.open(ds.url)
+    assert found["x"][:].tolist() == [0, 1, 2, 3, *([9] if other == "row" else [])]
     check_consistent(found)
 
 

@@ -278,6 +278,15 @@ def _check_merge_fits(handle: Handle, tip_id: str) -> None:
         raise MovedError("The branch has moved to a version that the merge would undo.")
 
 
+def _arrange_like(target: Table, mine: Table) -> None:
+    """Put the rows of `target` in the order that they have in `mine`, then its other rows."""
+    slots, live = target.find(mine.ids(mine.rows.live())), target.rows.live()
+    slots = slots[slots >= 0]
+    order = np.concatenate([slots, live[~np.isin(live, slots)]])
+    if not np.array_equal(order, live):
+        target.arrange(order)
+
+
 def _copy_onto(
     handle: Handle, tip: Table, on_conflict: Resolution, *, base: Table | None = None
 ) -> Table:
@@ -295,6 +304,8 @@ def _copy_onto(
     target = tip.edit().on_branch(str(handle.branch))
     try:
         merge_rows(plan, target, mine)
+        if mine.edits is not None and mine.edits.arranged:
+            _arrange_like(target, mine)
     except BaseException:
         target.release()
         raise
