@@ -61,7 +61,6 @@ def test_fork_does_not_hold_a_lock(tmp_path):
     os.close(write)
 
 
-@pytest.mark.filterwarnings("ignore:.*FileIO:pytest.PytestUnraisableExceptionWarning")
 @pytest.fixture
 def no_collection():
     """Keep the interrupts out of functions that other packages call for each collection."""
@@ -70,6 +69,7 @@ def no_collection():
     gc.enable()
 
 
+@pytest.mark.filterwarnings("ignore:.*FileIO:pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.usefixtures("no_collection")
 @pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
 def test_interrupt_at_any_point_leaves_no_lock_and_no_waiter(tmp_path):
