@@ -58,7 +58,7 @@ class Response(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What is sent to a client after its request."""
+    """The bytes to send to a client after its request."""
 
     data: bytes
     is_whole: bool = True

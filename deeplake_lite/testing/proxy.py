@@ -98,7 +98,7 @@ class Exchange(NamedTuple):
     """A request that the proxy has replied to."""
 
     operation: str
-    """What the request does: ``get``, ``put``, ``head``, ``list``, ``copy``, ``delete``, …"""
+    """The kind of request: ``get``, ``put``, ``head``, ``list``, ``copy``, ``delete``, …"""
     target: str
     """Path and query."""
     fault: str | None

@@ -1,4 +1,4 @@
-"""What operations on a small part of a lake cost in lakes of different sizes.
+"""The costs of operations on a small part of a lake, in lakes of different sizes.
 
 The rows have four numbers. ``--bench-scale`` has the numbers of rows; a billion rows take 7 GB of
 disk space and about ten minutes to write.

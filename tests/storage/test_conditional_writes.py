@@ -10,7 +10,7 @@ IGNORED = {
     "localbucket": "the header If-Match",
     "rclone": "the header If-Match and the header If-None-Match",
 }
-"""What servers ignore."""
+"""The headers that each server ignores."""
 
 
 @pytest.fixture(scope="module", params=IGNORED)

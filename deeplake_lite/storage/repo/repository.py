@@ -465,8 +465,8 @@ class Repository:
         with contextlib.suppress(VersionNotFoundError):
             self.tip(name)  # if the store fails to delete the branch, Icechunk only logs this
             raise StorageError(
-                f"The store did not delete the branch {name!r}. Check that you may delete "
-                "replace the lake's file repo, then try again."
+                f"The store did not delete the branch {name!r}. Check that you may replace the "
+                "lake's file repo, then try again."
             )
 
     def create_tag(self, name: str, snapshot_id: str) -> None:
