@@ -54,7 +54,7 @@ def files_of(folder: Path, versions: Iterable[Mapping[str, Any]]) -> set[str]:
 
 
 def missing_files(folder: Path, versions: Iterable[Mapping[str, object]]) -> set[str]:
-    """Return the missing files of versions.
+    """Return the files that versions need but that do not exist, except transaction logs.
 
     Raises
     ------

@@ -182,7 +182,7 @@ def reason_of(error: BaseException) -> str:
 
 
 def _reason_with_reply(error: BaseException) -> str:
-    r"""Return the reason for an engine error, with the reply of an object store, if any.
+    r"""Return the reason for an Icechunk error, followed by the object store's reply, if any.
 
     >>> reply = 'code: "Slow", message: "no"'
     >>> _reason_with_reply(Exception(f"object store error service error {reply}\n\ncontext:"))
@@ -208,7 +208,7 @@ def _missing_object(error: BaseException) -> str:
 
 
 def _translate(error: compiled.IcechunkError) -> LakeError:
-    """Return our error for an error of Icechunk."""
+    """Convert an Icechunk error to an error of this library, by the kind of the error."""
     kind, reason = error.kind, _reason_with_reply(error)
     if kind == "snapshot-not-found":
         return VersionNotFoundError(
@@ -236,7 +236,9 @@ def _translate(error: compiled.IcechunkError) -> LakeError:
             "lake again if a vacuum deleted the version or the lake was recreated."
         )
     if kind in UNREADABLE or (kind == "io" and re.search(DECOMPRESSION, reason)):
-        return DamagedError(f"A stored object cannot be read: {reason}. Restore it from a backup.")
+        return DamagedError(
+            f"A stored object cannot be read: {reason}. Restore the object from a backup."
+        )
     if "service error" in reason:
         return StorageError(
             f"A request to the store failed: {reason}. Check the bucket, the permissions and the "

@@ -83,7 +83,7 @@ FEW_REFS = 16
 
 
 def _of_kind(kind: str, refs: Mapping[str, str]) -> dict[str, str]:
-    """Return the versions of branches or of tags, by name."""
+    """Return a dict from name to snapshot id of the refs of one kind, "branch" or "tag"."""
     return {name_of(ref): version for ref, version in refs.items() if ref.startswith(f"{kind}.")}
 
 
@@ -354,7 +354,7 @@ class Repository:
         self._newest_files = None
 
     def all_refs(self) -> dict[str, str]:
-        """Return the version of each branch and tag, unchecked, by its ref.
+        """Return a dict from ref to snapshot id, without comparing versions with notes.
 
         An object store gets a single request. On a local folder, looking up a few names is cheaper
         than reading the whole history with them.
@@ -379,7 +379,10 @@ class Repository:
         return {v for ref, v in refs if not is_pin(name_of(ref)) and not is_link(name_of(ref))}
 
     def branches(self) -> dict[str, str]:
-        """Return each branch's version, unchecked. Excludes pins, announcements and links."""
+        """Return a dict from branch name to snapshot id, without comparing versions with notes.
+
+        Pins, announcements and links are left out.
+        """
         every = _of_kind("branch", self.all_refs())
         return {name: v for name, v in every.items() if not is_pin(name) and not is_link(name)}
 
@@ -430,7 +433,7 @@ class Repository:
         return self.refs.resolve(branch_ref(branch))
 
     def tags(self) -> dict[str, str]:
-        """Return the version of each tag, unchecked."""
+        """Return a dict from tag name to snapshot id, without comparing versions with notes."""
         return _of_kind("tag", self.all_refs())
 
     def create_branch(self, name: str, snapshot_id: str) -> None:
@@ -523,7 +526,7 @@ class Repository:
         except VersionNotFoundError as error:
             raise VersionNotFoundError(
                 f"Version {snapshot_id!r} no longer exists in {self.url!r}. A vacuum deleted it, "
-                "or the lake was recreated. Open it again."
+                "or the lake was recreated. Open the lake again."
             ) from error
 
     def changed_chunks(self, older: str, newer: str) -> dict[str, set[int]]:

@@ -276,19 +276,19 @@ def would_free(
 
 
 def add_links(repository: Repository, links: Iterable[tuple[str, str]]) -> None:
-    """Record that versions descend from older ones, given as (older, later).
+    """Record that versions descend from older versions, given as pairs (older, later).
 
     Vacuums keep the older versions as long as the links exist.
     """
-    known = set(repository.branch_names())
+    existing = set(repository.branch_names())
     for older, later in links:
         name = link_name(older, later)
-        if name not in known:
+        if name not in existing:
             repository.create_branch(name, older)
 
 
 def drop_links(repository: Repository, but: Iterable[tuple[str, str]]) -> None:
-    """Delete all links except those in `but`, given as (older, later)."""
+    """Delete all links except those in `but`, given as pairs (older, later)."""
     needed = {link_name(older, later) for older, later in but}
     for name in repository.branch_names():
         if is_link(name) and name not in needed:
