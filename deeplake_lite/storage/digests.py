@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.layouts import Layout, Nested, Ragged
 
 NULL_DIGEST = np.uint64(0x6E75_6C6C_9E37_79B9)
-"""Digest of a null in a dense column. In all other columns, a null has the digest 0."""
+"""Digest of a null in a dense column. In all other columns, a null has the digest 0. A 64-bit
+number with the same bytes counts as equal to a null; so do other cells with a chance of 2**-64."""
 
 NARROW = 128
 """Rows of at most this many bytes are converted to `bytes` objects for hashing, which is faster

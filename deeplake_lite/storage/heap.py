@@ -440,8 +440,11 @@ class Heap:
                 "otherwise, restore the lake from a backup."
             )
         stored = _encode(data) if self.compressed else data
-        put = session.put(key, stored)
-        self._writes.append(asyncio.ensure_future(put))
+        write = asyncio.ensure_future(session.put(key, stored))
+        # `drain` raises the error of a failed write. If another error ends the edit first, asyncio
+        # would report this one on stderr unless it had been retrieved.
+        write.add_done_callback(lambda task: task.cancelled() or task.exception())
+        self._writes.append(write)
         if len(self._writes) >= WRITES_IN_FLIGHT:
             await self._writes.pop(0)
 

@@ -62,6 +62,8 @@ class RaggedColumn(Column):
                 f"{len(tail.slots)} updates of {location.path}/tail, which has {tail_bytes} bytes "
                 "and is never updated. Restore the lake from a backup."
             )
+        # A column that was dropped and restored has an end, but its array is new.
+        end = 0 if location.new else location.heaps.get(f"{location.path}/values", 0)
         self.heap = Heap(
             location.session,
             location.path,
@@ -69,7 +71,7 @@ class RaggedColumn(Column):
             cache=location.cache,
             tail_bytes=tail_bytes,
             log=tail.rows.tobytes(),
-            values_end=location.heaps.get(f"{location.path}/values", 0),
+            values_end=end,
         )
         self._checked = location.checked
 

@@ -408,15 +408,16 @@ class Table(Snapshot):
             if not await self._can_follow(target, claimed):
                 raise MovedError("The branch has moved, and the edits must be copied onto its tip.")
         columns = {f.id for f in (tip if moved else self.state).schema}
-        for dropped in {f.id for f in tip.schema} - columns:
-            await session.delete_tree(f"{tip.generation}/{dropped}")
-        for f in tip.schema:
-            if not moved and f.htype.nullable and f.id in columns and not self._is_nullable(f.id):
-                await session.delete_tree(f"{tip.generation}/{f.id}/valid")
         if (written := scratch.collected()) is not None:
             # Icechunk merges the chunks of the fork without checking for conflicts, but
             # `_can_follow` has checked that the tip has no chunk with the same number.
             await in_thread(session.merge, written)
+        # Columns are deleted after the merge, because the transaction may have written to them.
+        for dropped in ({f.id for f in tip.schema} | self._columns.keys()) - columns:
+            await session.delete_tree(f"{tip.generation}/{dropped}")
+        for f in tip.schema:
+            if not moved and f.htype.nullable and f.id in columns and not self._is_nullable(f.id):
+                await session.delete_tree(f"{tip.generation}/{f.id}/valid")
         target.state = tip if moved else self.state
         target._new = self._new
         target.edits, target._scratch = edits, Direct(session, dict(tip.heaps))
@@ -445,7 +446,9 @@ class Table(Snapshot):
         if len(restored) and (await target.rows.find(restored) >= 0).any():
             return False  # another writer has brought back the same row
         for path in claimed:
-            if path not in self.state.heaps and await self._has_new_nodes(path, session):
+            # A column that was dropped and restored has an end, but its array is new.
+            is_new = path not in self.state.heaps or path.split("/")[1] in self._new
+            if is_new and await self._has_new_nodes(path, session):
                 return False  # the fork has created the same groups or the same array
         theirs, ours = ({f.id: f.htype for f in s.schema} for s in (tip, self.state))
         if not all(c in theirs and _is_readable_as(theirs[c], ours[c]) for c in self._columns):

@@ -1,5 +1,6 @@
 """Rewriting a lake, deleting unused data, and verifying everything."""
 
+import gc
 import os
 import re
 import time
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.storage.repo import local_folder
+from deeplake_lite.storage.repo import Session, local_folder
 from deeplake_lite.testing.invariants import check_consistent
 
 SIZE = 5 * 2**20
@@ -431,3 +432,21 @@ def test_longest_grace_period_spares_everything(make_lake, spare):
     ds = make_lake({"x": "int32"}, x=[1])
     assert ds.vacuum(spare=spare).bytes == 0
     assert ds.verify()
+
+
+def test_all_failed_writes_of_an_optimize_are_reported_as_one_error(new_url, monkeypatch, caplog):
+    ds = dl.create(new_url(), {"b": dl.Bytes()})
+    ds.append({"b": [bytes(4 * 2**20)] * 12})
+    ds.commit("rows")
+    put = Session.put
+
+    async def fail(session, key, value):
+        if "/values/c/" in key:
+            raise dl.StorageError("The store is full.")
+        await put(session, key, value)
+
+    monkeypatch.setattr(Session, "put", fail)
+    with pytest.raises(dl.StorageError, match="full"):
+        ds.optimize()
+    gc.collect()
+    assert "never retrieved" not in caplog.text

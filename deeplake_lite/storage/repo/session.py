@@ -119,7 +119,6 @@ class Session:
         self._refs, self._land, self._alone = refs, land, alone
         self._written: set[str] = set()  # keys for which `files` may be outdated
         self._merged: set[str] = set()  # keys of chunks that were written in forks
-        self._deleted: tuple[str, ...] = ()  # groups and arrays whose chunks in forks are ignored
         self._begun = time.time(), time.monotonic()
         self._objects = session.store
         """Icechunk's own store, through which everything is read and chunks are written."""
@@ -358,7 +357,7 @@ class Session:
     async def delete_tree(self, path: str) -> None:
         """Delete a group or an array and everything in it."""
         self._files = None
-        self._deleted += (f"{path}/",)
+        self._merged = {key for key in self._merged if not key.startswith(f"{path}/")}
         with self._engine():
             await self._objects.delete_dir(path)
 
@@ -403,9 +402,7 @@ class Session:
     def merge(self, fork: Session) -> None:
         """Take over the chunks of `fork`. No other writer may have written the same chunks."""
         self._written |= fork._written
-        # A fork may have written chunks of a column that was dropped later.
-        chunks = fork._chunks_written()
-        self._merged.update(key for key in chunks if not key.startswith(self._deleted))
+        self._merged.update(fork._chunks_written())
         with self._engine():
             self._session.merge(fork._session)
         self._begun = min(self._begun[0], fork._begun[0]), min(self._begun[1], fork._begun[1])
