@@ -30,7 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--bench-rows", type=int, default=1_000_000, help="rows of the wide lake")
     sizes = "rows of the lakes whose costs are compared, separated by commas"
     group.addoption("--bench-scale", default="1e4,1e5,1e6,1e7", help=sizes)
-    part = "part of the loader's data that is used, to try things out"
+    part = "part of the data for loaders and stores that is used, to try things out"
     group.addoption("--bench-part", type=float, default=1.0, help=part)
 
 
@@ -116,6 +116,13 @@ def wide_lake(needs_ours: None, scratch: Path, rows: int) -> Path:  # noqa: ARG0
 @pytest.fixture(scope="session")
 def rows(request: pytest.FixtureRequest) -> int:
     return request.config.getoption("--bench-rows")
+
+
+@pytest.fixture(scope="session")
+def part(request: pytest.FixtureRequest) -> Callable[[int], int]:
+    """Return the function that scales a number of rows to the part that is used."""
+    share = request.config.getoption("--bench-part")
+    return lambda count: max(256, int(count * share))
 
 
 @pytest.fixture(scope="session")

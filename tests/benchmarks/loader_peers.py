@@ -133,14 +133,15 @@ def write_mosaic(folder: Path, jpegs: Sequence[bytes]) -> None:
             writer.write({"image": data, "label": row})
 
 
-def mosaic_batches(folder: Path) -> Batches:
+def mosaic_batches(folder: Path, remote: str | None = None) -> Batches:
+    """Return batches of a folder, or of a remote one whose shards are copied into this folder."""
     from streaming import StreamingDataset
 
     class Images(StreamingDataset):
         def __getitem__(self, row: Any) -> Any:
             return decoded_sample(super().__getitem__(row))
 
-    samples = Images(local=str(folder), shuffle=True, batch_size=BATCH)
+    samples = Images(local=str(folder), remote=remote, shuffle=True, batch_size=BATCH)
     return Pairs(torch_loader(samples, batch_size=BATCH))
 
 
@@ -191,26 +192,32 @@ def deep_lake_batches(folder: Path) -> Batches:
 
 def write_lance(folder: Path, jpegs: Sequence[bytes]) -> None:
     import lance
+
+    lance.write_dataset(image_table(jpegs), folder / "lance")
+
+
+def image_table(jpegs: Sequence[bytes]) -> Any:
     import pyarrow as pa
 
     columns = {"image": pa.array(jpegs, pa.large_binary()), "label": pa.array(range(len(jpegs)))}
-    lance.write_dataset(pa.table(columns), folder / "lance")
+    return pa.table(columns)
 
 
 @dataclass
 class LanceBatches:
-    """Takes rows in one thread, ahead of the threads that decode them."""
+    """Takes rows in one thread or more, ahead of the threads that decode them."""
 
     lake: Any
+    takers: int = 1
 
     def __iter__(self) -> Iterator[tuple[Any, Any]]:
         order = np.random.default_rng().permutation(self.lake.count_rows()).tolist()
         pending: deque[Future[Any]] = deque()
-        with ThreadPoolExecutor(1) as takers, ThreadPoolExecutor(WORKERS) as decoders:
+        with ThreadPoolExecutor(self.takers) as takers, ThreadPoolExecutor(WORKERS) as decoders:
             for rows in batched(order, BATCH):
                 table = takers.submit(self.lake.take, list(rows))
                 pending.append(decoders.submit(self.decode, table))
-                if len(pending) == WORKERS * AHEAD:
+                if len(pending) == WORKERS * AHEAD + self.takers - 1:
                     yield pending.popleft().result()
             while pending:
                 yield pending.popleft().result()

@@ -9,7 +9,7 @@ from pathlib import Path
 from .harness import Figures
 
 FOLDER = Path(__file__).parent
-WORKER, LOADER_WORKER = "worker", "loader_worker"
+WORKER, LOADER_WORKER, STORE_WORKER = "worker", "loader_worker", "store_worker"
 
 
 def in_fresh_process(task: str, *arguments: object, worker: str = WORKER) -> Figures:

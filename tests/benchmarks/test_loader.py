@@ -38,13 +38,6 @@ def measure(task: str, *arguments: object) -> Contender:
 
 
 @pytest.fixture(scope="module")
-def part(request: pytest.FixtureRequest) -> Callable[[int], int]:
-    """Return the function that scales a number of rows."""
-    share = request.config.getoption("--bench-part")
-    return lambda count: max(256, int(count * share))
-
-
-@pytest.fixture(scope="module")
 def count(jpegs: Sequence[bytes], part: Callable[[int], int]) -> int:
     return part(len(jpegs))
 
