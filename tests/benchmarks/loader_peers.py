@@ -142,6 +142,10 @@ def mosaic_batches(folder: Path, remote: str | None = None) -> Batches:
             return decoded_sample(super().__getitem__(row))
 
     samples = Images(local=str(folder), remote=remote, shuffle=True, batch_size=BATCH)
+    for stream in samples.streams if remote else ():
+        # The client that has downloaded the index keeps its connection. Two worker processes that
+        # are forked from this one would use it at once, and save one another's replies as shards.
+        stream._downloader.clean_up()
     return Pairs(torch_loader(samples, batch_size=BATCH))
 
 
