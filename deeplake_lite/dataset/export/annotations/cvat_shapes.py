@@ -1,7 +1,7 @@
 """Conversion of CVAT shapes to objects, and back.
 
-A shape is a dict with the attributes of an XML element, the name of the element as ``shape``, and
-its children as lists of dicts.
+A shape is a dict with the attributes of an XML element, the name of the element under the key
+``shape``, and lists of the element's children, each of which is a dict too.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def parse(shape: Mapping[str, Any], size: Size, names: Sequence[str] = ()) -> Ob
 
 
 def rebuild(obj: Object, names: Sequence[str] = ()) -> dict[str, Any]:
-    """Convert an object to a shape, using only the first of several outlines or lines."""
+    """Convert an object to a shape. If it has several outlines or lines, only the first is used."""
     flags = {"occluded": str(int(obj.flags.get("occluded", False)))}
     base = {"label": obj.label or "", "source": "manual", **flags}
     last = {"z_order": "0"}
@@ -211,7 +211,7 @@ def _skeleton(shape: Mapping[str, Any], names: Sequence[str]) -> NDArray[np.floa
 
 
 def _mask(shape: Mapping[str, Any], size: Size) -> NDArray[np.bool_]:
-    """Return a mask with the size of the image. Raises ValueError."""
+    """Decode the mask of a shape to an array with the size of the image. Raises ValueError."""
     width, height = size
     if width is None or height is None:
         raise ValueError("an image with a mask must have a width and height, but they are unknown")

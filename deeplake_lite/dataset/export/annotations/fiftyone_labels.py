@@ -102,7 +102,7 @@ def parse(label: Mapping[str, Any], size: Size) -> Object:
 
 
 def rebuild(obj: Object, size: tuple[int, int], key: str) -> dict[str, Any]:
-    """Convert an object to a label, whose id is derived from `key`."""
+    """Convert an object to a label of FiftyOne, whose id is derived from `key`."""
     scale = np.array(size, np.float64)
     result: dict[str, Any] = {"_id": {"$oid": identifier(key)}, "attributes": {}, "tags": []}
     if obj.label is not None:
@@ -131,7 +131,7 @@ def rebuild(obj: Object, size: tuple[int, int], key: str) -> dict[str, Any]:
 
 
 def class_of(obj: Object) -> str:
-    """Return the class of the label as which an object is written."""
+    """Return FiftyOne's class for the label that represents an object."""
     kinds = {"polygon": "Polyline", "polyline": "Polyline", "points": "Keypoint"}
     return kinds.get(obj.kind, "Detection")
 
@@ -147,7 +147,8 @@ def identifier(key: str) -> str:
 def _list(label: Mapping[str, Any], key: str) -> list[Any]:
     value = label.get(key)
     if not isinstance(value, list):
-        raise ValueError(f"{key} of a label must be a list, but it is {str(value)[:40]!r}")  # noqa: TRY004
+        raise ValueError(f"{key} of a label must be a list, but it is {str(value)[:40]!r}")  # noqa:
+        TRY004
     return value
 
 
@@ -217,7 +218,7 @@ def _read_npy(content: bytes) -> NDArray[Any]:
 
 
 def binary_of(array: NDArray[Any]) -> dict[str, Any]:
-    """Encode an array as a value of the file: the inverse of `array_of`.
+    """Encode an array as ``{"$binary": {"base64": "…"}}``, which `array_of` decodes.
 
     >>> array_of(binary_of(np.array([[True, False]]))).tolist()
     [[True, False]]
@@ -238,7 +239,7 @@ def _pixels(box: NDArray[np.float32], width: int, height: int) -> tuple[int, int
 def _expand_mask(
     pixels: NDArray[Any], box: NDArray[np.float32], width: int, height: int
 ) -> NDArray[np.bool_]:
-    """Expand a box's mask to the whole image, scaling it if the box has another size."""
+    """Expand a box's mask to the whole image, scaling the mask if the box has another size."""
     check_mask_size(width, height)
     if not pixels.size:
         raise ValueError("a mask must have pixels, but it has none")
