@@ -60,7 +60,7 @@ def atomic_write(path: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def as_storage_errors(path: Path) -> Iterator[None]:
-    """Raise errors of the operating system as StorageError, with the same `errno`.
+    """Turn errors of the operating system in the ``with`` block into StorageError, keeping `errno`.
 
     >>> from pathlib import Path
     >>> with as_storage_errors(Path("page.html")):

@@ -1,4 +1,4 @@
-"""Compression of whole files of an export."""
+"""Compression of whole files that an export has written."""
 
 from __future__ import annotations
 
