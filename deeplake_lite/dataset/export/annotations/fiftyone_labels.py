@@ -147,8 +147,7 @@ def identifier(key: str) -> str:
 def _list(label: Mapping[str, Any], key: str) -> list[Any]:
     value = label.get(key)
     if not isinstance(value, list):
-        raise ValueError(f"{key} of a label must be a list, but it is {str(value)[:40]!r}")  # noqa:
-        TRY004
+        raise ValueError(f"{key} of a label must be a list, but it is {str(value)[:40]!r}")  # noqa: TRY004
     return value
 
 
