@@ -30,7 +30,7 @@ _OF_TRACKS = ("frame", "outside", "keyframe")
 
 @dataclass
 class Tracks:
-    """Collects the shapes of all tracks by frame number."""
+    """The shapes of all tracks, grouped by frame number."""
 
     reader: CvatReader
     frames: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class Tracks:
                 yield Picture(name, error=f"frame {frame}: {error}.")
 
     def _files(self) -> dict[int, str]:
-        """Return a dict that maps frame numbers to names of image files."""
+        """Return a dict from frame numbers to the names of the frames' image files."""
         if self.reader.images is None:
             return {}
         names = [(match, name) for name in self.reader.images.image_names()
@@ -103,7 +103,7 @@ class Tracks:
 
 
 def shape_of(element: Element) -> dict[str, Any]:
-    """Convert the element of a shape to a dict.
+    """Convert the XML element of a shape to a dict.
 
     >>> from deeplake_lite.ingest.annotations.xml_tree import parse
     >>> shape_of(parse(b'<box label="a"><attribute name="b">c</attribute></box>'))
@@ -135,7 +135,7 @@ def _frame(shape: Mapping[str, Any]) -> int:
 
 
 def interpolate(first: Mapping[str, Any], last: Mapping[str, Any], frame: int) -> dict[str, Any]:
-    """Return the shape in a frame between two keyframes, by linear interpolation.
+    """Return a track's shape in a frame between two keyframes, by linear interpolation.
 
     Parameters
     ----------

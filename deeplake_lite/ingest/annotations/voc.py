@@ -102,7 +102,7 @@ def from_voc(
 
 @dataclass(frozen=True)
 class VocReader:
-    """Reads the images of a PASCAL VOC dataset as pictures."""
+    """The reader of a PASCAL VOC dataset, which yields its images as pictures."""
 
     layout: Layout
     origin: int
@@ -125,15 +125,16 @@ class VocReader:
 
     @property
     def splits(self) -> Collection[str]:
-        """Splits that have a list, except ``trainval``, which is the union of train and val."""
+        """Splits with an image list, except ``trainval``, which is the union of train and val."""
         lists = self.layout.lists
         return [s for s in lists.splits if s != "trainval"]
 
     @cached_property
     def classes(self) -> Collection[str]:
-        """Classes in the order of the label map or, without one, in alphabetical order.
+        """Classes in the order of the label map or, without a label map, in alphabetical order.
 
-        If there is no label map, masks are assumed to use the class numbers of VOC itself.
+        If there are masks, but no label map, the classes are in the order of VOC itself, whose
+        numbers the masks are assumed to use, unless there are other classes.
         """
         if (names := self.layout.class_names) is not None:
             return [name for name in names if name != voc.BACKGROUND]
@@ -144,13 +145,13 @@ class VocReader:
 
     @property
     def metadata(self) -> Mapping[str, object]:
-        """The lists of images, and the origin of pixel coordinates."""
+        """Metadata of the lake: the names of the image lists, and the origin of coordinates."""
         lists = self.layout.lists
         return {"origin": self.origin, "main": lists.main, "sets": [*lists.names],
                 "class_lists": [*lists.class_lists]}  # fmt: skip
 
     def types(self) -> Mapping[str, Htype]:
-        """Return a dict that maps names of columns of masks to their types."""
+        """Return a dict from the names of the columns of masks to their types."""
         result: dict[str, Htype] = {}
         for column in layouts.MASKS:
             paths = [e.masks[column] for e in self.layout.entries if column in e.masks]
@@ -165,7 +166,7 @@ class VocReader:
 
     @property
     def _mask_names(self) -> Sequence[str]:
-        """Names of the classes in masks, by number; an empty list if they are unknown."""
+        """Names of the classes in masks, in the order of their numbers; empty if unknown."""
         names = self.layout.class_names
         if names is None:
             is_voc = tuple(self.classes) == voc.CLASSES
@@ -230,7 +231,10 @@ class VocReader:
         return page if isinstance(page, dict) else {}
 
     def _lines(self, entry: Entry, split: str | None, objects: Any) -> dict[str, Any]:
-        """Return an image's list entries, unless they follow from its split and objects."""
+        """Return the image's lines in image lists that do not follow from its split and objects.
+
+        The result is a dict with the key ``lists``, or an empty dict if all lines follow.
+        """
         lists = self.layout.lists
         lines = dict(lists.lines.get(entry.stem, {}))
         for name in lists.class_lists:
@@ -252,7 +256,7 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _size(size: Any) -> tuple[int | None, int | None]:
-    """Return the width and height of an image; None for both if one of them is unknown."""
+    """Return the width and height of an image, or (None, None) if either is unknown."""
     sizes = size if isinstance(size, dict) else {}
     numbers: list[int | None] = []
     for key in ("width", "height"):
