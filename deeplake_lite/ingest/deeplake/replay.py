@@ -426,7 +426,7 @@ TEMPORARY = "(renamed)"
 
 
 def _new_names(before: State, after: State) -> dict[str, str]:
-    """Return a dict from old names of columns to new ones. Names of dropped columns get a suffix."""
+    """Return a dict from old to new names of columns. The names of dropped columns get a suffix."""
     return {
         name: after.columns.get(number, f"{name} (dropped)")
         for number, name in before.columns.items()
