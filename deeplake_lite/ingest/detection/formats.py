@@ -79,7 +79,7 @@ def _match_if(test: Callable[[Place], bool]) -> Callable[[Place], object]:
 
 
 def _match_names(pattern: str) -> Callable[[Place], object]:
-    """Build a `match` function for files with names that match a pattern, and folders of such files.
+    """Build a `match` function for files whose names match a pattern, and for folders of them.
 
     A folder may also have files that describe the dataset.
     """
@@ -187,7 +187,9 @@ def _huggingface(place: Place) -> object:
 
 
 def _index_with(key: str) -> Callable[[Place], object]:
-    """Build a `match` function for folders in which an index.json, at most one level below, has a key.
+    """Build a `match` function for folders with an index.json that has a given key.
+
+    The index.json may also be in a subfolder.
     """
 
     def match(place: Place) -> object:

@@ -178,7 +178,7 @@ class _JoinedSplits:
     """The splits."""
 
     schema: pa.Schema
-    """The columns, including the column of splits if it is added."""
+    """Arrow schema of the columns, including the column of splits if one is added."""
 
     adds_split: bool
     """Whether a column with the names of the splits is added."""
@@ -219,7 +219,7 @@ _SPLIT_KIND = pa.dictionary(pa.int32(), pa.string())
 
 
 def _recorded_split(part: Part) -> Any:
-    """Return the type that the exported lake's column of splits had; None if it is unknown."""
+    """Return the type of the column of splits in the exported lake, or None if it is unknown."""
     exported = part.metadata.get(OWN)
     config = exported.get(SPLIT) if isinstance(exported, dict) else None
     return exported_htype(pa.field(SPLIT, pa.string(), metadata={HTYPE: json.dumps(config)}))
