@@ -72,7 +72,7 @@ class Labels:
     """Name of the column of images."""
 
     schema: Mapping[str, Any]
-    """Maps the names of the table's and the folder's columns to the types that the user declares."""
+    """Maps names of the table's and the folder's columns to the types that the user declares."""
 
     base: str
     """Folder of the table, from which relative paths in the table start."""

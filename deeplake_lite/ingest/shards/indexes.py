@@ -19,9 +19,9 @@ MAX_INDEX_BYTES = 2**30
 
 
 def find_indexes(root: Path) -> list[Path]:
-    """Return the index of a folder or, if there is none, the indexes in its subfolders.
+    """Return a list with the index of a folder or, if it has none, the indexes in its subfolders.
 
-    Raises NotFoundError.
+    Raises NotFoundError if there is no index.
     """
     if (root / INDEX).is_file():
         return [root / INDEX]

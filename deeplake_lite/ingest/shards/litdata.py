@@ -132,7 +132,7 @@ def _names(chunks: Sequence[LitDataChunk], note: Note) -> list[str]:
 def _chunks(
     index: Path, content: Mapping[str, Any], split: str, wanted: Sequence[str] | None
 ) -> list[LitDataChunk]:
-    """Return the chunks that an index lists.
+    """Return the chunks that an index lists. `wanted` has the columns to read, or is None for all.
 
     Raises InvalidValueError, SchemaError, NotFoundError.
     """
@@ -173,7 +173,7 @@ def _bad(path: Path, key: str, value: object) -> InvalidValueError:
 
 
 def _check_supported(index: Path, config: Mapping[str, Any]) -> None:
-    """Reject encrypted chunks, other item loaders and unknown compression. Raises SchemaError."""
+    """Raise SchemaError for encrypted chunks, unknown compression or another item loader."""
     if config.get("encryption"):
         raise SchemaError(
             f"Chunks must not be encrypted, but {str(index)!r} lists encrypted chunks. Decrypt the "
@@ -206,7 +206,7 @@ def _leaves(index: Path, config: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _encoding(name: str, serializer: str, config: Mapping[str, Any]) -> Encoding:
-    """Return the encoding of a column, whose type is nullable if values may be missing."""
+    """Return the encoding of a column. Its type is nullable if values may be missing."""
     encoding = encoding_of(name, serializer)
     has_gaps = '"optional"' in json.dumps(config.get("types"))
     if not has_gaps or not isinstance(encoding.htype, Htype) or encoding.htype.nullable:
@@ -217,8 +217,8 @@ def _encoding(name: str, serializer: str, config: Mapping[str, Any]) -> Encoding
 def _file(index: Path, entry: Mapping[str, Any], *, packs_files: bool) -> tuple[Path, bool]:
     """Return the file of a chunk, and whether it is compressed.
 
-    When LitData reads a compressed chunk in a local folder, it replaces the file with a
-    decompressed one.
+    When LitData reads a compressed chunk in a local folder, it replaces the compressed file with a
+    decompressed file.
     """
     name = entry.get("filename")
     if not isinstance(name, str) or not name or "\0" in name:

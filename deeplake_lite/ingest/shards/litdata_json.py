@@ -1,7 +1,7 @@
 """Decoding JSON values in LitData's binary form.
 
-A value consists of a tag (one byte) and its content. If it does not begin with a tag, it is JSON
-text. Numbers are little-endian, and lengths are uint32.
+A value consists of a tag, which is one byte, and its content. A value that does not begin with a
+tag is JSON text. Numbers are little-endian, and lengths are uint32.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from deeplake_lite.ingest.shards.notes import load_json
 from deeplake_lite.ingest.shards.unfit import UnfitError
 
 FIRST_TEXT = 0x20
-"""If the first byte of a value is greater than this, the value is JSON text."""
+"""Largest tag. A value whose first byte is larger is JSON text."""
 
 MAX_DEPTH = 100
 
@@ -36,7 +36,7 @@ def load_nested(data: memoryview) -> Any:
 
 @dataclass
 class _Reader:
-    """Reads JSON values in binary form one after another."""
+    """A reader of JSON values in binary form, one after another."""
 
     data: memoryview
     at: int = 0
@@ -60,11 +60,12 @@ class _Reader:
         return part
 
     def unpack(self, form: str) -> Any:
-        """Return the next number, whose format is `form`. Raises UnfitError."""
+        """Return the next number, in the format `form` of `struct`. Raises UnfitError."""
         return struct.unpack(form, self.take(struct.calcsize(form)))[0]
 
     def count(self) -> int:
-        """Return the next number of items, which have at least one byte each. Raises UnfitError."""
+        """Return the next count of items, each of which has at least one byte. Raises UnfitError.
+        """
         count: int = self.unpack("<I")
         if count > len(self.data) - self.at:
             raise UnfitError("complete JSON in LitData's binary form")
@@ -86,14 +87,14 @@ class _Reader:
         return numbers
 
     def records(self) -> list[dict[str, Any]]:
-        """Return the next list of objects, which all have the same keys. Raises UnfitError."""
+        """Return the next list of objects, all of which have the same keys. Raises UnfitError."""
         rows, keys = self.count(), [self.text() for _ in range(self.count())]
         if not keys:
             raise UnfitError("objects with keys")
         return [{key: self.field() for key in keys} for _ in range(rows)]
 
     def field(self) -> Any:
-        """Return the next value of an object in such a list. Raises UnfitError."""
+        """Return the next value of an object in a list of objects. Raises UnfitError."""
         tag = self.take(1)[0]
         read = _FIELDS.get(tag)
         if read is None:
