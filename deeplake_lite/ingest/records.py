@@ -48,7 +48,7 @@ class Record:
     """Digest of the rows that were appended without a key, or None if the ingest is incomplete."""
 
     skipped: Sequence[tuple[int, int]] = ()
-    """Ranges of rows of the source that have been skipped so far: (first row, row after the last)."""
+    """Ranges of the source's rows that were skipped so far: (first row, row after the last)."""
 
     def to_json(self) -> dict[str, object]:
         """Return the record as the dict that is stored in the metadata of a commit.

@@ -53,8 +53,8 @@ class Run:
     start: int = 0
     """Number of rows of the source that an interrupted run has already committed."""
     only: NDArray[np.int64] | None = None
-    """Row numbers of the source that earlier runs have skipped, if they ingested all other rows. Only
-    these rows are read. None if all rows are read."""
+    """Numbers of the source's rows that earlier runs have skipped, if they ingested all other rows.
+    Only these rows are read. None if all rows are read."""
     missing: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     """Row numbers of the source that have been skipped so far."""
     read: int = 0
@@ -330,7 +330,7 @@ class Run:
     # ---- committing
 
     def finish(self) -> None:
-        """Commit the remaining rows. Discard them if they have no key and the lake has them already."""
+        """Commit the remaining rows, or discard them if the lake has them and they have no key."""
         if self.keys is not None:
             slots = self.keys.others(np.concatenate([np.empty(0, np.uint64), *self.source_keys]))
             self.absent = self.ds.handle.edit(lambda table: table.ids(slots))

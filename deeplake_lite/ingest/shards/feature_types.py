@@ -29,9 +29,8 @@ class _Values:
 
     kinds: set[str] = field(default_factory=set)
     lengths: set[int] = field(default_factory=set)
-    """Numbers of values per record. At most two different numbers are kept, because two already show
-    that the numbers vary.
-    """
+    """Numbers of values per record. At most two different numbers are kept, because two already
+    show that the numbers vary."""
 
     items: int = 0
     """Number of byte strings in all records."""
