@@ -110,8 +110,10 @@ class Source(Protocol):
 
     @property
     def metadata(self) -> Mapping[str, object]:
-        """Items for the dataset's metadata. If the lake has a dict for the same key, the two dicts
-        are merged."""
+        """Items for the dataset's metadata.
+
+        If an item is a dict, and the lake has a dict for the same key, the two are merged.
+        """
 
     def check_unrounded(self, names: Iterable[str]) -> None:
         """Raise SchemaError if float64 would round a decimal in one of the columns `names`.

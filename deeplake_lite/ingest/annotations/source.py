@@ -175,7 +175,6 @@ class AnnotationSource:
     @property
     def fingerprint(self) -> str | None:
         """A string that changes when the files change, or None if rows are identified by keys."""
-
         return self.reader.fingerprint
 
     @property
@@ -186,13 +185,11 @@ class AnnotationSource:
     @property
     def left_out(self) -> Collection[Skipped]:
         """Files and records that are not ingested, because they are not pictures."""
-
         return self.reader.left_out
 
     @property
     def metadata(self) -> Mapping[str, object]:
         """Metadata of the dataset, under the name of the format."""
-
         items = self.reader.metadata
         return {self.reader.name: items} if items else {}
 
@@ -213,8 +210,7 @@ class AnnotationSource:
         return CachedPictures(self._read)
 
     def _read(self) -> Iterator[Picture]:
-        """Yield the pictures. If several pictures have the same path, all but the first are errors.
-        """
+        """Yield the pictures. If several have the same path, all but the first are errors."""
         seen = set[str]()
         for picture in self.reader.pictures():
             if picture.path in seen and picture.error is None:

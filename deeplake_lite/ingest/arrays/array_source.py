@@ -158,8 +158,7 @@ class ArraySource:
         return int(np.clip(BLOCK_BYTES // max(size, 1), 1, BLOCK_ROWS))
 
     def _htype(self, name: str) -> Htype:
-        """Return the type that the user declares for a column, or else a type that fits all parts.
-        """
+        """Return the type that the user declares for a column, or a type that fits all parts."""
         columns = [part.columns[name] for part in self.parts]
         declared = resolve(self.schema[name]) if name in self.schema else None
         if declared is not None and declared != ClassLabel():

@@ -65,7 +65,9 @@ class _Reader:
         return {name: item for name, item in items.items() if item}
 
     def walk(self, file: Any) -> None:
-        """Collect the datasets of all groups. Each group is visited once, as links may form cycles.
+        """Collect the datasets of all groups.
+
+        Each group is visited only once, because links may form cycles.
         """
         todo: list[tuple[tuple[str, ...], Any]] = [((), file)]
         seen = {self._address(file)}
@@ -131,8 +133,7 @@ class _Reader:
             check_heaps(Path(self._file.filename), self._file.id.get_create_plist().get_sizes()[1])
 
     def _unit(self, dtype: np.dtype[Any]) -> int:
-        """Return the size in bytes of an item of a value of variable length, or 0 for other types.
-        """
+        """Return the size in bytes of an item if values vary in length, or 0 otherwise."""
         if self.h5py.check_string_dtype(dtype) is not None:
             return 1 if dtype.hasobject else 0
         base = self.h5py.check_vlen_dtype(dtype)

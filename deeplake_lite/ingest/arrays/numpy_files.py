@@ -261,7 +261,9 @@ class NpzMember:
 
     @property
     def _is_mapped(self) -> bool:
-        """Whether to map a decompressed copy into memory, because Fortran order scatters the rows.
+        """Whether a decompressed copy is mapped into memory.
+
+        This is necessary in Fortran order, in which the values of a row are scattered.
         """
         return self._head[2] and len(self.shape) > 1
 

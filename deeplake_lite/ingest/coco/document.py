@@ -125,8 +125,7 @@ class Document:
 
     @cached_property
     def _order(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Indices of the annotations, sorted by image, and the position of each image's first one.
-        """
+        """Indices of the annotations by image, and positions of each image's first annotation."""
         of = self._heads[0]
         order = np.argsort(of, kind="stable")
         return order, np.searchsorted(of[order], np.arange(len(self.images) + 1))

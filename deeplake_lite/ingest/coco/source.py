@@ -222,8 +222,7 @@ class Part:
 
     @cached_property
     def class_names(self) -> dict[Any, str]:
-        """Maps category ids to class names. If names are equal, the id is part of the class name.
-        """
+        """Maps category ids to class names. If names are equal, they include the id."""
         categories = self.document.categories
         names = coco.class_names(categories)
         return {c["id"]: name for c, name in zip(categories, names, strict=True)}
@@ -262,8 +261,7 @@ class CocoSource:
 
     @cached_property
     def keys(self) -> frozenset[str]:
-        """Keys that any annotation has. Without annotations, the keys of annotations with a box.
-        """
+        """Keys that any annotation has, or the keys of boxes if there are no annotations."""
         return frozenset().union(*(part.document.keys for part in self.parts)) or BOXES
 
     @cached_property

@@ -75,7 +75,9 @@ class Change:
     """Ids of deleted rows."""
 
     def added(self) -> NDArray[np.uint64]:
-        """Return the ids of the new rows, in the order of their blocks. Raises InvalidValueError.
+        """Return the ids of the new rows, in the order of their blocks.
+
+        Raises InvalidValueError if the columns of a block differ in length.
         """
         sizes: dict[int, int] = {}
         for blocks in self.blocks.values():

@@ -377,8 +377,7 @@ class Replay:
     # ---- the end
 
     def _write_tags(self) -> None:
-        """Tag the lake's versions as in the dataset, and add tags that are impossible to `skipped`.
-        """
+        """Tag the lake's versions as in the dataset. Tags that are impossible are in `skipped`."""
         existing = self._open(self.settings.branch).tags
         for name, key, query in self.versions.tags():
             version, tag = self._done.get(key), safe_name(name)

@@ -84,7 +84,6 @@ class Deeplake4Versions(Versions):
 
         The items are the name of a branch, and the key of the version from which the branch starts.
         """
-
         for branch, name in self._names.items():
             if not self._changes_of(branch):
                 yield name, self._start(branch)
@@ -99,8 +98,7 @@ class Deeplake4Versions(Versions):
         ]
 
     def _start(self, branch: str) -> str | None:
-        """Return the key of the version from which a branch starts, or None for the main branch.
-        """
+        """Return the key of the version where a branch starts, or None for the main branch."""
         parent = self._log.parents[branch]
         return None if parent is None else self._resolve(*parent)
 
@@ -153,7 +151,6 @@ class Deeplake4Versions(Versions):
 
         The query is "" unless the tag refers to the result of a query.
         """
-
         with self._peer.translating():
             tags = [self._dataset.tags[name] for name in self._dataset.tags.names()]
             records = [(tag.id, tag.name, tag.version, tag.query) for tag in tags]

@@ -57,8 +57,7 @@ class Format:
     """Module of the function, relative to `deeplake_lite.ingest`."""
 
     match: Callable[[Place], object]
-    """Test that returns the function's first argument if a file or folder has the format, or None.
-    """
+    """Function that returns the argument for `function` if a place has the format, or else None."""
 
     suffixes: frozenset[str] = frozenset()
     """Suffixes of files in this format, for suggestions if no format is recognised."""

@@ -46,8 +46,7 @@ SPLITS = {
     "test": 2,
     "testing": 2,
 }
-"""Maps names of folders that are splits instead of classes to numbers, by which splits are sorted.
-"""
+"""Names of folders that are splits instead of classes, with numbers by which splits are sorted."""
 
 
 @dataclass(frozen=True)

@@ -124,8 +124,7 @@ class PlainColumn:
 
     @cached_property
     def _takes_one(self) -> bool:
-        """Whether a feature's value can be used unchanged if it is the only one, which is faster.
-        """
+        """Whether the only value of a feature can be used unchanged, which is faster."""
         return self._takes_bytes or self.htype.sql == "number"
 
     @cached_property

@@ -74,8 +74,7 @@ class LitDataChunk:
     """Whether each sample is compressed."""
 
     def samples(self, first: int) -> Iterator[Sample | str]:
-        """Yield the samples from number `first` on, with an error message for an invalid sample.
-        """
+        """Yield the samples from number `first` on. An invalid sample is an error message."""
         with open_shard(self.file, "zstd" if self.is_packed else None, None, {}) as file:
             size = file.seek(0, 2)
             file.seek(0)

@@ -64,7 +64,9 @@ class _Reader:
         return struct.unpack(form, self.take(struct.calcsize(form)))[0]
 
     def count(self) -> int:
-        """Return the next count of items, each of which has at least one byte. Raises UnfitError.
+        """Return the next number, which is a count of items.
+
+        Raises UnfitError if fewer bytes than items follow, because each item has at least one byte.
         """
         count: int = self.unpack("<I")
         if count > len(self.data) - self.at:

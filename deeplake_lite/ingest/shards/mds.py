@@ -180,8 +180,7 @@ class MdsShard:
     """Maps the names of hash algorithms to hashes of the file."""
 
     def samples(self, first: int) -> Iterator[Mapping[str, memoryview] | str]:
-        """Yield the samples from number `first` on, with an error message for an invalid sample.
-        """
+        """Yield the samples from number `first` on. An invalid sample is an error message."""
         with open_shard(self.file, self.codec, self.size, self.hashes) as file:
             head = np.frombuffer(file.read(4), "<u4")
             if self.size < 8 + 4 * self.rows or head.tolist() != [self.rows]:

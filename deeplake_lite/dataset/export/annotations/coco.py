@@ -497,8 +497,7 @@ class _Export:
 
 
 def _check_one_split(view: View) -> None:
-    """Reject a view of several splits, because their images may have equal ids. Raises SchemaError.
-    """
+    """Raise SchemaError if a view has several splits, because their images may have equal ids."""
     present = splits_of(view)
     if len(present) > 1:
         raise SchemaError(

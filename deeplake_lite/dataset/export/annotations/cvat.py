@@ -160,7 +160,6 @@ class _Export:
 
     def pieces(self, write: Any) -> Iterator[bytes]:
         """Yield the annotation file in pieces, and call `write` with each image's name and data."""
-
         yield b'<?xml version="1.0" encoding="utf-8"?>\n<annotations>\n  <version>1.1</version>\n'
         yield "".join(f"{line}\n" for line in lines_of("meta", self.meta, 1)).encode()
         new_ids = count(max(self.ids, default=-1) + 1)

@@ -52,7 +52,8 @@ BLOCK_ROWS = 256
 class Losses:
     """Counts of the objects or rows that an export cannot write unchanged.
 
-    Each kind of loss has its own count, under the sentence that describes the loss."""
+    Each kind of loss has its own count, under the sentence that describes the loss.
+    """
 
     counts: Counter[str] = field(default_factory=Counter)
 

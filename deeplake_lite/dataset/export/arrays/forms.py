@@ -286,8 +286,7 @@ class _Numbers(_Base):
 
     @property
     def exported_type(self) -> Htype:
-        """The column's type. If images are decoded, its codec is one that stores pixels losslessly.
-        """
+        """The column's type. If images are decoded, its codec stores pixels losslessly."""
         pixels = self.htype.pixels
         if pixels is None or not pixels.is_image or not is_file(self.htype):
             return self.htype

@@ -55,8 +55,7 @@ class FeatureExport:
 
     @cached_property
     def source_info(self) -> Mapping[str, Any]:
-        """Description and features of the dataset that the lake was imported from; may be empty.
-        """
+        """Description and features of the dataset that the lake was imported from, if known."""
         source_info = self.view.rows.table.metadata.get("huggingface")
         return source_info if isinstance(source_info, dict) else {}
 
@@ -134,8 +133,7 @@ def find_misfits(view: View, method: str) -> frozenset[str]:
 
 
 def _misfits(export: FeatureExport, method: str) -> dict[str, str]:
-    """Return a dict from the names of columns that do not fit their original types to the reasons.
-    """
+    """Return a dict from names of columns to reasons why they do not fit their original types."""
     columns = [c for c in export.columns if c.is_risky or _has_seconds(c, export)]
     fields = [f for column in columns for f in column.fields]
     reasons = dict[str, str]()
