@@ -29,7 +29,7 @@ def to_little_endian(array: NDArray[Any]) -> NDArray[Any]:
 def check_pixels(
     codec: Codec, array: NDArray[Any], allowed: Mapping[str, Collection[int]], way_out: str
 ) -> None:
-    """Check that an image format can store an array. Raises InvalidValueError.
+    """Raise InvalidValueError if an image format cannot store an array.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ def read_column(
     row_names : Names
         Name of each row in messages.
     read : callable
-        Reads the values of a range of rows in the block.
+        Function that reads the values of a range of rows in the block.
     blank : object
         The placeholder for bad values.
 

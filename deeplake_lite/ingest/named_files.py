@@ -84,7 +84,7 @@ class _Column:
         return (rows if bad or not takes_files else values), bad
 
     def _check(self, value: Any) -> None:
-        """Check the paths in a value. Raises InvalidValueError."""
+        """Check the paths in a value. Raises InvalidValueError if one is not allowed."""
         if isinstance(value, str | os.PathLike):
             self._check_path(os.fspath(value))
         elif files.is_file_struct(value):
@@ -97,7 +97,10 @@ class _Column:
                 self._check(item)
 
     def _content(self, value: Any) -> Any:
-        """Replace the files in a value with their content. Raises InvalidValueError."""
+        """Replace the files in a value with their content.
+
+        Raises InvalidValueError if a path is not allowed.
+        """
         if files.is_file_struct(value):
             if value["bytes"] is not None:
                 return value["bytes"]
@@ -106,7 +109,7 @@ class _Column:
         return [self._content(item) for item in value] if isinstance(value, list) else value
 
     def _check_path(self, path: Any) -> None:
-        """Check that the file at a path may be read. Raises InvalidValueError."""
+        """Raise InvalidValueError if the file at a path may not be read."""
         text = os.fsdecode(path) if isinstance(path, str | bytes | os.PathLike) else ""
         if self._allowed_paths == "local":
             if files.scheme_of(text):

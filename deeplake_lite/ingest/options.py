@@ -59,7 +59,7 @@ class Options(TypedDict, total=False):
 
 
 def _delimiter(name: str, value: object) -> str:
-    """Check the delimiter of a CSV file, and return it. Raises OptionError."""
+    """Check the delimiter of a CSV file, and return it. Raises OptionError if it is invalid."""
     if not isinstance(value, str) or len(value) != 1 or not value.isascii() or value in '\r\n"':
         raise OptionError(
             f"{name} must be one ASCII character, such as ';' or '\\t', but it is "
@@ -69,7 +69,10 @@ def _delimiter(name: str, value: object) -> str:
 
 
 def _update(value: object) -> Update:
-    """Check the value of the option `update`, and return it. Raises OptionError."""
+    """Check the value of the option `update`, and return it.
+
+    Raises OptionError if it is invalid.
+    """
     if isinstance(value, bool | np.bool_):
         return bool(value)
     if not isinstance(value, str) or value != "force":
@@ -78,7 +81,10 @@ def _update(value: object) -> Update:
 
 
 def _types(name: str, value: object) -> object:
-    """Check a mapping of types or the schema of a lake, and return it. Raises OptionError."""
+    """Check a mapping of types or the schema of a lake, and return it.
+
+    Raises OptionError if it is invalid.
+    """
     return value if isinstance(value, Schema) else checks.mapping(name, value)
 
 

@@ -82,7 +82,7 @@ Free some space, or choose another path.
 
 
 def _check_target(path: Path) -> None:
-    """Reject a path that is a folder, or whose folder does not exist. Raises StorageError."""
+    """Raise StorageError if a path is a folder, or if the folder above it does not exist."""
     if path.is_dir():
         raise StorageError(f"{str(path)!r} is a folder. Add the name of the file to write.")
     if not path.parent.is_dir():

@@ -61,7 +61,7 @@ def read_blocks(
 
 
 def read_all(view: View, label: str) -> dict[str, Cells]:
-    """Return a dict from column names to all cells; `label` is shown next to the progress bar."""
+    """Return a dict from column names to all cells. `label` is shown next to a progress bar."""
     fields = view.schema.fields
     blocks = list(read_blocks(view, fields, label))
     return {

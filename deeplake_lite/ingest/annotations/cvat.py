@@ -98,7 +98,10 @@ def from_cvat(
 def cvat_reader(
     path: str | os.PathLike[str], images: str | os.PathLike[str] | bool | None = None
 ) -> CvatReader:
-    """Return the reader of a CVAT export. Raises NotFoundError, InvalidValueError."""
+    """Return the reader of a CVAT export.
+
+    Raises NotFoundError or InvalidValueError if there is no export or it cannot be read.
+    """
     given = Path(checks.location("path", path)).expanduser()
     if given.is_dir():
         given = given / "annotations.xml"
@@ -189,7 +192,10 @@ class CvatReader:
 
     @contextmanager
     def _open(self) -> Iterator[IO[bytes]]:
-        """Open the annotation file, which may be in a ZIP file. Raises InvalidValueError."""
+        """Open the annotation file, which may be in a ZIP file.
+
+        Raises InvalidValueError if this fails.
+        """
         if not self.is_zip:
             with self.path.open("rb") as file:
                 yield file
@@ -206,7 +212,10 @@ class CvatReader:
                 yield file
 
     def _elements(self) -> Iterator[Element]:
-        """Yield the child elements of the root. Raises InvalidValueError."""
+        """Yield the child elements of the root.
+
+        Raises InvalidValueError if the file is not valid XML.
+        """
         try:
             with self._open() as file:
                 elements = xml_tree.elements(file)
@@ -250,7 +259,7 @@ class CvatReader:
             return Picture(key, error=f"{error}.")
 
     def _picture(self, element: Element, key: str) -> Picture:
-        """Convert an element ``<image>`` to a picture. Raises ValueError."""
+        """Convert an element ``<image>`` to a picture. Raises ValueError if it is invalid."""
         head = dict(element.attrib)
         name, subset = head.pop("name", ""), head.pop("subset", None)
         if not name:
@@ -285,7 +294,7 @@ class CvatReader:
         )
 
     def object_of(self, shape: Mapping[str, Any], size: tuple[int | None, int | None]) -> Object:
-        """Convert a shape to an object. Raises ValueError."""
+        """Convert a shape to an object. Raises ValueError if it is invalid."""
         names = self.skeletons.get(str(shape.get("label")), [])
         obj = cvat_shapes.parse(shape, size, names)
         return replace(obj, rest=rest_of(shape, cvat_shapes.rebuild(obj, names)))

@@ -36,7 +36,10 @@ class Tracks:
     frames: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
 
     def add(self, track: Element) -> None:
-        """Add the shapes of a track to the frames in which they are visible. Raises ValueError."""
+        """Add the shapes of a track to the frames in which they are visible.
+
+        Raises ValueError if a shape is invalid.
+        """
         number = track.get("id", "")
         common = {"label": track.get("label"), "track": number, "source": track.get("source")}
         common = {key: value for key, value in common.items() if value is not None}
@@ -72,7 +75,7 @@ class Tracks:
         return {int(match[1]): name for match, name in names if len(match[1]) < 10}
 
     def _picture(self, frame: int, name: str) -> Picture:
-        """Return the picture of a frame. Raises ValueError."""
+        """Return the picture of a frame. Raises ValueError if a shape is invalid."""
         images = self.reader.images
         size = self._size
         objects = []
@@ -124,7 +127,7 @@ def shape_of(element: Element) -> dict[str, Any]:
 
 
 def _frame(shape: Mapping[str, Any]) -> int:
-    """Return the frame number of a shape. Raises ValueError."""
+    """Return the frame number of a shape. Raises ValueError if it is invalid."""
     text = str(shape.get("frame", ""))
     if not (text.isascii() and text.isdigit() and len(text) < 10) or int(text) > MAX_FRAME:
         raise ValueError(

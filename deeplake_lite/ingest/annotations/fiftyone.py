@@ -126,7 +126,11 @@ def fiftyone_reader(
     label_field: str | None = None,
     images: str | os.PathLike[str] | bool | None = None,
 ) -> FiftyOneReader:
-    """Return the reader of a dataset. Raises NotFoundError, InvalidValueError, OptionError."""
+    """Return the reader of a dataset.
+
+    Raises NotFoundError or InvalidValueError if a file is missing or invalid, and OptionError if
+    the user must choose a field of objects.
+    """
     root = Path(checks.location("path", path)).expanduser()
     if not (root / "metadata.json").is_file():
         raise NotFoundError(
@@ -148,7 +152,10 @@ def fiftyone_reader(
 
 
 def _document(path: Path) -> dict[str, Any]:
-    """Read ``metadata.json``, which describes the dataset. Raises InvalidValueError."""
+    """Read ``metadata.json``, which describes the dataset.
+
+    Raises InvalidValueError if it is invalid.
+    """
     try:
         document = decode_item(msgspec.Raw(bytes(read_bytes(path))))
     except ValueError as error:
@@ -163,7 +170,10 @@ def _document(path: Path) -> dict[str, Any]:
 
 
 def _samples(root: Path) -> list[msgspec.Raw]:
-    """Return the samples as undecoded JSON. Raises NotFoundError, InvalidValueError."""
+    """Return the samples as undecoded JSON.
+
+    Raises NotFoundError or InvalidValueError if their files are missing or invalid.
+    """
     if (root / "samples.json").is_file():
         return read_list(root / "samples.json", "samples")
     if (root / "samples").is_dir():
@@ -222,7 +232,11 @@ class FiftyOneReader:
 
     @cached_property
     def object_fields(self) -> list[str]:
-        """Names of the fields whose labels become objects. Raises NotFoundError, OptionError."""
+        """Names of the fields whose labels become objects.
+
+        Raises NotFoundError if the field that the user chose does not exist, and OptionError if the
+        user must choose one.
+        """
         by_kind: dict[str, list[str]] = {}
         for name, field in self.fields.items():
             if field.kind in labels.LISTS:
@@ -313,7 +327,7 @@ class FiftyOneReader:
                 yield Picture(f"samples.json, sample {number}", error=f"{str(error).rstrip('.')}.")
 
     def _picture(self, sample: Mapping[str, Any]) -> Picture:
-        """Convert a sample to a picture. Raises ValueError."""
+        """Convert a sample to a picture. Raises ValueError if the sample is invalid."""
         filepath = sample.get("filepath")
         if not isinstance(filepath, str) or not filepath:
             raise ValueError("a sample must have a filepath, but this sample has none")
@@ -340,7 +354,7 @@ class FiftyOneReader:
         )
 
     def _objects(self, sample: Mapping[str, Any], size: labels.Size) -> list[Object]:
-        """Return the objects of a sample. Raises ValueError."""
+        """Return the objects of a sample. Raises ValueError if one is invalid."""
         objects = list[Object]()
         for field in self.object_fields:
             value = sample.get(field)
@@ -372,7 +386,10 @@ class FiftyOneReader:
                 for obj in ordered]  # fmt: skip
 
     def _inline_mask(self, label: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a label whose mask is in the label, reading the mask's file. Raises ValueError."""
+        """Return a label whose mask is in the label, reading the mask's file.
+
+        Raises ValueError if the file cannot be read.
+        """
         path = label.get("mask_path")
         if path is None or label.get("mask") is not None:
             return dict(label)
@@ -381,7 +398,10 @@ class FiftyOneReader:
         return {**other_items, "mask": labels.binary_of(mask != 0)}
 
     def _media(self, path: Any) -> str:
-        """Return the absolute path of a file in the dataset. Raises ValueError."""
+        """Return the absolute path of a file in the dataset.
+
+        Raises ValueError if there is no such file.
+        """
         name = str(path).replace("\\", "/")
         if not is_inside(name):
             raise ValueError(
@@ -441,7 +461,8 @@ def _candidate_names(filepath: str) -> list[str]:
 def _size(sample: Mapping[str, Any], image: str | None) -> labels.Size:
     """Return the width and height of an image, or (None, None) if its size is unknown.
 
-    The size comes from the sample's metadata or the image file. Raises ValueError.
+    The size comes from the sample's metadata or the image file. Raises ValueError if the image
+    file cannot be read.
     """
     metadata = _dict(sample.get("metadata"))
     sides = [metadata.get(key) for key in ("width", "height")]

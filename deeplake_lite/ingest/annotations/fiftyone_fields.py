@@ -117,7 +117,10 @@ def names_of(targets: Mapping[str, Any]) -> list[str]:
 
 
 def cell_of(value: Any) -> Any:
-    """Convert a field's value, except for a segmentation, to a cell. Raises ValueError."""
+    """Convert a field's value, except for a segmentation, to a cell.
+
+    Raises ValueError if it is invalid.
+    """
     match kind_of(value):
         case "Classification":
             label = value.get("label")

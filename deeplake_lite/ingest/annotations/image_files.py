@@ -79,7 +79,7 @@ class ImageZip:
 
     @cached_property
     def file(self) -> zipfile.ZipFile:
-        """The ZIP file, opened for reading. Raises InvalidValueError."""
+        """The ZIP file, opened for reading. Raises InvalidValueError if it cannot be opened."""
         return open_zip(self.path)
 
     @cached_property
@@ -88,7 +88,10 @@ class ImageZip:
         return {info.filename: info for info in self.file.infolist() if not info.is_dir()}
 
     def find(self, names: Iterable[str]) -> bytes:
-        """Return the content of the first member that has one of the names. Raises ValueError."""
+        """Return the content of the first member that has one of the names.
+
+        Raises ValueError if this fails.
+        """
         names = [*names]
         for name in names:
             for member in (f"images/{name}", name):
@@ -106,7 +109,7 @@ class ImageZip:
 
 
 def open_zip(path: Path) -> zipfile.ZipFile:
-    """Open a ZIP file. Raises InvalidValueError."""
+    """Open a ZIP file. Raises InvalidValueError if this fails."""
     try:
         return zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
@@ -116,7 +119,7 @@ def open_zip(path: Path) -> zipfile.ZipFile:
 
 
 def read_member(file: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    """Return the content of a member of a ZIP file. Raises ValueError."""
+    """Return the content of a member of a ZIP file. Raises ValueError if it cannot be read."""
     if info.file_size > MAX_BYTES:
         raise ValueError(
             f"{info.filename} may be at most {MAX_BYTES:,} bytes, but it has {info.file_size:,}"

@@ -111,7 +111,10 @@ def from_labelstudio(
 def labelstudio_reader(
     path: str | os.PathLike[str], images: str | os.PathLike[str] | bool | None = None
 ) -> LabelStudioReader:
-    """Return the reader of a JSON export. Raises NotFoundError, InvalidValueError."""
+    """Return the reader of a JSON export.
+
+    Raises NotFoundError or InvalidValueError if the file does not exist or is invalid.
+    """
     given = Path(checks.location("path", path)).expanduser()
     if not given.is_file():
         raise NotFoundError(
@@ -264,16 +267,20 @@ class LabelStudioReader:
                 yield Picture(title, error=f"{error}.")
 
     def _task(self, raw: msgspec.Raw) -> dict[str, Any]:
-        """Decode a task in Label Studio's format JSON or JSON-MIN. Raises ValueError."""
+        """Decode a task in Label Studio's format JSON or JSON-MIN.
+
+        Raises ValueError if it is invalid.
+        """
         task = tasks.expand_task(decode_item(raw))
         if not isinstance(task.get("data"), dict):
             raise ValueError("a task must have an object 'data', but this one has none")  # noqa: TRY004
         return task
 
     def _annotation(self, task: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the annotation to ingest, with its index under the key "-". Raises ValueError.
+        """Return the annotation to ingest, with its index under the key "-".
 
-        If the task has no annotation, the result is an annotation without results.
+        If the task has no annotation, the result is an annotation without results. Raises
+        ValueError if it is invalid.
         """
         annotations = tasks.annotations_of(task, self.key)
         number = (
@@ -293,7 +300,7 @@ class LabelStudioReader:
         return {**annotation, "-": number}
 
     def _picture(self, task: Mapping[str, Any]) -> Picture:
-        """Convert a task to a picture. Raises ValueError."""
+        """Convert a task to a picture. Raises ValueError if the task is invalid."""
         data = task["data"]
         address = data[tasks.image_key(data)]
         path = tasks.path_of(address)
@@ -319,7 +326,7 @@ class LabelStudioReader:
         )
 
     def _object(self, region: Mapping[str, Any], number: int) -> Object:
-        """Convert a region to an object. Raises ValueError."""
+        """Convert a region to an object. Raises ValueError if the region is invalid."""
         obj = regions.parse(region)
         return replace(
             obj, rest=rest_of(region, regions.rebuild(obj, regions.size_of(region), number))

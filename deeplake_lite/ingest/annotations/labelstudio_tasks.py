@@ -21,7 +21,10 @@ not part of the task's data either."""
 
 
 def image_key(data: Mapping[str, Any]) -> str:
-    """Return the key of a task's data whose value is the URL of the image. Raises ValueError."""
+    """Return the key of a task's data whose value is the URL of the image.
+
+    Raises ValueError if no key is suitable.
+    """
     if isinstance(data.get("image"), str):
         return "image"
     keys = [key for key, value in data.items() if isinstance(value, str) and _is_image(value)]
@@ -75,7 +78,7 @@ def names_of(path: str) -> Iterator[str]:
 
 
 def expand_task(task: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert a task in the format JSON-MIN to the format JSON. Raises ValueError.
+    """Convert a task in the format JSON-MIN to the format JSON. Raises ValueError if it is invalid.
 
     A task that is already in the format JSON is returned unchanged.
     """
@@ -127,7 +130,10 @@ def _region_of(from_name: str, value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def annotations_of(task: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
-    """Return the task's list under `key`, "annotations" or "predictions". Raises ValueError."""
+    """Return the task's list under `key`, "annotations" or "predictions".
+
+    Raises ValueError if it is not a list.
+    """
     annotations = task.get(key) or []
     if not isinstance(annotations, list) or not all(
         isinstance(annotation, dict) for annotation in annotations

@@ -162,7 +162,7 @@ class AnnotationSource:
     """The source for a dataset of annotated images."""
 
     reader: Reader
-    """Reads the pictures."""
+    """The reader of the pictures."""
 
     key: str = "path"
     """Rows are identified by the paths of images."""

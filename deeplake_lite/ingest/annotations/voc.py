@@ -166,7 +166,7 @@ class VocReader:
 
     @property
     def _mask_names(self) -> Sequence[str]:
-        """Names of the classes in masks, in the order of their numbers; empty if unknown."""
+        """Names of the classes in masks, in the order of their numbers, or none if unknown."""
         names = self.layout.class_names
         if names is None:
             is_voc = tuple(self.classes) == voc.CLASSES
@@ -190,7 +190,7 @@ class VocReader:
                 yield Picture(entry.key, error=f"{page}: {error}.")
 
     def _picture(self, entry: Entry) -> Picture:
-        """Return the picture of an image. Raises ValueError."""
+        """Return the picture of an image. Raises ValueError if the XML file is invalid."""
         page = self._page(entry)
         objects = []
         for original in _as_list(page.pop("object", [])):
@@ -218,7 +218,10 @@ class VocReader:
         )
 
     def _page(self, entry: Entry) -> dict[str, Any]:
-        """Return the content of an image's XML file as a dict. Raises ValueError."""
+        """Return the content of an image's XML file as a dict.
+
+        Raises ValueError if the file is invalid.
+        """
         if entry.annotation is None:
             return {}
         root = xml_tree.parse(layouts.read_bytes(entry.annotation))

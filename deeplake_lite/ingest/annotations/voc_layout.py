@@ -77,7 +77,7 @@ class Lists:
 
     @classmethod
     def read(cls, folder: Path, stems: Collection[str] = ()) -> Lists:
-        """Read the lists in a folder. Raises InvalidValueError.
+        """Read the lists in a folder. Raises InvalidValueError if a list is invalid.
 
         Parameters
         ----------
@@ -124,7 +124,7 @@ def _line(line: str) -> tuple[str, str]:
 
 
 def read_text(path: Path) -> str:
-    """Read a text file of at most `MAX_BYTES` bytes. Raises InvalidValueError."""
+    """Read a text file of at most `MAX_BYTES` bytes. Raises InvalidValueError if this fails."""
     try:
         return read_bytes(path).decode("utf-8-sig")
     except (UnicodeDecodeError, ValueError) as error:
@@ -134,7 +134,10 @@ def read_text(path: Path) -> str:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Read a file of at most `MAX_BYTES` bytes. Raises ValueError."""
+    """Read a file of at most `MAX_BYTES` bytes.
+
+    Raises ValueError if the file is larger or cannot be read.
+    """
     try:
         size = path.stat().st_size
         if size > MAX_BYTES:
@@ -157,7 +160,10 @@ class Layout:
 
     @classmethod
     def of(cls, folder: Path) -> Layout:
-        """Find the files of a dataset. Raises NotFoundError, InvalidValueError."""
+        """Find the files of a dataset.
+
+        Raises NotFoundError or InvalidValueError if they are missing or invalid.
+        """
         root = _root(folder)
         if (root / ANNOTATIONS).is_dir() and (root / IMAGES).is_dir():
             return cls._of_voc(root)

@@ -136,7 +136,7 @@ class _Parser:
         self.expat.EntityDeclHandler = self._entity
 
     def feed(self, data: bytes, *, is_last: bool = False) -> None:
-        """Parse more bytes of the document. Raises ValueError."""
+        """Parse more bytes of the document. Raises ValueError if they are not valid XML."""
         try:
             self.expat.Parse(data, is_last)
         except expat.ExpatError as error:

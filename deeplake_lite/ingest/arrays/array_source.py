@@ -215,7 +215,10 @@ def array_htype(dtype: np.dtype[Any], shape: Shape[int | None]) -> Htype:
 
 
 def _common(name: str, a: Htype, b: Htype) -> Htype:
-    """Return a type that can store the values of two parts exactly. Raises SchemaError."""
+    """Return a type that can store the values of two parts exactly.
+
+    Raises SchemaError if there is none.
+    """
     nullable = a.nullable or b.nullable
     a, b = replace(a, nullable=nullable), replace(b, nullable=nullable)
     common = a if a == b else _common_array(a, b) or a.united(b)

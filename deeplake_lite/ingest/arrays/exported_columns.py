@@ -116,9 +116,10 @@ def _column(
 
 
 def _stored(members: Mapping[str, Member], name: str, form: Any, rows: int, htype: Htype) -> Stored:
-    """Return the arrays that store a column or the items of its lists. Raises InvalidValueError.
+    """Return the arrays that store a column or the items of its lists.
 
-    `form` is the description of the column in the entry `NOTE`.
+    `form` is the description of the column in the entry `NOTE`. Raises InvalidValueError if the
+    arrays contradict it.
     """
     kind = form["form"]
     offsets = None if kind in ("stack", "text") else _offsets(members, f"{name}_offsets", rows)

@@ -216,7 +216,7 @@ class Hdf5Column:
     h5py: Any
     rows: Rows
     path: tuple[str, ...]
-    """Names of the compound fields that contain the field, and of the field; () for a dataset."""
+    """Names of the compound fields that contain the field, and of the field. () for a dataset."""
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
     """Shape of a value."""
@@ -226,7 +226,7 @@ class Hdf5Column:
 
     @cached_property
     def _names(self) -> dict[int, str]:
-        """Maps each value of an enumeration to its name; empty for arrays and for other types."""
+        """Maps each value of an enumeration to its name. Empty for arrays and for other types."""
         values = self.h5py.check_enum_dtype(self.dtype) or {}
         return {} if self.shape else {int(value): str(name) for name, value in values.items()}
 
@@ -284,9 +284,10 @@ class Hdf5Column:
 
 
 def _texts(row: int, value: Any) -> Any:
-    """Decode the strings in a value, which may be nested lists. Raises InvalidValueError.
+    """Decode the strings in a value, which may be nested lists.
 
-    `row` is the number of the value's row, for the message.
+    `row` is the number of the value's row, for the message. Raises InvalidValueError if one is
+    not UTF-8.
     """
     if isinstance(value, list):
         return [_texts(row, item) for item in value]

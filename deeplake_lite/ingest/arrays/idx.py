@@ -125,7 +125,10 @@ def from_idx(
 
 
 def _class_names(classes: Any) -> tuple[str, ...]:
-    """Check the names of classes that the user gives, and return them. Raises OptionError."""
+    """Check the names of classes that the user gives, and return them.
+
+    Raises OptionError if they are invalid.
+    """
     names = () if isinstance(classes, str) else checks.names("classes", classes)
     if not names or len(set(names)) < len(names):
         raise OptionError(
@@ -138,7 +141,8 @@ def _class_names(classes: Any) -> tuple[str, ...]:
 def _find_idx_files(files: Any) -> tuple[list[str], list[Skipped]]:
     """Return the paths of the IDX files, and a list of the other files in the same folders.
 
-    Raises NotFoundError, OptionError.
+    Raises NotFoundError if there are no IDX files, and OptionError if `files` is not a path or a
+    list of paths.
     """
     if isinstance(files, str | os.PathLike):
         files = [files]
@@ -175,7 +179,10 @@ def _check_is_other(path: str) -> None:
 
 
 def _parts(paths: Sequence[str], classes: tuple[str, ...] | None) -> list[Part]:
-    """Return a part with images and labels for each split. Raises InvalidValueError."""
+    """Return a part with images and labels for each split.
+
+    Raises InvalidValueError if the files do not fit together.
+    """
     splits: dict[str, dict[str, IdxFile]] = {}
     for path in paths:
         match = _NAME.match(Path(path).name)
@@ -214,7 +221,10 @@ def _parts(paths: Sequence[str], classes: tuple[str, ...] | None) -> list[Part]:
 
 
 def _numbers(splits: dict[str, dict[str, IdxFile]]) -> int:
-    """Return the number of classes, which is the largest label plus 1. Raises InvalidValueError."""
+    """Return the number of classes, which is the largest label plus 1.
+
+    Raises InvalidValueError if a label is negative or not an integer.
+    """
     files = [columns["label"] for columns in splits.values() if "label" in columns]
     most = -1
     for file in files:

@@ -112,7 +112,10 @@ def from_numpy(
 def _source(
     files: Any, on: str | None, chosen: Sequence[str] | None, options: Options
 ) -> ArraySource:
-    """Return the source for npy or npz files. Raises NotFoundError, InvalidValueError."""
+    """Return the source for npy or npz files.
+
+    Raises NotFoundError or InvalidValueError if the files do not exist or cannot be read.
+    """
     if isinstance(files, Mapping):
         named = {
             checks.text("a column name", name): _find_one_file(file) for name, file in files.items()

@@ -73,7 +73,7 @@ class NumpyColumn:
     array: RowArray
 
     path: tuple[str, ...] = ()
-    """Names of the fields that contain the field, and of the field itself; () for a whole array."""
+    """Names of the fields that contain the field, and of the field. () for a whole array."""
 
     def __len__(self) -> int:
         return self.array.shape[0]

@@ -44,7 +44,10 @@ class Leaf:
     """Function that converts a value of the tensor to a value of the column, or None."""
 
     def value(self, element: Any, limits: Limits) -> Any:
-        """Return the column's value for an element of a dataset. Raises InvalidValueError."""
+        """Return the column's value for an element of a dataset.
+
+        Raises InvalidValueError if it is invalid.
+        """
         for key in self.path:
             element = element[key]
         value = value_of(element, limits)
@@ -52,7 +55,9 @@ class Leaf:
 
 
 def leaves(spec: Any, names: tuple[str, ...] | None) -> list[Leaf]:
-    """Return a list with a `Leaf` for each tensor in an element of a dataset. Raises SchemaError.
+    """Return a list with a `Leaf` for each tensor in an element of a dataset.
+
+    Raises SchemaError if this is impossible.
 
     Parameters
     ----------

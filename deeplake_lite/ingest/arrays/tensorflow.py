@@ -109,7 +109,11 @@ def is_tf_dataset(value: Any) -> bool:
 def tensorflow_source(
     dataset: Any, on: str | None, columns: Sequence[str] | None, options: Options
 ) -> SampleSource:
-    """Return the source for a tf.data dataset. Raises OptionError, NotFoundError, SchemaError."""
+    """Return the source for a tf.data dataset.
+
+    Raises OptionError if the dataset is infinite, NotFoundError if a column does not exist, and
+    SchemaError if no type can store a column.
+    """
     count = int(dataset.cardinality())
     if count == -1:
         raise OptionError(
@@ -126,7 +130,10 @@ def tensorflow_source(
 
 
 def select_leaves(tensors: list[Leaf], names: Sequence[str] | None) -> list[Leaf]:
-    """Return the tensors for the columns `names`, or all if it is None. Raises NotFoundError."""
+    """Return the tensors for the columns `names`, or all if it is None.
+
+    Raises NotFoundError if one does not exist.
+    """
     by_name = {leaf.name: leaf for leaf in tensors}
     for name in names or ():
         if name not in by_name:
@@ -161,7 +168,7 @@ class Elements:
         return types
 
     def _type(self, leaf: Leaf, values: list[Any]) -> Htype:
-        """Return the type of a tensor's column. Raises SchemaError."""
+        """Return the type of a tensor's column. Raises SchemaError if no type can store it."""
         try:
             return leaf.htype or type_of(leaf.spec, values)
         except SchemaError as error:

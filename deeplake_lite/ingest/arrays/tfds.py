@@ -119,7 +119,8 @@ def from_tfds(
 def _builder(tfds: Any, dataset: Any) -> Any:
     """Return the TFDS builder for a name, a folder or a builder, whose dataset is prepared.
 
-    Raises NotFoundError, InvalidValueError, OptionError.
+    Raises NotFoundError if there is no such dataset, InvalidValueError if it is not prepared, and
+    OptionError if the object has another type.
     """
     if isinstance(dataset, str | os.PathLike):
         text = checks.location("dataset", dataset)
@@ -156,7 +157,11 @@ def _is_prepared(builder: Any) -> bool:
 def _source(
     tfds: Any, builder: Any, split: Any, on: str | None, columns: Any, options: Options
 ) -> SampleSource:
-    """Return the source for a TFDS builder. Raises NotFoundError, InvalidValueError."""
+    """Return the source for a TFDS builder.
+
+    Raises NotFoundError if a split or column does not exist, and InvalidValueError if the dataset
+    cannot be read.
+    """
     known = list(builder.info.splits)
     splits = known if split is None else list(checks.names("split", split))
     names = None if columns is None else checks.names("columns", columns)

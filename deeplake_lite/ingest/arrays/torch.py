@@ -131,7 +131,7 @@ def from_torch(
 def _source(
     dataset: Any, on: str | None, columns: Sequence[str] | None, workers: int, options: Options
 ) -> Source:
-    """Return the source for a dataset or a file. Raises OptionError."""
+    """Return the source for a dataset or a file. Raises OptionError if an argument is invalid."""
     if isinstance(dataset, str | os.PathLike):
         content = read_torch_file(checks.location("dataset", dataset), on, columns, options)
         if not isinstance(content, FileSamples):
@@ -341,7 +341,10 @@ class _Samples:
             ) from error
 
     def _to_dict(self, item: Any) -> dict[str, Any]:
-        """Convert a sample to a dict from names to values. Raises OptionError, SchemaError."""
+        """Convert a sample to a dict from names to values.
+
+        Raises OptionError if `names` does not fit the sample.
+        """
         if isinstance(item, Mapping):
             sample = flatten(item)
             if self.names is None:

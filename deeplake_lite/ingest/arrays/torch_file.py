@@ -94,7 +94,10 @@ def read_torch_file(
 
 
 def _load(file: Path) -> Any:
-    """Return the content of a file, without running code from it. Raises InvalidValueError."""
+    """Return the content of a file, without running code from it.
+
+    Raises InvalidValueError if this fails.
+    """
     torch = checks.package("torch", "torch", "from_torch of a file")
     try:
         with file.open("rb") as opened:

@@ -186,7 +186,10 @@ def _encode_times(data: Any) -> Any:
 
 
 def _encode(name: str, variable: Any) -> Any:
-    """Encode the times of a variable by the CF conventions. Raises SchemaError."""
+    """Encode the times of a variable by the CF conventions.
+
+    Raises SchemaError if this is impossible.
+    """
     from xarray.conventions import encode_cf_variable
 
     try:

@@ -74,7 +74,10 @@ class Document:
 
     @classmethod
     def read(cls, path: Path) -> Document:
-        """Read a file. Raises NotFoundError, InvalidValueError."""
+        """Read a file.
+
+        Raises NotFoundError or InvalidValueError if it does not exist or is invalid.
+        """
         parts = _parts(path)
         images = _list_of_objects(path, parts, "images")
         annotations = _decode(path, parts.pop("annotations", msgspec.Raw(b"[]")), list[msgspec.Raw])
@@ -84,7 +87,7 @@ class Document:
 
     @cached_property
     def _heads(self) -> tuple[NDArray[np.int64], frozenset[str]]:
-        """The index of each annotation's image (-1 if it is not in the file), and all used keys."""
+        """The index of each annotation's image, or -1, and the keys that any annotation has."""
         numbers = {image["id"]: n for n, image in enumerate(self.images)}
         of, keys = np.empty(len(self.annotations), np.int64), set[str]()
         for i, raw in enumerate(self.annotations):
@@ -104,7 +107,10 @@ class Document:
         return of, frozenset(keys)
 
     def _keys_of_segments(self, annotation: int, raw: msgspec.Raw) -> set[str]:
-        """Return all keys that segments of an annotation have. Raises InvalidValueError."""
+        """Return all keys that segments of an annotation have.
+
+        Raises InvalidValueError if segments are invalid.
+        """
         try:
             return set[str]().union(*_segments.decode(raw))
         except msgspec.DecodeError as error:

@@ -125,7 +125,10 @@ def from_coco(
 
 
 def coco_source(annotations: Files, images: Files | bool | None = None) -> CocoSource:
-    """Return the source for COCO files. Raises NotFoundError, InvalidValueError."""
+    """Return the source for COCO files.
+
+    Raises NotFoundError or InvalidValueError if a file does not exist or is invalid.
+    """
     files = _by_split("annotations", annotations)
     folders = _by_split("images", images) if isinstance(images, str | os.PathLike | Mapping) else {}
     if unknown := folders.keys() - files.keys() - {""}:

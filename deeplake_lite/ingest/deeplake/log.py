@@ -123,7 +123,7 @@ class Log:
 
     @classmethod
     def read(cls, peer: Peer) -> Log:
-        """Read the log of a dataset. Raises InvalidValueError."""
+        """Read the log of a dataset. Raises InvalidValueError if it is invalid."""
         reader, log = peer.reader(), cls()
         with peer.translating():
             for path in sorted(_paths(reader, META)):
@@ -175,7 +175,10 @@ def has_log(peer: Peer) -> bool:
 
 
 def _paths(reader: Any, folder: str) -> list[str]:
-    """Return the paths of the files in a folder of the log. Raises InvalidValueError."""
+    """Return the paths of the files in a folder of the log.
+
+    Raises InvalidValueError if the name of the folder is invalid.
+    """
     if not re.fullmatch(r"\w+", folder):
         raise _unknown(f"it has a branch with the invalid id {folder!r:.80}")
     paths = [str(file.path) for file in reader.list(f"{FOLDER}/{folder}")]
@@ -189,7 +192,10 @@ def _order(path: str) -> tuple[int, str]:
 
 
 def _lines(reader: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """Yield the name and content of each action in a log file. Raises InvalidValueError."""
+    """Yield the name and content of each action in a log file.
+
+    Raises InvalidValueError if the file is invalid.
+    """
     data = read_file(reader, path)
     if path.endswith(".lz4"):  # the length of the content in 4 bytes, followed by an LZ4 block
         length = int.from_bytes(data[:4], "little")
@@ -213,7 +219,10 @@ def _lines(reader: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 
 def _change(reader: Any, path: str) -> Change:
-    """Read the changes of a version from its log file. Raises InvalidValueError."""
+    """Read the changes of a version from its log file.
+
+    Raises InvalidValueError if the file is invalid.
+    """
     match = _FILE.fullmatch(path.rpartition("/")[2])
     assert match is not None
     change = Change(match[1], int(match[2]), match[3], int(match[4], 16))
@@ -286,7 +295,7 @@ def _delete(change: Change, content: Any) -> None:
 
 
 def _ids(runs: Any) -> NDArray[np.uint64]:
-    """Expand runs of row ids to an array of all ids. Raises ValueError.
+    """Expand runs of row ids to an array of all ids. Raises ValueError if a run is invalid.
 
     A run is a row id, or a list of a first id and a number of rows.
     """

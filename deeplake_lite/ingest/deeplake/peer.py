@@ -36,7 +36,11 @@ class Peer:
 
     @classmethod
     def at(cls, location: str, creds: Mapping[str, str] | None, token: str | None) -> Peer:
-        """Return the dataset at a path or URL. Raises MissingPackageError, NotFoundError."""
+        """Return the dataset at a path or URL.
+
+        Raises NotFoundError if there is no such folder, and MissingPackageError if Deep Lake's
+        package is not installed.
+        """
         load_deeplake("from_deeplake")
         if "://" not in location:
             location = os.path.abspath(os.path.expanduser(location))
@@ -56,7 +60,10 @@ class Peer:
         return {"creds": dict(self.creds) if self.creds else None, "token": self.token}
 
     def open(self) -> Any:
-        """Open the latest version for reading. Raises NotFoundError, InvalidValueError."""
+        """Open the latest version for reading.
+
+        Raises NotFoundError or InvalidValueError if it does not exist or cannot be read.
+        """
         import deeplake
 
         with self.translating():
@@ -124,7 +131,7 @@ class Peer:
 
 
 def read_file(reader: Any, path: str) -> bytes:
-    """Read a file of at most `LARGEST_FILE` bytes. Raises InvalidValueError."""
+    """Read a file of at most `LARGEST_FILE` bytes. Raises InvalidValueError if this fails."""
     if reader.length(path) > LARGEST_FILE:
         raise InvalidValueError(
             f"A log file may be at most {LARGEST_FILE:,} bytes, but {path!r} has "

@@ -77,7 +77,10 @@ class Snapshot:
             return len(self.view)
 
     def values(self, name: str, rows: slice | list[int]) -> list[Any]:
-        """Return the values of some rows of a column. Raises InvalidValueError."""
+        """Return the values of some rows of a column.
+
+        Raises InvalidValueError if they cannot be read.
+        """
         with self.peer.translating():
             return read_values(self.columns[name], self.view[name], rows)
 

@@ -124,7 +124,7 @@ class Deeplake4Versions(Versions):
     # ---- reading
 
     def open(self, version: Version) -> Snapshot:
-        """Open a version of the dataset for reading. Raises InvalidValueError."""
+        """Open a version of the dataset for reading. Raises InvalidValueError if this fails."""
         branch, change = self._changes[version.key]
         with self._peer.translating():
             view = self._histories[branch][change.id].open()

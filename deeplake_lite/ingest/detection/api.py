@@ -98,8 +98,8 @@ def _unread(data: Any, source: Any, recognised: Format) -> list[Skipped]:
 def recognise(data: Any) -> tuple[Any, Format]:
     """Return the format of the data, and the first argument for the function that ingests it.
 
-    The first argument comes first in the result. Raises NotFoundError, InvalidValueError,
-    OptionError.
+    The first argument comes first in the result. Raises NotFoundError, InvalidValueError or
+    OptionError if there is no such data or its format is not recognised.
     """
     if isinstance(data, str | os.PathLike):
         return _match_location(checks.location("data", data))

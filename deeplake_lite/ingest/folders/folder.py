@@ -148,7 +148,7 @@ def folder_source(
 ) -> FolderSource:
     """Return the source for a folder. `known` maps the lake's columns to their types.
 
-    Raises NotFoundError, InvalidValueError.
+    Raises NotFoundError or InvalidValueError if there are no images, or a file is invalid.
     """
     if isinstance(path, str) and scheme_of(path) is not None:
         raise InvalidValueError(

@@ -261,7 +261,7 @@ def _field(leaf: Leaf, f: pa.Field, empty: pa.RecordBatch, exact: Htype | None) 
 
 
 def _check_names(schema: pa.Schema, parts: list[Leaf]) -> None:
-    """Check that the names of columns are unique. Raises InvalidValueError."""
+    """Raise InvalidValueError if two columns have the same name."""
     counts = Counter([*schema.names, *(leaf.name for leaf in parts if len(leaf.path) > 1)])
     for leaf in parts:
         if len(leaf.path) > 1 and counts[leaf.name] > 1:

@@ -173,7 +173,10 @@ def _parquet_part(path: Path, split: str, files: list[str], declared: Mapping[st
 
 
 def _read_json(path: Path) -> dict[str, Any]:
-    """Return the content of a JSON file, which must be an object. Raises InvalidValueError."""
+    """Return the content of a JSON file, which must be an object.
+
+    Raises InvalidValueError if it is invalid.
+    """
     try:
         content = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
@@ -246,7 +249,7 @@ def _read_streams(files: Sequence[str], columns: list[str]) -> Iterator[pa.Recor
 
 
 def _check(column: pa.Array) -> None:
-    """Check that an array's memory is valid. Raises ArrowInvalid.
+    """Raise ArrowInvalid if an array's memory is invalid.
 
     Strings that are not UTF-8 pass this check. Later errors about them name the row.
     """

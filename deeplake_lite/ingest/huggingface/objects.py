@@ -84,7 +84,10 @@ def _part(dataset: Any, split: str) -> Part:
 
 
 def _with_features(stream: Any, split: str) -> Any:
-    """Cast a stream to the features that its first rows have. Raises InvalidValueError."""
+    """Cast a stream to the features that its first rows have.
+
+    Raises InvalidValueError if a row cannot be read.
+    """
     from datasets import Dataset
 
     try:

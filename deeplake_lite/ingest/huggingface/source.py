@@ -117,7 +117,11 @@ def huggingface_source(
     columns: Sequence[str] | None = None,
     schema: Types = None,
 ) -> TabularSource:
-    """Return the source for a dataset. Raises NotFoundError, InvalidValueError, SchemaError."""
+    """Return the source for a dataset.
+
+    Raises NotFoundError or InvalidValueError if the dataset does not exist or cannot be read, and
+    SchemaError if its splits have different columns.
+    """
     files: list[str] = []
     base, declared = None, types_of(schema)
     if is_dataset(dataset):
@@ -226,7 +230,7 @@ def _recorded_split(part: Part) -> Any:
 
 
 def _check_same(first: Part, part: Part) -> None:
-    """Check that two splits have the same columns. Raises SchemaError."""
+    """Raise SchemaError if two splits have different columns."""
     a, b = first.table.schema, part.table.schema
     if a.names == b.names and a.types == b.types and first.features == part.features:
         return

@@ -141,7 +141,10 @@ def lance_source(
     columns: Sequence[str] | None = None,
     schema: Types = None,
 ) -> LanceSource:
-    """Return the source for a dataset. Raises NotFoundError, InvalidValueError."""
+    """Return the source for a dataset.
+
+    Raises NotFoundError or InvalidValueError if it does not exist or cannot be read.
+    """
     location = checks.location("path", path)
     if "://" not in location:
         location = str(Path(location).expanduser())
@@ -167,7 +170,7 @@ def lance_source(
 
 
 def _version(version: object) -> int | str | None:
-    """Convert a version to a type that Lance accepts. Raises OptionError."""
+    """Convert a version to a type that Lance accepts. Raises OptionError if it is invalid."""
     if version is None or isinstance(version, str):
         return version
     if isinstance(version, bool | np.bool_) or not isinstance(version, int | np.integer):
@@ -178,7 +181,11 @@ def _version(version: object) -> int | str | None:
 
 
 def _open(location: str, version: int | str | None) -> Any:
-    """Open a version of a dataset. Raises MissingPackageError, NotFoundError, InvalidValueError."""
+    """Open a version of a dataset.
+
+    Raises NotFoundError if there is no such version, InvalidValueError if it cannot be read, and
+    MissingPackageError if Lance is not installed.
+    """
     try:
         import lance
     except ImportError as error:
@@ -222,7 +229,10 @@ def _scanner(dataset: Any, columns: list[str] | None, start: int = 0) -> Any:
 def _read(
     dataset: Any, title: str, columns: list[str], *, start: int = 0
 ) -> Iterator[pa.RecordBatch]:
-    """Yield batches with the given columns, from row `start` on. Raises InvalidValueError."""
+    """Yield batches with the given columns, from row `start` on.
+
+    Raises InvalidValueError if they cannot be read.
+    """
     with _reading(title):
         stored = {new: old for old, new in kept_indexes(dataset.schema).items()}
         names, columns = columns, [stored.get(name, name) for name in columns]

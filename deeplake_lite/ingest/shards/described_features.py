@@ -119,7 +119,10 @@ def _lines(data: bytes, file: str, name: str) -> list[str]:
 
 
 def _json_object(data: bytes, file: str, name: str) -> dict[str, Any]:
-    """Return the content of a JSON file, which must be an object. Raises InvalidValueError."""
+    """Return the content of a JSON file, which must be an object.
+
+    Raises InvalidValueError if it is invalid.
+    """
     try:
         content = json.loads(data)
     except (ValueError, RecursionError) as error:

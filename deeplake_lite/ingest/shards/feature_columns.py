@@ -37,7 +37,10 @@ class FeatureColumn(Protocol):
         """Names of the features from which the column is read."""
 
     def read(self, message: Any) -> Any:
-        """Return the column's part of a record, as an input for `values`. Raises ValueError."""
+        """Return the column's part of a record, as an input for `values`.
+
+        Raises ValueError if it is invalid.
+        """
 
     def values(self, cells: Sequence[Any]) -> tuple[Any, dict[int, str]]:
         """Convert results of `read` to values of the column's type.
@@ -147,7 +150,7 @@ def raw_values(feature: Any) -> Any:
 
 
 def feature_value(feature: Any, htype: Htype) -> Any:
-    """Convert a feature to a value of a column type. Raises ValueError."""
+    """Convert a feature to a value of a column type. Raises ValueError if it does not fit."""
     return value_of(raw_values(feature), htype)
 
 
@@ -181,7 +184,10 @@ def value_of(values: Any, htype: Htype) -> Any:
 
 
 def _list_value(feature_list: Any, htype: Htype) -> Any:
-    """Convert a feature list to a value with one item per feature. Raises ValueError."""
+    """Convert a feature list to a value with one item per feature.
+
+    Raises ValueError if a feature does not fit.
+    """
     if htype.item is None:
         parts = [raw_values(feature) for feature in feature_list.feature]
         if any(isinstance(part, list) for part in parts):
@@ -201,7 +207,10 @@ def _is_single(htype: Htype) -> bool:
 
 
 def _single(value: Any, htype: Htype) -> Any:
-    """Convert a value to a number, string or file of a column type. Raises ValueError."""
+    """Convert a value to a number, string or file of a column type.
+
+    Raises ValueError if it does not fit.
+    """
     if not isinstance(value, bytes):
         if htype.scalar == "bool" and value in (0, 1):
             return bool(value)
@@ -230,7 +239,10 @@ def _text(value: bytes) -> str:
 
 
 def _array(values: Any, htype: Htype) -> Any:
-    """Reshape numbers to the shape of a column type. Raises ValueError."""
+    """Reshape numbers to the shape of a column type.
+
+    Raises ValueError if their number does not fit.
+    """
     if isinstance(values, list):
         if htype.classes is not None:
             return [_text(value) for value in values]
@@ -258,7 +270,10 @@ def _array(values: Any, htype: Htype) -> Any:
 
 
 def _raw_numbers(values: list[bytes], htype: Htype) -> Any:
-    """Return the numbers whose little-endian bytes are the only value. Raises ValueError."""
+    """Return the numbers whose little-endian bytes are the only value.
+
+    Raises ValueError if there are no such bytes.
+    """
     dtype = np.dtype(htype.value_dtype or "uint8").newbyteorder("<")
     if len(values) != 1 or len(values[0]) % dtype.itemsize:
         raise ValueError(

@@ -37,7 +37,10 @@ class FlatRows:
     """A dict for each row, from names of features to lists of bytes or arrays of numbers."""
 
     def counts(self, name: str) -> Counts:
-        """Return the number of values that each row has for a feature. Raises ValueError."""
+        """Return the number of values that each row has for a feature.
+
+        Raises ValueError if a row lacks the feature.
+        """
         missing = next((row for row in self.rows if name not in row), None)
         if missing is not None:
             raise ValueError(
@@ -66,7 +69,10 @@ class FlatRows:
         return np.concatenate(parts) if parts else []
 
     def numbers(self, name: str, counts: Counts, kind: str = "i") -> NDArray[Any]:
-        """Return the numbers of a feature in all rows. Raises ValueError."""
+        """Return the numbers of a feature in all rows.
+
+        Raises ValueError if they have another type.
+        """
         values = self.values(name, counts)
         if isinstance(values, list) and values:
             raise ValueError(f"feature {name!r} must have numbers, but it has bytes")
@@ -228,7 +234,10 @@ class _Builder:
 
 
 def _integers(numbers: NDArray[Any], kind: pa.DataType, place: Place) -> pa.Array:
-    """Convert integers to an integer, boolean or time type of Arrow. Raises ValueError."""
+    """Convert integers to an integer, boolean or time type of Arrow.
+
+    Raises ValueError if one does not fit.
+    """
     if kinds.is_boolean(kind):
         if not np.isin(numbers, (0, 1)).all():
             raise ValueError(

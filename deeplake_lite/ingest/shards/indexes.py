@@ -32,7 +32,7 @@ def find_indexes(root: Path) -> list[Path]:
 
 
 def read_index(path: Path) -> dict[str, Any]:
-    """Return the content of an index. Raises InvalidValueError."""
+    """Return the content of an index. Raises InvalidValueError if it is invalid."""
     if path.stat().st_size > MAX_INDEX_BYTES:
         raise InvalidValueError(
             f"{str(path)!r} may be at most {MAX_INDEX_BYTES:,} bytes, but it is larger. Check the "

@@ -101,7 +101,11 @@ def litdata_source(
     key: str | None = None,
     columns: Sequence[str] | None = None,
 ) -> SampleSource:
-    """Return the source for a folder. Raises NotFoundError, SchemaError, InvalidValueError."""
+    """Return the source for a folder.
+
+    Raises NotFoundError if a file or column does not exist, InvalidValueError if an index is
+    invalid, and SchemaError if no type can store a column.
+    """
     root = Path(checks.location("folder", folder)).expanduser()
     wanted = None if columns is None else checks.names("columns", columns)
     indexes = find_indexes(root)
@@ -134,7 +138,8 @@ def _chunks(
 ) -> list[LitDataChunk]:
     """Return the chunks that an index lists. `wanted` has the columns to read, or is None for all.
 
-    Raises InvalidValueError, SchemaError, NotFoundError.
+    Raises NotFoundError if a file does not exist, InvalidValueError if the index is invalid, and
+    SchemaError if no type can store a column.
     """
     config, entries = content.get("config"), content.get("chunks")
     if not isinstance(config, dict):
@@ -195,7 +200,10 @@ def _check_supported(index: Path, config: Mapping[str, Any]) -> None:
 
 
 def _leaves(index: Path, config: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the name and serializer of each value in a sample. Raises InvalidValueError."""
+    """Return the name and serializer of each value in a sample.
+
+    Raises InvalidValueError if they are invalid.
+    """
     names, serializers = leaf_names(config.get("data_spec")), config.get("data_format")
     if (
         not isinstance(serializers, list) or len(serializers) != len(names)

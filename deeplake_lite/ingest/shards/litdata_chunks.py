@@ -93,7 +93,9 @@ class LitDataChunk:
                 first = end
 
     def _offsets(self, file: BinaryIO, start: int, size: int, first: int) -> NDArray[np.int64]:
-        """Return the offset of each sample, and the end of the last one. Raises InvalidValueError.
+        """Return the offset of each sample, and the end of the last one.
+
+        Raises InvalidValueError if they are invalid.
 
         Parameters
         ----------
@@ -192,7 +194,10 @@ class LitDataChunk:
         return file.read() == TABLE
 
     def _table(self, file: BinaryIO, size: int, first: int) -> Iterator[Sample | str]:
-        """Yield the rows of the Arrow table as samples. Raises InvalidValueError."""
+        """Yield the rows of the Arrow table as samples.
+
+        Raises InvalidValueError if it cannot be read.
+        """
         file.seek(max(0, size - len(TABLE) - 4))
         (length,) = struct.unpack("<I", file.read(4))
         start = size - len(TABLE) - 4 - length

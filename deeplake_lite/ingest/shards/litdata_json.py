@@ -22,7 +22,7 @@ MAX_DEPTH = 100
 
 
 def load_nested(data: memoryview) -> Any:
-    r"""Decode a JSON value in binary form or as text. Raises UnfitError.
+    r"""Decode a JSON value in binary form or as text. Raises UnfitError if it is invalid.
 
     >>> load_nested(memoryview(b'{"a": 1}')), load_nested(memoryview(b"\x07\x01\0\0\0x"))
     ({'a': 1}, 'x')
@@ -42,7 +42,7 @@ class _Reader:
     at: int = 0
 
     def value(self, depth: int) -> Any:
-        """Return the next value. Raises UnfitError."""
+        """Return the next value. Raises UnfitError if it is invalid."""
         tag = self.take(1)[0]
         if tag == 5 and depth < MAX_DEPTH:
             return {self.text(): self.value(depth + 1) for _ in range(self.count())}
@@ -52,7 +52,7 @@ class _Reader:
         return read(self)
 
     def take(self, size: int) -> memoryview:
-        """Return the next `size` bytes. Raises UnfitError."""
+        """Return the next `size` bytes. Raises UnfitError if there are fewer."""
         part = self.data[self.at : self.at + size]
         if len(part) != size:
             raise UnfitError("complete JSON in LitData's binary form")
@@ -60,7 +60,10 @@ class _Reader:
         return part
 
     def unpack(self, form: str) -> Any:
-        """Return the next number, in the format `form` of `struct`. Raises UnfitError."""
+        """Return the next number, in the format `form` of `struct`.
+
+        Raises UnfitError if there is none.
+        """
         return struct.unpack(form, self.take(struct.calcsize(form)))[0]
 
     def count(self) -> int:
@@ -74,14 +77,14 @@ class _Reader:
         return count
 
     def text(self) -> str:
-        """Return the next string. Raises UnfitError."""
+        """Return the next string. Raises UnfitError if it is invalid."""
         try:
             return str(self.take(self.count()), "utf-8")
         except UnicodeDecodeError:
             raise UnfitError("UTF-8 text") from None
 
     def numbers(self, dtype: str) -> list[Any]:
-        """Return the next list of numbers with a dtype. Raises UnfitError."""
+        """Return the next list of numbers with a dtype. Raises UnfitError if it is invalid."""
         count = self.count()
         numbers: list[Any] = np.frombuffer(
             self.take(count * np.dtype(dtype).itemsize), dtype
@@ -89,14 +92,20 @@ class _Reader:
         return numbers
 
     def records(self) -> list[dict[str, Any]]:
-        """Return the next list of objects, all of which have the same keys. Raises UnfitError."""
+        """Return the next list of objects, all of which have the same keys.
+
+        Raises UnfitError if it is invalid.
+        """
         rows, keys = self.count(), [self.text() for _ in range(self.count())]
         if not keys:
             raise UnfitError("objects with keys")
         return [{key: self.field() for key in keys} for _ in range(rows)]
 
     def field(self) -> Any:
-        """Return the next value of an object in a list of objects. Raises UnfitError."""
+        """Return the next value of an object in a list of objects.
+
+        Raises UnfitError if it is invalid.
+        """
         tag = self.take(1)[0]
         read = _FIELDS.get(tag)
         if read is None:

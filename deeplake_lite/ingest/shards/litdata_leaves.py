@@ -76,7 +76,7 @@ def encoding_of(column: str, name: object) -> Encoding:
 
 
 def _numbers(dtype: str, data: memoryview) -> NDArray[Any]:
-    """Decode a one-dimensional array without a header. Raises UnfitError."""
+    """Decode a one-dimensional array without a header. Raises UnfitError if it is invalid."""
     if dtype == "bfloat16":  # the upper half of a float32
         return (_numbers("uint16", data).astype("u4") << 16).view(np.float32)
     kind = np.dtype(dtype).newbyteorder("<")
@@ -88,7 +88,10 @@ def _numbers(dtype: str, data: memoryview) -> NDArray[Any]:
 
 
 def _array(codes: tuple[str, ...], order: str, data: memoryview) -> NDArray[Any]:
-    """Decode an array. Its bytes begin with dtype, number of axes and shape. Raises UnfitError."""
+    """Decode an array. Its bytes begin with dtype, number of axes and shape.
+
+    Raises UnfitError if it is invalid.
+    """
     if len(data) < 8:
         raise UnfitError("an array")
     code, axes = np.frombuffer(data[:8], f"{order}u4").tolist()
@@ -122,7 +125,10 @@ def _bool(data: memoryview) -> bool:
 
 
 def _files(data: memoryview) -> list[bytes]:
-    """Decode a list of files, whose bytes begin with their number and sizes. Raises UnfitError."""
+    """Decode a list of files, whose bytes begin with their number and sizes.
+
+    Raises UnfitError if it is invalid.
+    """
     count = int(np.frombuffer(data[:4], "<u4")[0]) if len(data) >= 4 else 0
     start = 4 + 4 * count
     if len(data) < start:

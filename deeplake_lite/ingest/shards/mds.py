@@ -105,7 +105,11 @@ def mds_source(
     key: str | None = None,
     columns: Sequence[str] | None = None,
 ) -> SampleSource:
-    """Return the source for a folder. Raises NotFoundError, SchemaError, InvalidValueError."""
+    """Return the source for a folder.
+
+    Raises NotFoundError if a file or column does not exist, InvalidValueError if an index is
+    invalid, and SchemaError if no type can store a column.
+    """
     root = Path(checks.location("folder", folder)).expanduser()
     wanted = None if columns is None else checks.names("columns", columns)
     indexes = find_indexes(root)
@@ -139,7 +143,10 @@ def _split(root: Path, index: Path) -> str:
 
 
 def _entries(path: Path, content: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the entries that describe shards in an index. Raises InvalidValueError."""
+    """Return the entries that describe shards in an index.
+
+    Raises InvalidValueError if the index is invalid.
+    """
     entries = content.get("shards")
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise _bad(path, "shards", entries)
@@ -237,8 +244,8 @@ def _shard(
 ) -> MdsShard:
     """Return the shard that an entry of an index describes.
 
-    `wanted` has the columns to read, or is None for all. Raises InvalidValueError, NotFoundError,
-    SchemaError.
+    `wanted` has the columns to read, or is None for all. Raises NotFoundError if a file does not
+    exist, InvalidValueError if the entry is invalid, and SchemaError if no type can store a column.
     """
     if entry.get("format") != "mds" or entry.get("version") != 2:
         raise _bad(index, "format", entry.get("format"))

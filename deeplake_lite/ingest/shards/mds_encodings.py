@@ -80,7 +80,10 @@ def _decode_number(dtype: np.dtype[Any], data: memoryview) -> Any:
 
 
 def _array(column: str, name: str) -> Encoding:
-    """Return the encoding for a name such as ``ndarray:float32:2,3``. Raises SchemaError."""
+    """Return the encoding for a name such as ``ndarray:float32:2,3``.
+
+    Raises SchemaError if there is none.
+    """
     parts = name.split(":")
     dtype = parts[1] if len(parts) > 1 else None
     shape = None

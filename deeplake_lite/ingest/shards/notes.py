@@ -38,7 +38,10 @@ class ExportedColumn:
     """Whether empty bytes mean null."""
 
     def restore(self, value: Any) -> Any:
-        """Convert a value of a sample back to the value in the lake. Raises UnfitError."""
+        """Convert a value of a sample back to the value in the lake.
+
+        Raises UnfitError if this fails.
+        """
         match self.kind:
             case "file":
                 return None if self.has_nulls and not value else value
@@ -99,7 +102,7 @@ def htype_of_config(config: object) -> Htype | None:
 
 
 def restore_value(htype: Htype, value: Any) -> Any:
-    """Convert a JSON value to a value of a column type. Raises UnfitError.
+    """Convert a JSON value to a value of a column type. Raises UnfitError if it does not fit.
 
     >>> from deeplake_lite.htypes import Scalar, Sequence
     >>> restore_value(Sequence(Scalar("datetime64[D]")), ["2026-01-02"])
@@ -138,7 +141,10 @@ def _scalar(htype: Htype, value: Any) -> Any:
 
 
 def _arrays(dtype: str, value: Any) -> Any:
-    """Convert JSON to an array, or to a list of arrays such as polygons. Raises UnfitError."""
+    """Convert JSON to an array, or to a list of arrays such as polygons.
+
+    Raises UnfitError if it does not fit.
+    """
     if isinstance(value, dict):
         shape = value.get("shape")
         if not isinstance(shape, list) or 0 not in shape or len(shape) > 32:
@@ -156,7 +162,7 @@ def _complex(value: Any) -> Any:
 
 
 def load_npy(data: bytes) -> np.ndarray[Any, Any]:
-    """Decode an npy file. Raises UnfitError."""
+    """Decode an npy file. Raises UnfitError if it is invalid."""
     try:
         array = np.load(io.BytesIO(data), allow_pickle=False)
     except _UNREADABLE as error:
@@ -168,7 +174,7 @@ def load_npy(data: bytes) -> np.ndarray[Any, Any]:
 
 
 def load_json(data: bytes) -> Any:
-    """Decode JSON text. Raises UnfitError."""
+    """Decode JSON text. Raises UnfitError if it is invalid."""
     try:
         return json.loads(data)
     except (ValueError, RecursionError):

@@ -104,7 +104,7 @@ def record_files(files: Location | Sequence[Location], kind: Kind) -> list[str]:
 def _local(path: str, kind: Kind) -> list[str]:
     """Return the local files that a path, folder or pattern stands for.
 
-    Raises NotFoundError, InvalidValueError.
+    Raises NotFoundError if there are none, and InvalidValueError if they are incomplete.
     """
     here = os.path.expanduser(path)
     if os.path.isdir(here):
@@ -139,7 +139,7 @@ def name_of(path: str) -> str:
 
 @contextmanager
 def open_file(path: str, options: Mapping[str, Any]) -> Iterator[Any]:
-    """Open a file on this machine or at a URL. Raises StorageError."""
+    """Open a file on this machine or at a URL. Raises StorageError if this fails."""
     try:
         if scheme_of(path) is None:
             with open(path, "rb", buffering=2**20) as file:

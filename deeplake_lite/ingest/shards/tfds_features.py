@@ -197,7 +197,7 @@ class _Tensor:
     is_optional: bool
 
     def decode(self, data: bytes, shape: abc.Sequence[int] | None = None) -> Any:
-        """Decode the bytes of a tensor. Raises ValueError."""
+        """Decode the bytes of a tensor. Raises ValueError if they are invalid."""
         if self.encoding == "zlib":
             decoder = zlib.decompressobj()
             try:
@@ -289,7 +289,7 @@ def _tensor_leaf(tensor: _Tensor, lists: tuple[int | None, ...]) -> Leaf | None:
 
 
 def _one(values: Any) -> bytes:
-    """Return the only value of a feature, which must be bytes. Raises ValueError."""
+    """Return the only value of a feature, which must be bytes. Raises ValueError if it is not."""
     if len(values) != 1 or not isinstance(values[0], bytes):
         noun = "byte string" if isinstance(values, list) else "number"
         raise ValueError(
@@ -379,9 +379,9 @@ class _RaggedColumn:
 
 
 def _split(values: Any, lengths: list[int], size: int) -> list[Any]:
-    """Split values into lists, given the number of items in each list. Raises ValueError.
+    """Split values into lists, given the number of items in each list.
 
-    An item consists of `size` values.
+    An item consists of `size` values. Raises ValueError if the numbers do not fit.
     """
     if min(lengths, default=0) < 0 or sum(lengths) * size != len(values):
         raise ValueError(

@@ -52,7 +52,10 @@ def tfrecords(path: str, options: Mapping[str, Any]) -> Iterator[Record]:
 
 
 def _length(head: bytes, place: str) -> int:
-    """Return the length of a record, given the start of its frame. Raises InvalidValueError."""
+    """Return the length of a record, given the start of its frame.
+
+    Raises InvalidValueError if it is invalid.
+    """
     if len(head) < HEAD.size:
         raise InvalidValueError(
             f"A record must begin with {HEAD.size} bytes of length and checksum, but {place} has "
@@ -93,7 +96,7 @@ def _read(file: Any, size: int) -> bytes:
 def _open_decompressed(path: str, options: Mapping[str, Any]) -> Iterator[Any]:
     """Open a file, and decompress its content if it does not begin with a record.
 
-    Raises InvalidValueError, StorageError.
+    Raises StorageError if the file cannot be opened, and InvalidValueError if it is invalid.
     """
     with open_file(path, options) as raw, _translating_errors(path):
         file = raw if hasattr(raw, "peek") else io.BufferedReader(raw, 2**20)

@@ -464,10 +464,10 @@ not numbers."""
 
 
 def _common_dtype(arrays: list[np.ndarray[Any, Any]]) -> np.dtype[Any]:
-    """Return a dtype that can hold the values of all arrays exactly. Raises SchemaError.
+    """Return a dtype that can hold the values of all arrays exactly.
 
     NumPy alone would turn numbers into durations, durations into timestamps, and integers into
-    floats.
+    floats. Raises SchemaError if there is no such dtype.
 
     >>> _common_dtype([np.zeros(2, "int8"), np.ones(1, "uint64")])
     dtype('int64')

@@ -316,7 +316,7 @@ class _Export:
     def _image(
         self, values: Mapping[str, Values], i: int, row: int, size: tuple[int | None, int | None]
     ) -> dict[str, Any]:
-        """Return the image entry of row `i` of a block; `row` is the row's position in the view."""
+        """Return the image entry of row `i` of a block, whose position in the view is `row`."""
         image_id = values["image_id"][i] if "image_id" in values else row + 1
         if (
             image_id is None

@@ -73,7 +73,7 @@ def shortest(values: NDArray[np.float32]) -> NDArray[np.float64]:
 
 
 def exact(values: NDArray[Any]) -> NDArray[np.float64]:
-    """Convert numbers of any dtype to float64; float32 numbers get the fewest decimals."""
+    """Convert numbers of any dtype to float64. float32 numbers get as few decimals as possible."""
     return shortest(values) if values.dtype == np.float32 else values.astype(np.float64)
 
 
@@ -94,7 +94,7 @@ def numbers(value: object) -> NDArray[np.float64]:
 
 
 def box(value: object) -> NDArray[np.float32]:
-    """Parse a ``bbox``: x, y, width, height. Raises ValueError."""
+    """Parse a ``bbox``: x, y, width, height. Raises ValueError if it is invalid."""
     array = numbers(value)
     if array.size != 4:
         raise ValueError("must be four numbers")
@@ -102,9 +102,10 @@ def box(value: object) -> NDArray[np.float32]:
 
 
 def outlines(value: object) -> list[NDArray[np.float32]]:
-    """Parse a ``segmentation`` into outlines, (k, 2) float32 each. Raises ValueError.
+    """Parse a ``segmentation`` into outlines, (k, 2) float32 each.
 
     A run-length encoding has no outlines. Outlines with fewer than three corners are left out.
+    Raises ValueError if the segmentation is invalid.
     """
     if not isinstance(value, list):
         return []
@@ -114,14 +115,14 @@ def outlines(value: object) -> list[NDArray[np.float32]]:
 
 
 def class_number(value: object, classes: Mapping[Any, int]) -> int:
-    """Return the class number of a ``category_id``. Raises ValueError."""
+    """Return the class number of a ``category_id``. Raises ValueError if there is no such class."""
     if not isinstance(value, int | str) or value not in classes:
         raise ValueError("must be the id of a category")
     return classes[value]
 
 
 def caption(value: object) -> str:
-    """Parse a ``caption``. Raises ValueError."""
+    """Parse a ``caption``. Raises ValueError if it is not a string."""
     match value:
         case str():
             return value
@@ -146,7 +147,10 @@ def crowd(value: object) -> bool:
 
 
 def points(value: object) -> NDArray[np.float32]:
-    """Parse ``keypoints`` into an array (k, 3) of x, y and visibility. Raises ValueError."""
+    """Parse ``keypoints`` into an array (k, 3) of x, y and visibility.
+
+    Raises ValueError if they are invalid.
+    """
     array = numbers(value)
     if array.size % 3:
         raise ValueError("must be triples of x, y and visibility")

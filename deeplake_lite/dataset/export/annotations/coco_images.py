@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def check_unique(image: Mapping[str, Any], seen: set[object]) -> None:
-    """Reject an image whose id or file name was seen before. Raises InvalidValueError."""
+    """Raise InvalidValueError if the id or the file name of an image was seen before."""
     for key in ("id", "file_name"):
         if (key, image[key]) in seen:
             raise InvalidValueError(

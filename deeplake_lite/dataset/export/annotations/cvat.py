@@ -97,7 +97,10 @@ class _Export:
         return {name: points for name, points in cvat_meta.skeletons(self.meta).items() if points}
 
     def warn(self) -> None:
-        """Check all rows, and warn about everything that is left out. Raises InvalidValueError."""
+        """Check all rows, and warn about everything that is left out.
+
+        Raises InvalidValueError if a row is invalid.
+        """
         unique = Unique("to_cvat")
         for picture in self.pictures:
             unique.add(picture.path)
@@ -110,7 +113,10 @@ class _Export:
         self.pictures.warn(self.pictures.left_out(_ROLES), self.pictures.losses)
 
     def _count_losses(self, obj: Object, path: str) -> None:
-        """Count the parts of an object that CVAT's format cannot hold. Raises InvalidValueError."""
+        """Count the parts of an object that CVAT's format cannot hold.
+
+        Raises InvalidValueError if the object has no label.
+        """
         if obj.label is None:
             raise InvalidValueError(
                 f"CVAT needs a label for each object, but an object in image {path!r} has none. "

@@ -164,7 +164,10 @@ class _Export:
         return _dict(self.pictures.metadata.get("document"))
 
     def warn(self) -> None:
-        """Check all rows, and warn about everything that is left out. Raises InvalidValueError."""
+        """Check all rows, and warn about everything that is left out.
+
+        Raises InvalidValueError if a row is invalid.
+        """
         unique, stems = Unique("to_fiftyone"), Unique("to_fiftyone")
         has_masks = "Segmentation" in self.columns.values()
         for row, picture in enumerate(self.pictures):
@@ -268,7 +271,10 @@ class _Export:
         }
 
     def _labels(self, picture: Picture, row: int) -> dict[str, Any]:
-        """Return a dict of the fields that hold a row's objects. Raises InvalidValueError."""
+        """Return a dict of the fields that hold a row's objects.
+
+        Raises InvalidValueError if this is impossible.
+        """
         labels_by_kind: dict[str, list[dict[str, Any]]] = {}
         for number, obj in enumerate(picture.objects):
             if not picture.width or not picture.height:

@@ -53,7 +53,10 @@ MAX_BYTES = 2**30
 
 
 def parse(label: Mapping[str, Any], size: Size) -> Object:
-    """Convert a label in an image of the given size to an object. Raises ValueError."""
+    """Convert a label in an image of the given size to an object.
+
+    Raises ValueError if the label is invalid.
+    """
     width, height = size
     if width is None or height is None:
         raise ValueError(
@@ -152,7 +155,7 @@ def _list(label: Mapping[str, Any], key: str) -> list[Any]:
 
 
 def number(value: Any) -> float:
-    """Parse a number, which may be NaN. Raises ValueError."""
+    """Return a number, which is NaN for null. Raises ValueError if the value is not a number."""
     if value is None or (isinstance(value, dict) and value.get("$numberDouble") == "NaN"):
         return float("nan")
     return number_of(value)
@@ -165,7 +168,10 @@ def _numbers(value: Any, count: int) -> list[float]:
 
 
 def _points(value: Any) -> NDArray[np.float64]:
-    """Parse points (k, 2), with NaN for unknown coordinates. Raises ValueError."""
+    """Parse points (k, 2), with NaN for unknown coordinates.
+
+    Raises ValueError if they are invalid.
+    """
     if not isinstance(value, list) or any(not isinstance(p, list) or len(p) != 2 for p in value):
         raise ValueError("points of a label must be pairs of numbers")
     return np.array([[number(x) for x in p] for p in value], np.float64).reshape(-1, 2)
@@ -175,7 +181,7 @@ def _points(value: Any) -> NDArray[np.float64]:
 
 
 def array_of(value: Any) -> NDArray[Any]:
-    """Decode an array from ``{"$binary": {"base64": "…"}}``. Raises ValueError."""
+    """Decode an array from ``{"$binary": {"base64": "…"}}``. Raises ValueError if it is invalid."""
     binary = value.get("$binary") if isinstance(value, dict) else None
     text = binary.get("base64") if isinstance(binary, dict) else binary
     if not isinstance(text, str):

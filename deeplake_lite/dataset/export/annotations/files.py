@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write a file, creating its folder if necessary. Raises StorageError."""
+    """Write a file, creating its folder if necessary. Raises StorageError if this fails."""
     with as_storage_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
@@ -41,7 +41,7 @@ def stem_of(path: str) -> str:
 
 
 class Unique:
-    """A set of names that rejects duplicates."""
+    """A set of names. Adding a name for a second time is an error."""
 
     def __init__(self, method: str) -> None:
         self._method = method

@@ -95,7 +95,10 @@ class _Export:
         return None if f is None or f.name in self.controls else f.name
 
     def warn(self) -> None:
-        """Check all rows, and warn about everything that is left out. Raises InvalidValueError."""
+        """Check all rows, and warn about everything that is left out.
+
+        Raises InvalidValueError if a row is invalid.
+        """
         unique = Unique("to_labelstudio")
         for row, picture in enumerate(self.pictures):
             unique.add(picture.path)
@@ -139,7 +142,10 @@ class _Export:
     # ---- a row
 
     def _task(self, picture: Picture, name: str, row: int) -> dict[str, Any]:
-        """Return the Label Studio task for a row. Raises InvalidValueError."""
+        """Return the Label Studio task for a row.
+
+        Raises InvalidValueError if this is impossible.
+        """
         rest = picture.rest
         data = picture.columns.get("data")
         data = data if isinstance(data, dict) and data else {"image": LOCAL + quote(name)}
@@ -163,7 +169,10 @@ class _Export:
         return {**task, **{k: v for k, v in others.items() if v or k == "annotations"}}
 
     def _results(self, picture: Picture, row: int) -> list[dict[str, Any]]:
-        """Return the results (regions, choices etc.) of a row. Raises InvalidValueError."""
+        """Return the results (regions, choices etc.) of a row.
+
+        Raises InvalidValueError if this is impossible.
+        """
         joined: list[dict[str, Any]] = []  # regions with all of their labels
         number = 0
         for obj in picture.objects:
@@ -184,7 +193,7 @@ class _Export:
         return [*results, *(r for r in imported if "-" not in r)]
 
     def _size(self, picture: Picture, row: int) -> tuple[int, int]:
-        """Return the size of an image. Raises InvalidValueError."""
+        """Return the size of an image. Raises InvalidValueError if it is unknown."""
         if not picture.width or not picture.height:
             raise InvalidValueError(
                 "to_labelstudio needs the size of each image, because coordinates are percentages "

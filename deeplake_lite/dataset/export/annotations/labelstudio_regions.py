@@ -77,7 +77,7 @@ def shape_of(region: Mapping[str, Any]) -> str | None:
 
 
 def parse(region: Mapping[str, Any]) -> Object:
-    """Convert a region to an object. Raises ValueError."""
+    """Convert a region to an object. Raises ValueError if the region is invalid."""
     shape, (width, height) = shape_of(region), size_of(region)
     scale = np.array([width, height], np.float64) / 100
     box, points, mask = np.zeros(4, np.float32), NO_POINTS, None
@@ -122,7 +122,10 @@ def parse(region: Mapping[str, Any]) -> Object:
 
 
 def label_of(region: Mapping[str, Any]) -> str | None:
-    """Return the first label of a region, or None if it has no label. Raises ValueError."""
+    """Return the first label of a region, or None if it has no label.
+
+    Raises ValueError if the labels are invalid.
+    """
     labels = _labels(region)
     if labels is None or labels == []:
         return None
@@ -186,7 +189,10 @@ def _with_labels(region: Mapping[str, Any], labels: list[Any]) -> dict[str, Any]
 
 
 def size_of(region: Mapping[str, Any]) -> tuple[int, int]:
-    """Return the width and height of the image of a region. Raises ValueError."""
+    """Return the width and height of the image of a region.
+
+    Raises ValueError if they are invalid.
+    """
     width, height = region.get("original_width"), region.get("original_height")
     for side in (width, height):
         if type(side) is not int or not 0 < side < 10**9:
@@ -247,7 +253,10 @@ def shape_for(obj: Object) -> str:
 
 
 def _numbers(region: Mapping[str, Any], *keys: str) -> list[float]:
-    """Return the numbers under the given keys of a region's value. Raises ValueError."""
+    """Return the numbers under the given keys of a region's value.
+
+    Raises ValueError if one is not a number.
+    """
     result = []
     for key in keys:
         try:
@@ -270,7 +279,7 @@ def _rotate(corners: NDArray[np.float64], angle: float) -> NDArray[np.float64]:
 
 
 def _points(value: object) -> NDArray[np.float64]:
-    """Return the corners of a polygon. Raises ValueError."""
+    """Return the corners of a polygon. Raises ValueError if they are invalid."""
     if not isinstance(value, list) or not value or any(
         not isinstance(p, list) or len(p) != 2 for p in value
     ):  # fmt: skip
@@ -279,7 +288,10 @@ def _points(value: object) -> NDArray[np.float64]:
 
 
 def _ellipse(region: Mapping[str, Any], scale: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Return the bounding box of an ellipse, which may be rotated. Raises ValueError."""
+    """Return the bounding box of an ellipse, which may be rotated.
+
+    Raises ValueError if its numbers are invalid.
+    """
     x, y, rx, ry = np.array(_numbers(region, "x", "y", "radiusX", "radiusY")) * np.tile(scale, 2)
     angle = math.radians(_angle(region))
     w = math.hypot(rx * math.cos(angle), ry * math.sin(angle))

@@ -58,7 +58,7 @@ class Object:
     """Name of the object's class, or None if it has none."""
 
     box: NDArray[np.float32] = field(default_factory=lambda: np.zeros(4, np.float32))
-    """Box of the object, as xyxy; the bounding box of its shape if the file has no box."""
+    """Box of the object, as xyxy, or the bounding box of its shape if the file has no box."""
 
     outlines: Sequence[NDArray[np.float32]] = ()
     """Outlines of the object, (k, 2) each."""
@@ -299,7 +299,7 @@ A file may declare any size, so the size is checked before memory is allocated.
 
 
 def check_mask_size(width: int, height: int) -> None:
-    """Check the size of a mask before it is decoded. Raises ValueError."""
+    """Raise ValueError if a mask is too large to be decoded, or has no pixels."""
     if width < 1 or height < 1 or width * height > MAX_PIXELS:
         raise ValueError(
             f"a mask must have 1 to {MAX_PIXELS:,} pixels, but it has {width:,} x {height:,}"
@@ -307,7 +307,7 @@ def check_mask_size(width: int, height: int) -> None:
 
 
 def check_masks(objects: Sequence[Object]) -> None:
-    """Check that the masks of an image have equal sizes, and fit in memory. Raises ValueError."""
+    """Raise ValueError if the masks of an image differ in size, or have too many pixels."""
     shapes = {obj.mask.shape for obj in objects if obj.mask is not None}
     if len(shapes) > 1:
         raise ValueError(

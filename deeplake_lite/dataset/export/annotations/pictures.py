@@ -98,7 +98,10 @@ class Pictures:
         return f if f is not None and is_file(f.htype) else None
 
     def check(self, *, needs_image: bool = False) -> None:
-        """Check that the view has the columns that an export needs. Raises SchemaError."""
+        """Check that the view has the columns that an export needs.
+
+        Raises SchemaError if one is missing.
+        """
         roles = self.columns
         shapes = [role for role in SHAPES if role in roles]
         listing = ", ".join(f"{f.name!r} ({f.htype})" for f in self.view.schema)
@@ -170,7 +173,10 @@ class Pictures:
         return self.read(files=False)
 
     def read(self, *, files: bool) -> Iterator[Picture]:
-        """Yield the pictures, with image files if `files` is true. Raises InvalidValueError."""
+        """Yield the pictures, with image files if `files` is true.
+
+        Raises InvalidValueError if a row is invalid.
+        """
         fields = {f.name: f for role, f in self.columns.items() if role != "image"}
         for name in (self.rest, *self.extra_columns):
             if name in self.view.columns:

@@ -89,7 +89,10 @@ class _Export:
         return [(name.rpartition("_")[0], name.rpartition("_")[2]) for name in names]
 
     def warn(self) -> None:
-        """Check all rows, and warn about everything that is left out. Raises InvalidValueError."""
+        """Check all rows, and warn about everything that is left out.
+
+        Raises InvalidValueError if a row is invalid.
+        """
         unique, losses = Unique("to_voc"), self.pictures.losses
         for picture in self.pictures:
             unique.add(stem_of(picture.path))
@@ -104,7 +107,7 @@ class _Export:
         self.pictures.warn(self.pictures.left_out(_ROLES), losses)
 
     def _check_label(self, obj: Object) -> None:
-        """Check the label of an object. Raises InvalidValueError."""
+        """Raise InvalidValueError if the label of an object is empty, or has spaces at its ends."""
         if not obj.label or obj.label != obj.label.strip():
             raise InvalidValueError(
                 "VOC needs a name for each object, without spaces at either end, but one name is "

@@ -183,7 +183,10 @@ class _Export:
         return [self.labels, *(f for f in wanted if f is not None)]
 
     def warn(self) -> None:
-        """Warn about everything that is left out or changed. Raises InvalidValueError."""
+        """Warn about everything that is left out or changed.
+
+        Raises InvalidValueError if a row is invalid.
+        """
         used = {f.name for f in [*self._fields, self.image]} | {"path"}
         if self._split is not None:
             used.add("split")
@@ -401,7 +404,10 @@ class _Export:
         size: NDArray[np.float64],
         row: int,
     ) -> NDArray[np.float64]:
-        """Return the outline of object `number`, (2 k,), as fractions. Raises InvalidValueError."""
+        """Return the outline of object `number`, (2 k,), as fractions.
+
+        Raises InvalidValueError if this is impossible.
+        """
         if not len(parts):
             self.losses.boxes += 1
             if number >= len(boxes):

@@ -99,7 +99,7 @@ class FeatureExport:
         return FILE_ROWS if any(map(_has_files, self.read_fields)) else ROWS
 
     def batches(self, label: str, rows: int | None = None) -> Iterator[pa.RecordBatch]:
-        """Yield the rows in batches; `label` is shown next to the progress bar."""
+        """Yield the rows in batches. `label` is shown next to the progress bar."""
         for block in read_blocks(self.view, self.read_fields, label, rows or self.batch_rows):
             yield self.batch(block)
 

@@ -55,7 +55,7 @@ class Part:
     """The lake's column."""
 
     path: tuple[str, ...]
-    """Names of the struct fields that lead to the part; empty if the part is the whole column."""
+    """Names of the struct fields that lead to the part, or none if it is the whole column."""
 
     feature: Feature
     """Feature of the part, including the lists that contain the structs around it."""
@@ -102,7 +102,7 @@ class ExportColumn:
     """The lake's columns that the exported column combines."""
 
     kind: pa.DataType | None = None
-    """Arrow type of the struct, possibly in lists, that combines the parts; None for one part."""
+    """Arrow type of the struct, possibly in lists, that has the parts, or None for one part."""
 
     def array(self, cells: Mapping[str, Cells]) -> pa.Array:
         """Convert cells, from a dict of all columns' cells, to the array of the exported column.

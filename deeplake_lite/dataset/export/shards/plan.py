@@ -64,7 +64,7 @@ class Part:
     """The rows."""
 
     fields: Sequence[Field]
-    """The columns to read; at least one."""
+    """The columns to read, at least one."""
 
     name: Callable[[int, int], str]
     """Function that returns the path of a file, given the file's number and the number of files."""

@@ -153,7 +153,7 @@ def _tensor(dtype: str, sizes: list[str]) -> Feature:
 
 
 def _dtype(kind: pa.DataType) -> str:
-    """Return the TFDS dtype of an Arrow type; times and classes are int64."""
+    """Return the TFDS dtype of an Arrow type. Times and classes are int64."""
     if kinds.is_boolean(kind) or kinds.is_integer(kind) or kinds.is_floating(kind):
         return _DTYPES.get(str(kind), str(kind))
     return "int64"

@@ -250,7 +250,7 @@ class _Tar:
         self._last = view[key.name][first - 1] if key is not None and first else None
 
     def write(self, cells: Mapping[str, Cells], first: int) -> None:
-        """Write a sample for each row. Raises InvalidValueError."""
+        """Write a sample for each row. Raises InvalidValueError if a value cannot be written."""
         fields = [column.field for column in self._columns]
         values = {f.name: values_of(f.htype, cells[f.name]) for f in fields}
         keys: Any = self._key

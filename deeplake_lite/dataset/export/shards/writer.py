@@ -49,7 +49,9 @@ this number, so that the release does not continue exports that an older release
 
 
 def workers_of(num_workers: object) -> int:
-    """Return the given number of workers, or one per core, up to 8, for None. Raises OptionError.
+    """Return the given number of workers, or one per core, up to 8, for None.
+
+    Raises OptionError if it is invalid.
 
     >>> workers_of(3)
     3
