@@ -40,7 +40,7 @@ class Codec(ABC):
     """
 
     name: ClassVar[str]
-    """Registry key, such as ``"jpeg"``."""
+    """Name of the codec in the registry, such as ``"jpeg"``."""
 
     @abstractmethod
     def encode(self, array: NDArray[Any]) -> Buffer:
@@ -57,7 +57,7 @@ class Codec(ABC):
         """
 
     def decode_into(self, data: Buffer, shape: tuple[int, ...], out: NDArray[Any]) -> None:
-        """Decode into a C-contiguous array with the shape and dtype of the sample."""
+        """Decode a sample into a C-contiguous array that has the sample's shape and dtype."""
         put(self.decode(data, shape, out.dtype), out)
 
     def get_config(self) -> dict[str, Any]:

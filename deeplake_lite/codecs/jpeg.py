@@ -193,7 +193,9 @@ class Jpeg(ImageCodec):
         *,
         fast: bool = False,
     ) -> NDArray[Any]:
-        """Decode at the smallest scale, 1/8 to 1, that keeps `side` pixels on the longer side.
+        """Decode an image at the smallest scale from 1/8 to 1 that suffices for a size.
+
+        It suffices if the longer side of the image has at least `side` pixels.
 
         >>> codec = Jpeg()
         >>> data = codec.encode(np.zeros((480, 640, 3), "uint8"))

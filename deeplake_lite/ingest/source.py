@@ -32,7 +32,7 @@ class Skipped:
 
 @dataclass(frozen=True)
 class BadValue:
-    """Stands for a value that cannot be read, which makes its row bad.
+    """A value that cannot be read, which makes its row bad.
 
     >>> print(BadValue("mood", "must be UTF-8 text."))
     column 'mood': must be UTF-8 text.

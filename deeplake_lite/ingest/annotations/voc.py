@@ -133,8 +133,8 @@ class VocReader:
     def classes(self) -> Collection[str]:
         """Classes in the order of the label map or, without a label map, in alphabetical order.
 
-        If there are masks, but no label map, the classes are in the order of VOC itself, whose
-        numbers the masks are assumed to use, unless there are other classes.
+        If there are masks, but no label map, and VOC itself has all classes, they are in VOC's
+        order, because the masks probably have VOC's numbers.
         """
         if (names := self.layout.class_names) is not None:
             return [name for name in names if name != voc.BACKGROUND]

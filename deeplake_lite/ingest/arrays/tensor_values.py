@@ -46,7 +46,7 @@ class Leaf:
     def value(self, element: Any, limits: Limits) -> Any:
         """Return the column's value for an element of a dataset.
 
-        Raises InvalidValueError if it is invalid.
+        Raises InvalidValueError if it would exceed the limits.
         """
         for key in self.path:
             element = element[key]

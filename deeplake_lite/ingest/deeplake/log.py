@@ -324,8 +324,8 @@ _ACTIONS: Mapping[str, Any] = {
     "setColumnMetadata2": _ignore,
     "setColumnMetadata": _ignore,
 }
-"""Maps the name of an action to the function that adds the action to a `Change`. Logs with other
-actions are rejected."""
+"""Maps names of actions to functions that add an action to a `Change`. A log with any other action
+is an error."""
 
 
 def _unknown(reason: str) -> InvalidValueError:

@@ -63,7 +63,7 @@ _MARKS = {
 UTF-16."""
 
 _WORDS = {word: [word, word.title(), word.upper()] for word in ("true", "false")}
-"""Spellings of booleans. 1 and 0 do not count as booleans, because an export would write words."""
+"""Spellings of booleans. 1 and 0 remain integers, because an export writes booleans as words."""
 
 _CODE = "^([+-]?0[0-9xX]|-0+$)"
 """Pattern of strings that a number cannot reproduce: leading zeros, hexadecimal numbers and -0."""

@@ -77,7 +77,7 @@ def declare_labels(
     Parameters
     ----------
     meta : mapping
-        Header of the file that the rows were imported from; empty if there was none.
+        Header of the file that the rows were imported from. Empty if there was none.
     names, images : sequence of str
         Classes of objects, and classes of whole images.
     points : sequence of str

@@ -90,7 +90,7 @@ def document(
         Dicts that map the names of fields to their class names, to the names of their mask values,
         and to their keypoints and connections.
     imported : mapping
-        Document of the dataset that the rows were imported from; empty if there was none.
+        Document of the dataset that the rows were imported from. Empty if there was none.
     """
     metadata = _field("metadata", "EmbeddedDocument",
                       embedded_doc_type="fiftyone.core.metadata.ImageMetadata",

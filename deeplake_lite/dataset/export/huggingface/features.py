@@ -104,7 +104,7 @@ class FeatureExport:
             yield self.batch(block)
 
     def batch(self, cells: Mapping[str, Cells]) -> pa.RecordBatch:
-        """Convert a dict that maps the lake's columns to cells to an Arrow batch."""
+        """Convert cells, given as a dict by column of the lake, to an Arrow batch."""
         arrays = [column.array(cells) for column in self.columns]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
