@@ -219,6 +219,5 @@ def _check_limits(limits: object) -> None:
 
 def at_branch(lake: Lake, branch: str) -> Dataset:
     """Return a dataset at the tip of a branch. Raises VersionNotFoundError."""
-    tip = history.check_branch(lake.repository, branch)
-    table = Table.open(lake.repository, lake.repository.reader(tip))
+    table = Table.open(lake.repository, history.branch_reader(lake.repository, branch))
     return Dataset(Handle(lake.at(branch, branch), table))

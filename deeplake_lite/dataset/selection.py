@@ -67,6 +67,11 @@ class ReadTable(Protocol):
         """Whether the rows have ids that identify them in every version of the lake."""
         ...
 
+    @property
+    def is_in_slot_order(self) -> bool:
+        """Whether the rows are in the order of their slots."""
+        ...
+
     def __len__(self) -> int: ...
 
     def live(self) -> NDArray[np.int64]:

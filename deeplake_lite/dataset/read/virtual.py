@@ -193,6 +193,11 @@ class VirtualTable:
         self._columns = dict(zip((f.id for f in fields), columns.values(), strict=True))
         self._ids, self.slots, self.question = ids, count, question
 
+    @property
+    def is_in_slot_order(self) -> bool:
+        """Whether the rows are in the order of their slots, which is always true."""
+        return True
+
     def __len__(self) -> int:
         return self.slots
 

@@ -136,7 +136,8 @@ def _commit_onto_tip(
     """
     repository, branch = handle.repository, str(handle.branch)
     for _ in range(TRIES):
-        tip_id = repository.refs.checked(branch_ref(branch))
+        session = repository.checked_writer(branch)
+        tip_id = session.snapshot_id
         if _adopt_unconfirmed_commit(handle, tip_id) and not handle.table.edits:
             return handle.version
         _check_same_branch(handle, tip_id)
@@ -147,7 +148,7 @@ def _commit_onto_tip(
         if not (handle.table.edits or merges or empty):  # the tip already contains all edits
             return handle.go_to(tip_id)
         try:
-            version = handle.table.commit(branch, tip_id, message, metadata)
+            version = handle.table.commit(session, message, metadata)
         except MovedError:
             if merges:
                 raise

@@ -24,7 +24,7 @@ from deeplake_lite.storage.repo import Commit, branch_ref, tag_ref, vacuums
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 
-    from deeplake_lite.storage.repo import Repository
+    from deeplake_lite.storage.repo import Repository, Session
 
 type Version = str | date | Commit
 """A branch, tag, commit id or ISO time as a string, a datetime, a date, or a commit from a log."""
@@ -236,8 +236,19 @@ def check_new_name(repository: Repository, kind: str, name: str) -> None:
             raise ExistsError(f"A {other} {name!r} already exists. Choose another name.")
 
 
+def branch_reader(repository: Repository, name: str) -> Session:
+    """Return a session that reads the tip of a branch. Raises the same errors as `resolve`."""
+    if _is_of_user(name) and not repository.checks_reads:
+        with contextlib.suppress(VersionNotFoundError):
+            return repository.branch_reader(name)
+    return repository.reader(check_branch(repository, name))
+
+
 def check_branch(repository: Repository, name: str) -> str:
     """Return the tip of a branch. Raises the same errors as `resolve`."""
+    if _is_of_user(name):
+        with contextlib.suppress(VersionNotFoundError):
+            return repository.tip(name)
     branches = branch_names(repository)
     if not isinstance(name, str):
         raise _unknown_name("branch", name, branches)
@@ -250,6 +261,11 @@ def check_branch(repository: Repository, name: str) -> str:
         repository.refs.check(branch_ref(name))
         raise _unknown_name("branch", name, branches)
     return repository.tip(name)
+
+
+def _is_of_user(name: object) -> bool:
+    """Return whether a name may be that of a branch or tag that is not internal."""
+    return isinstance(name, str) and not name.startswith("_")
 
 
 def check_tag(repository: Repository, name: str) -> None:

@@ -37,19 +37,23 @@ type Chunks = NDArray[np.bool_]
 """An array, (chunks,), that says for each chunk whether any of its rows may satisfy a condition."""
 
 
-def remaining_rows(instance: Instance) -> NDArray[np.int64] | None:
-    """Return the positions of the rows that may satisfy the cheap conditions of a source.
+def wanted_chunks(instance: Instance) -> Chunks | None:
+    """Return the chunks with rows that may satisfy the cheap conditions of a source.
 
-    Return None if all rows should be read.
+    Return None if all chunks may have such rows.
     """
-    source = instance.source
-    if source.table.uncommitted or all(map(source.is_cached, instance.scalars.values())):
+    if instance.source.table.uncommitted:
         return None
-    wanted = _all_of(_may_pass(condition, instance) for condition in instance.cheap)
-    if wanted is None:
-        return None
-    rows = source.rows_in_chunks(wanted, INDEX_ROWS)
-    return rows if len(rows) * WORTH <= len(source) else None
+    return _all_of(_may_pass(condition, instance) for condition in instance.cheap)
+
+
+def remaining_rows(instance: Instance, wanted: Chunks, rows: slice) -> NDArray[np.int64] | None:
+    """Return the positions of those of the given rows that are in wanted chunks.
+
+    Return None if all of the rows should be read.
+    """
+    remaining = instance.source.rows_in_chunks(wanted, INDEX_ROWS, rows)
+    return remaining if len(remaining) * WORTH <= rows.stop - rows.start else None
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from deeplake_lite.dataset.arrow.cells import array_of, numbers_in, numbers_of, strings_of
 from deeplake_lite.dataset.read.values import decode_block, decode_one, with_none
@@ -33,10 +34,9 @@ from deeplake_lite.storage import chunks
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    import pyarrow as pa
     from numpy.typing import NDArray
 
-    from deeplake_lite.dataset.selection import ReadTable
+    from deeplake_lite.dataset.selection import ReadTable, RowSelection
     from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes import Htype
     from deeplake_lite.htypes.cells import Cells
@@ -46,6 +46,9 @@ if TYPE_CHECKING:
 
 BLOCK_BYTES = 64 * 2**20
 """Approximate size of a block of values in memory."""
+
+READ_ROWS = 2**22
+"""Maximum number of rows of which a column is read at once."""
 
 SCAN_BYTES = 4 * 2**20
 """If consecutive rows of at least this many bytes are requested, the query is assumed to need all
@@ -75,6 +78,9 @@ class Tally:
         return cells
 
 
+SAMPLED = 256
+"""Number of rows from which the size of a column in the cache is estimated."""
+
 PROBED = 1_000
 """Number of rows, from the start, in which the first image of a column is looked for."""
 
@@ -92,41 +98,59 @@ class Source:
     """A dict of results that are computed only once per query."""
 
     @cached_property
-    def _location(self) -> tuple[ReadTable, Rows]:
-        """The version to read and the slots of all rows, which do not change during a query."""
-        return self.view.rows.locate()
+    def _selection(self) -> RowSelection:
+        """The version to read and its rows, which do not change during a query."""
+        return self.view.rows
 
     @property
     def table(self) -> ReadTable:
         """The version to read."""
-        return self._location[0]
+        return self._selection.table
 
     @cached_property
+    def _slots(self) -> Rows:
+        """The slots of all rows, (rows,)."""
+        return self._selection.live()
+
+    @property
     def positions(self) -> Rows:
         """The positions of all rows, (rows,)."""
-        return self._location[1] if self._is_all else chunks.count_up(len(self))
+        return chunks.count_up(len(self))
 
     @cached_property
     def _is_all(self) -> bool:
         """Whether the source has the rows of all slots of the version, in order of their slots."""
-        slots = self._location[1]
-        return len(slots) == self.table.slots and chunks.counts_up(slots)
+        if len(self) != self.table.slots:
+            return False
+        if self._selection.slots is None and self.table.is_in_slot_order:
+            return True
+        return chunks.counts_up(self._slots)
 
     def at(self, rows: Rows) -> Rows:
         """Return the slots of the given rows."""
-        return rows if self._is_all else self._location[1][rows]
+        return rows if self._is_all else self._selection.at(rows)
 
-    def rows_in_chunks(self, wanted: NDArray[np.bool_], size: int) -> Rows:
-        """Return the positions of the rows whose slots are in wanted chunks.
+    def rows_in_chunks(self, wanted: NDArray[np.bool_], size: int, rows: slice) -> Rows:
+        """Return the positions of those of the given rows whose slots are in wanted chunks.
 
         Each chunk has `size` slots, and `wanted` says for each chunk whether it is wanted. Rows in
         chunks beyond the end of `wanted` are included.
         """
+        positions = np.arange(rows.start, rows.stop)
         padded = np.append(wanted, True)
-        return np.flatnonzero(padded[np.minimum(self._location[1] // size, len(wanted))])
+        if self._is_all:  # few chunks instead of many rows
+            first = rows.start // size
+            numbers = np.arange(first, -(-rows.stop // size))
+            of_chunks = padded[np.minimum(numbers, len(wanted))]
+            skip = rows.start - first * size
+            remains = np.repeat(of_chunks, size)[skip : skip + len(positions)]
+        else:
+            remains = padded[np.minimum(self.at(positions) // size, len(wanted))]
+        remaining: Rows = positions[remains]
+        return remaining
 
     def __len__(self) -> int:
-        return len(self._location[1])
+        return len(self._selection)
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -139,12 +163,26 @@ class Source:
         If all rows of the source are needed, and they are not few, the column is read for all rows
         of the version and cached.
         """
-        slots = self._location[1] if rows is None else self.at(rows)
-        few = rows is not None or len(slots) * 8 <= self.table.slots
+        few = rows is not None or len(self) * 8 <= self.table.slots
         if few and not self.is_cached(f):
-            return self._read_scalar(f, slots)
-        whole = self._cached(f, "scalar", lambda: self._read_scalar(f, self._all_slots()))
-        return whole if rows is None and self._is_all else whole.take(numbers_of(slots))
+            return self._read_scalar(f, self._slots if rows is None else self.at(rows))
+        whole = self._cached(f, "scalar", lambda: self._read_all(f))
+        if rows is None and self._is_all:
+            return whole
+        slots = self._slots if rows is None else self.at(rows)
+        run = chunks.contiguous(slots)
+        return whole.take(numbers_of(slots)) if run is None else whole[run]
+
+    def fits_cache(self, f: Field) -> bool:
+        """Return whether `scalar` caches a column when all of its rows are read."""
+        if self.is_cached(f):
+            return True
+        slots = self.table.slots
+        if self.table.uncommitted or not slots:
+            return False
+        sample = np.linspace(0, slots - 1, min(slots, SAMPLED), dtype=np.int64)
+        row_bytes = self._read_scalar(f, sample).nbytes / len(sample)
+        return CACHE.has_room(int(row_bytes * slots))
 
     def is_cached(self, f: Field) -> bool:
         """Return whether `scalar` can return a column from the cache."""
@@ -232,6 +270,17 @@ class Source:
             return np.asanyarray(self.values(f, chunks.count_up(len(self))))
 
         return self._cached(f, "dense", read)
+
+    def _read_all(self, f: Field) -> pa.Array:
+        """Read a column as `_read_scalar` does, in all slots of the version.
+
+        A long column is read in blocks, because reading needs several times the memory of a block.
+        """
+        slots = self.table.slots
+        if slots <= READ_ROWS:
+            return self._read_scalar(f, self._all_slots())
+        blocks = (np.arange(b.start, b.stop) for b in chunks.spans(slots, READ_ROWS))
+        return pa.concat_arrays([self._read_scalar(f, block) for block in blocks])
 
     def _read_scalar(self, f: Field, slots: Rows) -> pa.Array:
         """Read a column, and return it as Arrow; classes become integers, and JSON strings."""
@@ -381,12 +430,12 @@ class Source:
         """
 
         def make() -> TextIndex:
-            return TextIndex.build(self._read_scalar(f, self._all_slots()))
+            return TextIndex.build(self._read_all(f))
 
-        return self._cached(f, "words", make), None if self._is_all else self._location[1]
+        return self._cached(f, "words", make), None if self._is_all else self._slots
 
     def _all_slots(self) -> Rows:
-        return self._location[1] if self._is_all else chunks.count_up(self.table.slots)
+        return chunks.count_up(self.table.slots)
 
     def _key(self, f: Field, what: object) -> tuple[Any, ...]:
         # A lake that checks its reads must not use data that was cached without a check.

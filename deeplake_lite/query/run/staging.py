@@ -19,10 +19,11 @@ from sqlglot import exp
 from deeplake_lite.dataset.arrow.cells import numbers_in, numbers_of
 from deeplake_lite.query.database.convert import as_arrow
 from deeplake_lite.query.plan import ROW
-from deeplake_lite.query.run.pruning import remaining_rows
+from deeplake_lite.query.run import sources
+from deeplake_lite.query.run.pruning import WORTH, remaining_rows, wanted_chunks
 from deeplake_lite.query.tensors.evaluate import evaluate
 from deeplake_lite.query.tensors.trees import keys
-from deeplake_lite.storage.chunks import count_up
+from deeplake_lite.storage.chunks import count_up, spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -65,14 +66,46 @@ class Staging:
 
     def table(self, instance: Instance) -> pa.Table:
         """Return the table of a source, with the rows that pass the conditions on the source."""
-        table = self._read(instance, remaining_rows(instance))
+        table = self._read_wanted(instance)
         if not instance.precomputed:
             return table
-        if instance.cheap:
+        if instance.cheap and not _is_read_in_blocks(instance):
             table = self._filter(instance, table, instance.cheap)
         table = self._apply_staged(instance, table)
         for name in instance.precomputed:
             table = self._with_column(table, instance, name)
+        return table
+
+    def _read_wanted(self, instance: Instance) -> pa.Table:
+        """Return the table of stored columns, without chunks in which no row can be needed.
+
+        If the source has many rows, they are read and filtered by the cheap conditions in blocks,
+        so that memory is needed only for one block, the rows that pass, and cached columns.
+        """
+        source = instance.source
+        if not _is_read_in_blocks(instance):
+            cached = all(map(source.is_cached, instance.scalars.values()))
+            wanted = None if cached else wanted_chunks(instance)
+            everything = slice(0, len(source))
+            rows = None if wanted is None else remaining_rows(instance, wanted, everything)
+            return self._read(instance, rows)
+        before, started = source.tally.bytes, time.perf_counter()
+        wanted = wanted_chunks(instance)
+        if wanted is None or wanted.mean() * WORTH > 1:
+            for f in filter(source.fits_cache, instance.scalars.values()):
+                source.scalar(f)
+        passed, filtering, count = list[pa.Table](), 0.0, 0
+        for block in spans(len(source), sources.READ_ROWS):
+            rows = None if wanted is None else remaining_rows(instance, wanted, block)
+            rows = np.arange(block.start, block.stop) if rows is None else rows
+            if len(rows) or not passed:
+                table, began = _stored_table(instance, rows), time.perf_counter()
+                passed.append(self._passing(instance, table, instance.cheap))
+                filtering, count = filtering + time.perf_counter() - began, count + len(rows)
+        table, read = pa.concat_tables(passed), source.tally.bytes - before
+        self.run.add_step("read", instance.table, len(source), count, started + filtering, read)
+        started = time.perf_counter() - filtering
+        self.run.add_step("where", instance.table, count, len(table), started)
         return table
 
     def at(self, instance: Instance, rows: NDArray[np.int64]) -> pa.Table:
@@ -86,17 +119,23 @@ class Staging:
         """Return a table with the stored columns of a source, with the given rows or all rows."""
         source, started = instance.source, time.perf_counter()
         before = source.tally.bytes
-        columns = {name: source.scalar(f, rows) for name, f in instance.scalars.items()}
-        columns[ROW] = numbers_of(source.positions if rows is None else rows)
-        table, read = pa.table(columns), source.tally.bytes - before
+        table, read = _stored_table(instance, rows), source.tally.bytes - before
         self.run.add_step("read", instance.table, len(source), len(table), started, read)
         return table
 
     def _filter(
         self, instance: Instance, table: pa.Table, conditions: Sequence[exp.Expr]
     ) -> pa.Table:
+        """Return the rows of a table that pass all conditions, and record the step."""
+        started, rows = time.perf_counter(), self._passing(instance, table, conditions)
+        self.run.add_step("where", instance.table, len(table), len(rows), started)
+        return rows
+
+    def _passing(
+        self, instance: Instance, table: pa.Table, conditions: Sequence[exp.Expr]
+    ) -> pa.Table:
         """Return the rows of a table that pass all conditions."""
-        started, select = time.perf_counter(), _select(instance, conditions)
+        select = _select(instance, conditions)
         names = {c.name for part in conditions for c in part.find_all(exp.Column)}
         inputs = table.select([n for n in table.column_names if n in names and n != ROW])
         if ROW in names:
@@ -105,9 +144,7 @@ class Staging:
         order = numbers_in(self.run_statement(select, **{LEFT: inputs})[AT])
         if (np.diff(order) < 0).any():  # DuckDB's threads may return rows out of order
             order = np.sort(order)
-        rows = table if len(order) == len(table) else table.take(numbers_of(order))
-        self.run.add_step("where", instance.table, len(table), len(rows), started)
-        return rows
+        return table if len(order) == len(table) else table.take(numbers_of(order))
 
     def _apply_staged(self, instance: Instance, table: pa.Table) -> pa.Table:
         """Return the rows that pass the staged conditions, or as many of them as the query needs.
@@ -151,6 +188,19 @@ class Staging:
         read = source.tally.bytes - before
         self.run.add_step(name, instance.table, len(rows), len(rows), started, read)
         return table.append_column(name, as_arrow(values, tree.type.dtype))
+
+
+def _is_read_in_blocks(instance: Instance) -> bool:
+    """Return whether the stored columns are read, and filtered, in blocks of rows."""
+    return bool(instance.cheap) and len(instance.source) > sources.READ_ROWS
+
+
+def _stored_table(instance: Instance, rows: NDArray[np.int64] | None) -> pa.Table:
+    """Return the stored columns and the positions of the given rows, or of all rows."""
+    source = instance.source
+    columns = {name: source.scalar(f, rows) for name, f in instance.scalars.items()}
+    columns[ROW] = numbers_of(source.positions if rows is None else rows)
+    return pa.table(columns)
 
 
 def _blocks(table: pa.Table, rows_needed: int | None) -> Iterator[pa.Table]:
