@@ -117,7 +117,7 @@ def _run_jobs(jobs: SimpleQueue[Job[Any] | None]) -> None:
         _RUNNING.add(job)
         job.do()
         _RUNNING.discard(job)
-        del job  # frees its result while this thread waits for the next job
+        del job  # so that its result can be freed while this thread waits for the next job
 
 
 @atexit.register

@@ -263,7 +263,7 @@ class Schema:
 
 @dataclass(frozen=True, repr=False)
 class SchemaChanges:
-    """The changes from one schema to another. The object is true if there are any changes."""
+    """The changes from one schema to another. In a condition, no changes count as false."""
 
     added: tuple[Field, ...] = ()
     """Columns that only the second schema has."""
