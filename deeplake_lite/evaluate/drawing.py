@@ -80,7 +80,10 @@ def bars(
 
 
 def matrix(title: str, names: Sequence[str], counts: NDArray[np.float64]) -> Html:
-    """Draw a confusion matrix. Rows are true classes; a cell's shade is its share of the row."""
+    """Draw a confusion matrix of true classes (rows) by predicted classes (columns).
+
+    The shade of a cell is the cell's share of its row.
+    """
     n, parts = len(names), []
     totals = counts.sum(axis=1, keepdims=True)
     shares = np.divide(counts, totals, out=np.zeros_like(counts), where=totals > 0)

@@ -27,7 +27,7 @@ type Size = tuple[int, int]
 
 
 class RowMasks:
-    """The masks of the objects of some rows, which are drawn on request, row by row.
+    """The masks of the objects of some rows. The masks of a row are drawn when they are requested.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class RowMasks:
 
     @cached_property
     def _encoded(self) -> list[dict[int, dict[str, Any]]]:
-        """The run-length encodings of COCO files: a dict from object index to encoding per row.
+        """The run-length encodings of a COCO file: for each row, a dict by object index.
 
         `from_coco` stores the encodings in the column ``coco``, because they are not polygons.
         """

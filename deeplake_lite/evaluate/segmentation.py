@@ -95,7 +95,7 @@ class _ClassNumbers:
         self._numbers: dict[int, int] = {}
 
     def find(self, value: int) -> int:
-        """Return the class number of a value, or -1 if it has no class or does not occur."""
+        """Return the class number of a value, or -1 if the value has no class or does not occur."""
         return self.of(value) if self._names else self._numbers.get(value, -1)
 
     def of(self, value: int) -> int:

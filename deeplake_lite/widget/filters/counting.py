@@ -1,7 +1,7 @@
 """Counts of rows by value or range, each with one GROUP BY query.
 
-Tags are counted in their stored bytes instead, because unnesting them in SQL takes a hundred times
-as long.
+Tags are not counted in SQL but in their stored bytes, because unnesting them in SQL takes a hundred
+times as long.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TAGGED_ROWS = 2**18
 
 
 def value_counts(view: View, facet: Facet) -> dict[Hashable, int]:
-    """Return a dict from each value to its number of rows. The key None stands for null.
+    """Return a dict that maps each value to its number of rows. The key None stands for null.
 
     >>> import deeplake_lite as dl
     >>> from deeplake_lite.widget.filters.facet import facets_of
@@ -51,7 +51,7 @@ def value_counts(view: View, facet: Facet) -> dict[Hashable, int]:
 
 
 def _item_counts(view: View, facet: Facet) -> dict[Hashable, int]:
-    """Return a dict from each list item to its number of rows. None stands for null lists."""
+    """Return a dict that maps each list item to its number of rows. None stands for null lists."""
     e, (r, v, n) = facet.expression, unused(view.columns, "r", "v", "n")
     rows = f"SELECT ROW_NUMBER() OVER () AS {r}, UNNEST({e}) AS {v}"
     groups = view.query(
@@ -86,7 +86,7 @@ TIMES = ("-200000-01-01", "200000-01-01")
 
 
 def extremes(view: View, facet: Facet) -> tuple[object, object] | None:
-    """Return the smallest and largest value that a histogram can show, or None if there is none."""
+    """Return the smallest and largest value that a histogram can show, or None if none can."""
     if not len(view):
         return None
     finite = e = facet.expression
