@@ -76,8 +76,7 @@ class Classes:
         return np.array(table, np.int64)[inverse].reshape(codes.shape)
 
     def _number_of(self, names: tuple[str, ...], code: int) -> int:
-        """Return the evaluation's number of a class, which a column with `names` stores as
-        `code`."""
+        """Return the evaluation's number of the class that is `code` in a column with `names`."""
         if code < 0:
             return -1
         if names and code >= len(names):

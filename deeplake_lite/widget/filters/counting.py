@@ -102,7 +102,7 @@ def extremes(view: View, facet: Facet) -> tuple[object, object] | None:
 
 
 def _exceeds_page(f: Field) -> bool:
-    """Return whether a column may have times outside `TIMES`. Nanoseconds do not reach so far."""
+    """Return whether a column may have times outside `TIMES`, as all units but nanoseconds may."""
     return np.datetime_data(np.dtype(f.htype.value_dtype))[0] != "ns"
 
 
@@ -169,7 +169,7 @@ def outside_counts(view: View, facet: Facet, count: int) -> list[tuple[int, str]
 def bin_expression(expression: str, edges: Sequence[Edge]) -> str:
     """Return a query expression for a row's bin number, which is null outside all bins.
 
-    The expression compares values with edges in the same way as the filter for a bin.
+    The expression compares values with the edges in the same way as the filter for a bin.
 
     >>> bin_expression("x", [0, 5, 10])
     'CASE WHEN x < 0 THEN NULL WHEN x < 5 THEN 0 WHEN x < 10 THEN 1 END'
@@ -183,7 +183,9 @@ def bin_expression(expression: str, edges: Sequence[Edge]) -> str:
 
 
 def tag_counts(view: View, f: Field) -> dict[Hashable, int]:
-    """Return a dict from class numbers to numbers of rows in a column with several classes per row.
+    """Count the rows of each class in a column with several classes per row.
+
+    Returns a dict that maps class numbers to numbers of rows.
 
     The key None stands for null.
 
