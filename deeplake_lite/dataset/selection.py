@@ -177,8 +177,7 @@ class RowSelection:
         return self.table, self.live() if positions is None else self.at(positions)
 
     def checked(self) -> Self:
-        """Return these rows for copying. Each read is verified, and raises DamagedError if
-        damaged."""
+        """Return these rows for copying. Each read is verified; damage raises DamagedError."""
         return replace(self, table=self.table.checked())
 
     def take(self, positions: NDArray[np.int64]) -> Self:

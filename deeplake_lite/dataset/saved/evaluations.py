@@ -240,7 +240,7 @@ def _write_once(
             "overwrite=True."
         )
     new = {name: d for name, d in {**old, **changes}.items() if d is not None}
-    views = view_documents(repository, session)  # readers expect the branch to be empty, or to list views and evaluations
+    views = view_documents(repository, session)  # readers expect both lists to exist
     attributes = {KEY: add_digest({"evaluations": new}), VIEWS: add_digest({"views": views})}
     run(_put(session, attributes, arrays))
     session.commit(f"save evaluations {', '.join(changes)}")
