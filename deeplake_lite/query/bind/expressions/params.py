@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class Params:
     """Looks up the values of parameters.
 
-    A ``?`` is identified by its position in the text, so an expression that is repeated through an
-    alias has the same value each time.
+    A ``?`` is identified by its position in the text. Therefore, an expression that an alias
+    repeats has the same value each time.
 
     Parameters
     ----------
