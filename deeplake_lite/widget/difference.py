@@ -84,8 +84,7 @@ class Difference(Display):
         return {"probe": 4}
 
     def _tab(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
-        """Show the rows of a tab. If a column is given, show only rows in which this column
-        changed.
+        """Show the rows of a tab, or, with a column, only rows in which this column changed.
 
         `TABS` lists the tabs.
         """

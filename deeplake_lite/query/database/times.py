@@ -412,8 +412,7 @@ def duration_text(span: exp.Expr) -> exp.Expr:
 
 
 def _without_months(span: exp.Expr, result: exp.Expr) -> exp.Expr:
-    """Return SQL that computes `result`, but raises an error if the duration has months or
-    years."""
+    """Return SQL that computes `result`, or raises an error if the duration has months."""
     counts = (func("datepart", exp.Literal.string(u), span.copy()) for u in ("year", "month"))
     zero, text = exp.convert(0), exp.cast(span.copy(), "VARCHAR")
     has_months = exp.or_(*(exp.NEQ(this=count, expression=zero.copy()) for count in counts))

@@ -5,10 +5,11 @@ For each call in a query, `Function.bind` passes the types of the arguments to t
 the Python function that computes values. This Python function receives values in one of two forms,
 depending on its argument `lead`:
 
-- ``lead=0``: the values of one row. Null is None, and the result may be None. - ``lead=1``: the
-values of many rows with the same shape, stacked along a first axis. In arguments and results, nulls
-are masked rows of a masked array. Rows without elements have nothing that could be masked, so they
-are stacked only if none of them is null. The result for such rows may be a list.
+- ``lead=0``: the values of one row. Null is None, and the result may be None.
+- ``lead=1``: the values of many rows with the same shape, stacked along a first axis. In arguments
+  and results, nulls are masked rows of a masked array. Rows without elements have nothing that
+  could be masked, so they are stacked only if none of them is null. The result for such rows may be
+  a list.
 
 Arguments that are the same for all rows are passed without the first axis. If they are single
 numbers, they are Python numbers, which have a weak dtype as in NumPy: ``float32 + 0.5`` is float32.
