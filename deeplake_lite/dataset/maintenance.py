@@ -1,7 +1,7 @@
 """Maintenance of a lake: rewriting it contiguously, deleting unneeded files, and verifying it.
 
-A vacuum runs under the writers' lock. It first lets old versions expire, and then deletes objects
-that no remaining version needs and that are older than the age `spare`.
+A vacuum runs under the writers' lock. The vacuum first lets old versions expire, and then deletes
+objects that no remaining version needs and that are older than the age `spare`.
 """
 
 from __future__ import annotations

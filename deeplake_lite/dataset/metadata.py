@@ -15,7 +15,7 @@ type Change = Callable[[Mapping[str, object]], dict[str, object]]
 
 
 class Metadata(MutableMapping[str, Any]):
-    """The current metadata of a dataset or a column, as a mapping. Its values are copies.
+    """The current metadata of a dataset or a column, as a mapping whose values are copies.
 
     Parameters
     ----------

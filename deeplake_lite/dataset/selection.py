@@ -83,7 +83,7 @@ class ReadTable(Protocol):
         ...
 
     def read(self, columns: Iterable[str], slots: NDArray[np.int64]) -> dict[str, Cells]:
-        """Return a dict from column ids to the cells in `slots`."""
+        """Return a dict that maps column ids to the cells in `slots`."""
         ...
 
     def flat(self, column: str, slots: NDArray[np.int64]) -> FlatCells:

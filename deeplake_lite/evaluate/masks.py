@@ -123,7 +123,7 @@ class RowMasks:
 
 
 def _runs(document: Any, ids: Any) -> dict[int, dict[str, Any]]:
-    """Return a dict from object index to run-length encoding, for the objects of an image."""
+    """Return a dict that maps indices of an image's objects to run-length encodings."""
     annotations = document.get("annotations") if isinstance(document, dict) else None
     if not isinstance(annotations, dict):
         return {}

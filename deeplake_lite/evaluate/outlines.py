@@ -23,8 +23,8 @@ _FARTHEST = 2.0**40  # coordinates farther from 0 than this are clipped
 
 _LONGEST = 2**17
 """Sides of up to this length are drawn point by point. A longer side extends beyond the image, and
-its crossings are calculated from the exact line. They may differ from COCO's by a fifth of a
-pixel."""
+its crossings are calculated from the exact line. These crossings may differ from COCO's by a fifth
+of a pixel."""
 
 
 def mask_of_outlines(

@@ -119,7 +119,7 @@ def _pairs(
     row: int,
     column: str,
 ) -> dict[tuple[int, int], int]:
-    """Return a dict from pairs of a true and a predicted class to the row's number of pixels."""
+    """Return a dict that maps pairs (true class, predicted class) to the row's number of pixels."""
     if predicted.shape != true.shape:
         raise InvalidValueError(
             f"a predicted mask must have the same size as the true mask, {true.shape}, but its "

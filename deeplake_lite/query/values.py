@@ -276,7 +276,7 @@ class Call:
 
     @cached_property
     def _hash(self) -> int:
-        """The hash. It is cached, because it depends on the hashes of all trees below this."""
+        """The hash, cached because it depends on the hashes of all trees below this tree."""
         return hash((self.name, self.args, self.options))
 
 

@@ -15,7 +15,7 @@ C function has returned. Other instructions are not interrupted."""
 
 
 class Interrupted:
-    """The result of interrupting an operation. Its truth value tells whether this succeeded.
+    """The result of interrupting an operation. It is true if the operation was interrupted.
 
     This object keeps the error, as a notebook does, so that the error's traceback keeps objects
     alive.

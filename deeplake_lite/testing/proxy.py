@@ -209,7 +209,7 @@ class Proxy(HttpServer):
         return reply
 
     async def _transfer(self, size: int) -> None:
-        """Wait until this many bytes are transferred, after the transfers of other connections."""
+        """Wait until `size` bytes are transferred, after the transfers of other connections."""
         if self.bandwidth is None:
             return
         now = asyncio.get_running_loop().time()

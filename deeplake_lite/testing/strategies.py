@@ -86,7 +86,7 @@ def schemas(*, min_size: int = 1, max_size: int = 4) -> SearchStrategy[dict[str,
 def rows(
     schema: dict[str, Htype], *, min_size: int = 0, max_size: int = 8
 ) -> SearchStrategy[dict[str, list[object]]]:
-    """Draw rows for a schema, as a dict from column name to a list with one value per row."""
+    """Draw rows for a schema, as a dict that maps column names to lists of values."""
 
     def columns(count: int) -> SearchStrategy[dict[str, list[object]]]:
         return st.fixed_dictionaries(

@@ -120,7 +120,7 @@ class BrowserState:
 
     @property
     def is_gone(self) -> bool:
-        """Whether the base belongs to a transaction that has ended. Its chunks may be missing."""
+        """Whether the base belongs to a transaction that has ended, and may lack chunks."""
         return (
             bool(self.base.rows.table.uncommitted)
             and self.handle.rows.table is not self.base.rows.table

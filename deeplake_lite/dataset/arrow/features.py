@@ -58,7 +58,7 @@ def read_metadata(schema: pa.Schema) -> dict[str, Any]:
 
 
 def features_in(metadata: Mapping[str, Any]) -> dict[str, Feature]:
-    """Return a dict that maps columns to features, given the dict from the metadata of a schema.
+    """Return a dict that maps columns to features, given the result of `read_metadata`.
 
     >>> features_in({"info": {"features": {"x": {"_type": "Json"}}}})
     {'x': {'_type': 'Json'}}

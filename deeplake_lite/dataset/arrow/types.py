@@ -115,7 +115,7 @@ def without_views(kind: pa.DataType) -> pa.DataType:
 
 
 def shape_of(kind: pa.FixedShapeTensorType) -> tuple[int, ...]:
-    """Return the shape of tensors as users see it. Their axes may be stored in another order.
+    """Return the shape of tensors as users see it, which may not be the stored order of axes.
 
     >>> shape_of(pa.fixed_shape_tensor(pa.int32(), [2, 3], permutation=[1, 0]))
     (3, 2)

@@ -373,7 +373,7 @@ def _number(classes: ClassLabel, name: str, *, unknown: bool) -> int:
 
 
 def _map_values(value: object, kind: type | UnionType, change: Callable[[Any], object]) -> object:
-    """Apply `change` to all values of a Python type, also in nested lists. Others are unchanged."""
+    """Apply `change` to all values of a Python type, also in nested lists."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "OUT" and value.ndim:
         value = value.tolist()
     if isinstance(value, list | tuple):

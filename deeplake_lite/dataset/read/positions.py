@@ -123,7 +123,7 @@ def resolve_positions(index: object, length: int) -> NDArray[np.int64]:
 
 
 def _array(values: object) -> NDArray[Any]:
-    """Return values as an array, or as an empty array of objects if they cannot become one."""
+    """Return values as an array, or an empty array of objects if NumPy cannot convert them."""
     try:
         return np.asarray(values)
     except (ValueError, TypeError, OverflowError):

@@ -60,7 +60,7 @@ def read_blocks(
     positions: Positions,
     into: Mapping[str, NDArray[Any]] = NOWHERE,
 ) -> dict[str, Cells]:
-    """Return a dict from column names to the stored cells at `positions`.
+    """Return a dict that maps column names to the stored cells at `positions`.
 
     Raises the same errors as `read_cells`.
 
@@ -100,7 +100,10 @@ def read_value(view: View, f: Field, position: int) -> object:
 
 
 def read_row(view: View, fields: Sequence[Field], position: int) -> dict[str, object]:
-    """Return a dict from columns to the values of a row. Raises the same errors as `read_cells`."""
+    """Return a dict that maps column names to the values of a row.
+
+    This raises the same errors as `read_cells`.
+    """
 
     def read(columns: Sequence[Field], at: Positions) -> dict[str, Any]:
         cells = _read_stored(view, columns, at)
@@ -126,7 +129,7 @@ def read_rows(view: View, fields: Sequence[Field]) -> Iterator[dict[str, object]
 def read_values(
     view: View, fields: Sequence[Field], positions: Positions, *, follow: bool = True
 ) -> dict[str, Any]:
-    """Return a dict from column names to the values at `positions`, in an array or a list.
+    """Return a dict that maps column names to the values at `positions`, an array or a list each.
 
     Raises the same errors as `read_cells`.
     """

@@ -76,7 +76,7 @@ class ViewColumn:
 
     @property
     def htype(self) -> Htype:
-        """The type of the other view's column. It is nullable if the other view lacks some rows."""
+        """The type of the other view's column, made nullable if that view lacks some rows."""
         if (self.positions >= 0).all():
             return self.field.htype
         return replace(self.field.htype, nullable=True)
@@ -225,7 +225,7 @@ class VirtualTable:
         return self._columns[column]
 
     def read(self, columns: Iterable[str], slots: Rows) -> dict[str, Cells]:
-        """Return a dict from column ids to the cells of the rows in `slots`."""
+        """Return a dict that maps column ids to the cells of the rows in `slots`."""
         return {c: self._columns[c].read(slots) for c in columns}
 
     @property

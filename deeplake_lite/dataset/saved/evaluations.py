@@ -47,7 +47,8 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo import Session
 
 KEY = "deeplake_lite_evaluations"
-"""Attribute of the root group on ``_aux``. It maps names to documents, and has a digest of them."""
+"""Attribute of the root group on ``_aux``. The attribute maps names to documents, and has a digest
+of the documents."""
 
 _DTYPES = ("<i8", "<f8")
 
@@ -106,7 +107,7 @@ class Stored:
 
 
 class SavedEvaluations(Mapping[str, "Evaluation"]):
-    """The saved evaluations of a lake: a mapping from names to evaluations.
+    """The saved evaluations of a lake, as a mapping from names to evaluations.
 
     Examples
     --------

@@ -33,8 +33,8 @@ type Params = Sequence[Any] | Mapping[str, Any]
 def copy_params(params: Params) -> Params:
     """Return a copy of a query's parameters, as a list or a dict of plain values.
 
-    Unsupported values are kept. They are only rejected when the query is bound, because that error
-    can show their position in the query.
+    Unsupported values are kept. Unsupported values are only rejected when the query is bound,
+    because the error can then show their position in the query.
 
     >>> copy_params((np.float32(0.5), range(2)))
     [0.5, [0, 1]]
@@ -132,7 +132,7 @@ def _from_array(value: object) -> object:
 
 
 def _with_nulls(value: Any) -> object:
-    """Convert a value, array or column of Arrow, pandas or polars. Its nulls become None.
+    """Convert a value, array or column of Arrow, pandas or polars, so that its nulls are None.
 
     NumPy would turn nulls into NaN, and the integers among them into floats.
     """

@@ -1,8 +1,8 @@
 """The documents of saved views, which describe rows by their ids or as part of a query's result.
 
-The document of a query contains the documents of the views that the query read. Those may contain
-other documents, down to rows of lakes. Arrays are stored separately, and documents have their
-paths.
+The document of a query contains the documents of the views that the query read. These documents may
+contain other documents, down to rows of lakes. Arrays are stored separately, and documents have
+their paths.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Rows with several labels are split by iterative stratification: the label with the fewest remaining
 rows comes first, and its rows are assigned to the parts that lack the label most. Groups cannot be
-divided. They are assigned one after the other, large groups first, to the parts that lack their
-rows most.
+divided. Groups are assigned one after the other, large groups first, to the parts that lack most
+rows.
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ def cut(number: Ints, rank: NDArray[np.uint64], counts: Ints) -> Ints:
     number : ndarray, (rows,) int64
         Class of each row.
     rank : ndarray, (rows,) uint64
-        Numbers by which the rows of a class are ordered. They are distinct.
+        Numbers by which the rows of a class are ordered. No two numbers are equal.
     counts : ndarray, (classes, parts) int64
         Number of rows of each class for each part.
     """

@@ -125,7 +125,7 @@ def plan_restore(old: Table, changes: Changes) -> MergePlan:
 def _find_row_conflicts(sides: Sides, mine: Changes, other: Changes) -> list[Conflict]:
     """Return a conflict for each row that one side removed and the other changed.
 
-    It is also a conflict if a row is unresolved and only one side still has it.
+    There is also a conflict for each unresolved row that only one side still has.
     """
     our_name, their_name = sides.names
     unresolved = sides.unresolved.rows

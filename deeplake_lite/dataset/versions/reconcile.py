@@ -186,7 +186,7 @@ class Reconciler:
         mine: Changes,
         other: Changes,
     ) -> Field | None:
-        """Merge a column that one side dropped. It stays dropped, unless the other side needs it.
+        """Merge a column that one side dropped, which stays dropped unless the other needs it.
 
         The other side needs the column if it changed the column or its cells, or if it added rows,
         which have values in the column. This is a conflict.

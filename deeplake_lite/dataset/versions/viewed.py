@@ -20,7 +20,8 @@ AUX = "_aux"
 """Branch that holds the saved views and evaluations."""
 
 KEY = "deeplake_lite_views"
-"""Attribute of the root group on ``_aux``. It maps names to documents, and has a digest of them."""
+"""Attribute of the root group on ``_aux``. The attribute maps names to documents, and has a digest
+of the documents."""
 
 DAMAGED = "The list of saved views is damaged. Restore the lake from a backup."
 

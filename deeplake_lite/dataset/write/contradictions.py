@@ -1,7 +1,7 @@
 """Search for cells whose bytes are undamaged, but contradict the type of their column.
 
-Checksums do not detect such cells. They occur if another program has changed the schema or has
-written cells.
+Checksums do not detect such cells. Such cells occur if another program has changed the schema or
+has written cells.
 """
 
 from __future__ import annotations

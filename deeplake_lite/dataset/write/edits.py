@@ -1,4 +1,4 @@
-"""Edits of rows and columns. They are checked, and applied to a handle's open transaction.
+"""Edits of rows and columns. Edits are checked, and then applied to a handle's open transaction.
 
 Positions and names are looked up while the handle is locked, so that no other thread can edit the
 rows in between.

@@ -131,9 +131,9 @@ def digests_by_value(
 ) -> NDArray[np.uint64]:
     """Return digests of the values of rows, (n,) uint64. Equal values have equal digests.
 
-    Stored digests are digests of bytes. They can be used unless the type may encode equal values as
-    different bytes. In that case, cells are read, with `read` or from the table, and converted to a
-    canonical form.
+    Stored digests are digests of bytes. Stored digests can be used unless the type may encode equal
+    values as different bytes. In that case, cells are read, with `read` or from the table, and
+    converted to a canonical form.
     """
     if not has_several_encodings(f.htype):
         return table.digests(f.id, slots)

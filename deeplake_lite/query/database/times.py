@@ -247,8 +247,8 @@ def _check_zone(text: str) -> None:
 def exact_timestamp(text: str, dtype: str) -> np.datetime64 | None:
     """Return the timestamp in a string if DuckDB would misread this string, or else None.
 
-    DuckDB ignores offsets from UTC. It also rounds the timestamp to the unit of the times with
-    which it is compared, which have the dtype `dtype`.
+    DuckDB ignores offsets from UTC. DuckDB also rounds the timestamp to the unit of the times, of
+    dtype `dtype`, with which the timestamp is compared.
 
     >>> exact_timestamp("2026-01-02 03:04:05.6", "datetime64[s]")
     np.datetime64('2026-01-02T03:04:05.600')

@@ -215,7 +215,7 @@ def _as_arg(value: object) -> Arg:
 
 
 REGISTRY: dict[str, Function] = {}
-"""A dict from the names and aliases of functions, in capitals, to the functions."""
+"""Maps the names and aliases of functions, in capitals, to the functions."""
 
 
 def function(

@@ -259,7 +259,7 @@ def _is_strings(arg: Arg) -> bool:
 
 
 def _holds(compare: Comparison, a: object, b: object) -> bool:
-    """Return whether a comparison is true. It is false if a value is null or has no order."""
+    """Return whether a comparison is true. If a value is null or has no order, return False."""
     if a is None or b is None:
         return False
     if isinstance(a, np.datetime64 | np.timedelta64):

@@ -39,8 +39,8 @@ _CASTS = {"b": "b", "i": "biu", "u": "biu", "f": "biuf", "c": "biufc", "M": "M",
 
 
 OWN: dict[str, Function] = {}
-"""Maps names, in capitals, to the functions that the user has registered. These are not in
-`REGISTRY`, because they may override functions in it."""
+"""Maps names, in capitals, to the functions that the user has registered. Such functions are not in
+`REGISTRY`, because they may override functions there."""
 
 
 def entry(name: str, function: Callable[..., Any], type_: Type, per: str) -> Function:

@@ -40,7 +40,7 @@ def record_start(e: object, first: Token) -> None:
 
 
 def check_order(token: TokenType, parse: ParseClause) -> ParseClause:
-    """Return a parser of the clause that starts with `token`. It also checks the next clause.
+    """Return a parser of the clause that starts with `token` and checks the clause after it.
 
     Parsing fails if the next clause must be written before this clause.
     """

@@ -39,7 +39,7 @@ def quote_column(column: str) -> str:
 
 
 def unused(columns: Iterable[str], *names: str) -> list[str]:
-    """Return names for result columns. They are changed to differ from all columns of the source.
+    """Return `names`, changed where needed to differ from the columns of the source.
 
     Case does not matter. The names must differ because, if the source has a column ``b`` and a
     query has an alias ``b``, then GROUP BY ``b`` refers to the column of the source.

@@ -42,7 +42,7 @@ class Nowhere:
 
     url: str = "memory://query"
     checks_reads: bool = False
-    """Whether every read is checked. It is not, because there is nothing to read."""
+    """Whether every read is checked. Here, there is nothing to read."""
     limits: Limits = DEFAULT_LIMITS
     """Limits that apply to lakes that are opened when the result is queried."""
 

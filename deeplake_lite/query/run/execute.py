@@ -205,7 +205,7 @@ class _Query:
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
-        """The connection to the database. It exists only after `begin` was called."""
+        """The connection to the database, which exists only after `begin` was called."""
         assert self._connection is not None, "begin() comes first"
         return self._connection
 
@@ -384,7 +384,7 @@ class _Query:
         return QueryTypeError(explain_error(error))
 
     def _create(self, udf: Udf) -> None:
-        """Register a tree as a DuckDB function. Its arguments are the values of the tree's keys."""
+        """Register a tree as a DuckDB function, which takes the values of the tree's keys."""
 
         def call(*columns: Any) -> Any:  # DuckDB reads the annotations of this function
             try:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def metadata(leaf: Meta, positions: NDArray[Any]) -> NDArray[Any]:
-    """Return a leaf's values in the rows at some positions. They are masked for null positions."""
+    """Return a leaf's values in the rows at some positions. Values at null positions are masked."""
     rows, null = rows_of(positions)
     return mask_rows(_evaluate(leaf, rows), null)
 

@@ -33,7 +33,7 @@ class Sources:
     view : View, optional
         The queried view, which a query without FROM reads.
     views : mapping
-        A mapping from names to the views that they refer to in FROM.
+        Maps names in FROM to the views to which the names refer.
     opened : mapping
         The sources that the query opened when it ran first, which are used again. The keys are
         pairs of a name and a VERSION, or None.

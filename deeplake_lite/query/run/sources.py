@@ -211,8 +211,8 @@ class Source:
         """Return all values of a column of fixed shape from the cache. If needed, fill the cache.
 
         Returns None if the source has only some rows of the version, or uncommitted edits, and if
-        the column is not worth caching. It is worth caching if it is small, or if `rows`, which the
-        query needs now, are a large part of it.
+        the column is not worth caching. A column is worth caching if it is small, or if `rows`,
+        which the query needs now, are many of its rows.
         """
         layout = f.htype.layout
         assert isinstance(layout, Dense)
@@ -251,7 +251,7 @@ class Source:
         return self.tally.add_cells(self.table.read([f.id], slots)[f.id])
 
     def narrow_kind(self, f: Field, kind: Kind) -> Kind:
-        """Return the kind of a column. Its `real` is true only if a value is NaN or infinite.
+        """Return `kind` with `real` true only if a value of the column is NaN or infinite.
 
         If `real` is false, the SQL needs no checks for NaN, and is faster.
         """

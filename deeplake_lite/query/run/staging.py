@@ -166,7 +166,7 @@ def _blocks(table: pa.Table, rows_needed: int | None) -> Iterator[pa.Table]:
 def _select(instance: Instance, conditions: Sequence[exp.Expr]) -> exp.Select:
     """Return a statement that selects the rows of the temporary table that pass all conditions.
 
-    It returns the numbers of these rows.
+    The statement returns the numbers of these rows.
     """
     select = exp.Select(expressions=[exp.column(AT, table=instance.table)])
     alias = exp.alias_(exp.to_table(LEFT), instance.table, table=True)

@@ -344,7 +344,7 @@ def _one_by_one(
 
 
 def _index(index: tuple[object, ...], text: str, values: tuple[Any, ...], rows: Rows) -> object:
-    """Return the values of a part after indexing. They are null if the index is out of range."""
+    """Return the values of a part after indexing. If the index is out of range, they are null."""
     [stack] = values
     if isinstance(stack, list):
         return _one_by_one(lambda row: apply_index(row[0], index, text), values, rows)

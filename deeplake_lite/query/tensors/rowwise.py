@@ -216,7 +216,7 @@ COUNT_ITEMS = {"LEN", "LENGTH"}
 
 
 def _as_array(tree: Tree, value: object, *, typed: bool = True) -> object:
-    """Return a list of numbers, or of arrays of one shape, as an array. Others stay unchanged.
+    """Return a list of numbers, or of arrays of one shape, as an array; other values as they are.
 
     If `typed` is true, a list from DuckDB gets the dtype of the tree's type.
 

@@ -147,8 +147,8 @@ def out_of_range(
 ) -> QueryError:
     """Return the error for an index that NumPy rejects for values with a shape.
 
-    Its message is NumPy's message for the value of a single row, because the message for stacked
-    rows would also count the axis of the rows.
+    The message is NumPy's message for the value of a single row. For stacked rows, NumPy's message
+    would also count the axis of the rows.
     """
     try:
         np.broadcast_to(np.False_, shape)[index]
@@ -184,7 +184,7 @@ def _whole_cells(tree: Tree) -> Iterator[Cell]:
 
 
 def run_starts(env: Env, names: Collection[str]) -> NDArray[np.int64] | None:
-    """Return the numbers of the rows in which an entry of `env` differs from the previous row.
+    """Return the indices of the rows in which an entry of `env` differs from the previous row.
 
     Only the entries with the given names are compared. Returns None if all rows differ, or if an
     entry is an array of objects, because these are not compared.

@@ -191,7 +191,7 @@ class Editing:
         self._host.drafts = [draft.about for draft in self.drafts()]
 
     def restore(self, draft: journal.Draft) -> tuple[int, int]:
-        """Stage the edits of a draft, and return how many rows were edited and are missing.
+        """Stage the edits of a draft, and return the number of edited and of missing rows.
 
         Rows are looked up at the tip of the branch, to which a commit writes, because the dataset
         may be at an older version. Edits of missing rows stay in the draft, because such rows may
@@ -372,7 +372,7 @@ class Editing:
         return shown
 
     def _positions_by_id(self, ids: NDArray[np.int64]) -> dict[int, int]:
-        """Return a dict from row ids to positions, without rows that are not shown."""
+        """Return a dict that maps row ids to positions, without rows that are not shown."""
         shown = self._host.shown
         at = shown.positions_of(ids)
         shown_ids = shown.ids(at)

@@ -299,8 +299,8 @@ def rows_of(edits: Iterable[Edit]) -> Ids:
 class _Index:
     """An index that finds the edits of a column by row.
 
-    It consists of pairs (row id, number of the edit), sorted by row id and then by number, so that
-    a binary search finds the edits of a row without a pass over all edits.
+    The index consists of pairs (row id, number of the edit), sorted by row id and then by number,
+    so that a binary search finds the edits of a row without a pass over all edits.
     """
 
     def __init__(self, edits: list[Edit]) -> None:

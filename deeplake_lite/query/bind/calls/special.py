@@ -412,5 +412,5 @@ SPECIAL = {
 }
 
 OF_OTHERS = {"DATA": _refuse_data}
-"""Maps functions of other query languages to Python functions that raise an error. Its message
+"""Maps functions of other query languages to Python functions that raise an error. The message
 explains how to write the same in this language."""

@@ -26,7 +26,7 @@ type _Item = tuple[str, Value, exp.Expr]
 
 
 def lower_items(low: Lowering, tree: exp.Select, scope: Scope, keys: set[str]) -> dict[str, Value]:
-    """Lower the select list, and return a dict from the names to the values of its items.
+    """Lower the select list, and return a dict that maps the names of its items to values.
 
     `keys` are the keys of GROUP BY as SQL text.
 

@@ -350,7 +350,7 @@ def _add_numbers(
     *,
     of_both: bool,
 ) -> Sql:
-    """Do what `_add_column` does, for integers in one query and floats in the other."""
+    """Do what `_add_column` does, for integers in one of the queries and floats in the second."""
     kinds = [kind_of(side) for side in pair]
     if of_both:
         floats = [low.as_sql(v, Scope()) for v in beside_floats.as_floats(pair, kinds)]

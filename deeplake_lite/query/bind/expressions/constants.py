@@ -284,7 +284,7 @@ def _as_items(value: Any) -> Any:
 
 
 def _list_type(items: Sequence[Any]) -> Type:
-    """Return the type of a list. Its items may be null, or be lists of different lengths."""
+    """Return the type of a list. The items may be null, or be lists of different lengths."""
     present = [item for item in items if item is not None]
     if present and all(isinstance(item, list) for item in present):
         return Type("object", (None,), Items(_list_type([part for i in present for part in i])))

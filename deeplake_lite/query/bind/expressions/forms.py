@@ -116,7 +116,7 @@ def with_types_of_nulls(tensors: Sequence[Tensor], nulls: Sequence[bool]) -> lis
 
 
 def as_truths(tensor: Tensor) -> Tensor:
-    """Return lists of booleans as arrays, which logical operators need. Others are unchanged.
+    """Return lists of booleans as arrays, which logical operators need; other values as they are.
 
     Items that are null stay null.
     """

@@ -203,7 +203,8 @@ def _in_query(low: Lowering, e: exp.In, inner: exp.Query, scope: Scope) -> Value
 
 
 _SUBQUERY = "sought"
-"""Alias of the query after IN. Its columns are selected under this alias, in converted form."""
+"""Alias of the query after IN. The columns of this query are selected under this alias, in
+converted form."""
 
 
 def _tensor_error(e: exp.Expr) -> QueryTypeError:

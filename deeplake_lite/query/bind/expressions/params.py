@@ -26,7 +26,7 @@ class Params:
     Parameters
     ----------
     values : sequence or mapping
-        A sequence with a value for each ``?``, or a dict from the names of parameters to their
+        A sequence with a value for each ``?``, or a dict that maps the names of parameters to
         values.
     tree : exp.Query
         The syntax tree of the query.

@@ -52,13 +52,13 @@ _DTYPES = {
 class Types:
     """Looks up the types of the expressions in one query.
 
-    To find a type, DuckDB does not compute the expression. It only determines the type of a copy of
-    the expression, in which typed nulls stand for the columns.
+    To find a type, DuckDB does not compute the expression. DuckDB only determines the type of a
+    copy of the expression, in which typed nulls stand for the columns.
 
     Parameters
     ----------
     udfs : callable
-        Returns a dict from the names of UDFs, which NumPy computes for the query, to these UDFs.
+        Returns a dict that maps names to the UDFs that NumPy computes for the query.
     """
 
     def __init__(self, udfs: Callable[[], Mapping[str, Udf]]) -> None:
