@@ -108,7 +108,7 @@ _RUNNING = set[Job[Any]]()
 _EXITING = Event()
 """Set when the process exits, so that no more jobs are started."""
 
-if hasattr(os, "register_at_fork"):  # not on Windows
+if hasattr(os, "register_at_fork"):  # Windows has no fork
     os.register_at_fork(after_in_child=_RUNNING.clear)
 
 

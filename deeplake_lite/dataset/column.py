@@ -286,5 +286,5 @@ def _have_one_shape(values: list[Any]) -> bool:
     """Return whether all values have the same shape, and so do the items within each value."""
     try:
         return len(set(map(np.shape, values))) <= 1
-    except ValueError:  # NumPy raises it for a list whose items differ in length
+    except ValueError:  # NumPy raises this error for a list whose items differ in length
         return False

@@ -184,7 +184,7 @@ class Handle:
                 f"There are uncommitted edits ({diffs.Status.of(table)}). Before {action}, commit "
                 "them with ds.commit('…') or drop them with ds.discard()."
             )
-        if table.edits:  # edits that cancel out, such as adding and deleting a row
+        if table.edits:  # the edits cancel out, such as adding and deleting a row
             self.discard()
 
 

@@ -89,9 +89,9 @@ def verify(handle: Handle) -> Report:
     handle.rows().check_committed("Verification")
     repository = handle.repository
     repository = repository.checking()
-    table = Table.open(repository, repository.reader(handle.version))  # with empty caches
+    table = Table.open(repository, repository.reader(handle.version))  # a table with empty caches
     live = table.rows.live()
-    all_slots = np.arange(table.slots)  # also of deleted rows, which older versions may need
+    all_slots = np.arange(table.slots)  # including deleted rows, which older versions may need
     row_damage = table.verify_rows()
     without_id = {damage.slot for damage in row_damage}
     damages = [

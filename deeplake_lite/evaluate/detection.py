@@ -353,7 +353,7 @@ def _match_classes(
         truth.crowd[order],
         thresholds,
     )
-    return np.append(order, -1)[chosen]  # -1 stays -1
+    return np.append(order, -1)[chosen]  # index -1 becomes -1
 
 
 def _outcomes(chosen: Numbers, ignored: Flags, outside: Flags) -> NDArray[np.uint8]:

@@ -65,7 +65,7 @@ def bars(
     """Draw bars in the unit square, and the diagonal, which stands for perfect calibration."""
     parts, low = list(_axes(labels)), 0.0
     for high, value in zip(edges.tolist(), y.tolist(), strict=True):
-        if value == value:  # not NaN
+        if value == value:  # false for NaN
             box: dict[str, Any] = {
                 "x": _x(low), "y": _y(value), "width": f"{(high - low) * SIDE - 1:.1f}",
                 "height": f"{value * SIDE:.1f}", "fill": "var(--dl-accent)", "fill-opacity": 0.7,

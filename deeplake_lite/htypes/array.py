@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.cells import Values
     from deeplake_lite.htypes.facets import Axes
 
-_MAX_BYTES = 1 << 31  # of one cell
+_MAX_BYTES = 1 << 31  # maximum size of one cell
 _MAX_AXES = 32
 MAX_ANY_AXES = 8
 """Maximum number of axes in a column whose arrays differ in their number of axes."""

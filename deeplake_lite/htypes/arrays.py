@@ -38,7 +38,7 @@ _CAST_FROM = {"b": "b", "i": "bui", "u": "bui", "f": "buif", "c": "buifc"}
 
 _THREADS = 8
 _SHARE = 64  # maximum number of values that a thread converts at a time
-_LONGEST_AXIS = 2**31 - 1  # elements, since sizes are stored as int32
+_LONGEST_AXIS = 2**31 - 1  # maximum length of an axis, since lengths are stored as int32
 _COPY_BELOW = 1 << 20  # bytes; copying a smaller array is faster than making a view of it
 
 

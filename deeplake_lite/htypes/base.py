@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 type Check = Literal["header", "full"]
 """How to check files. "header" reads only their header and end, and "full" also decodes them."""
 
-_MAX_ITEMS = 5  # of a list in `str(htype)`
-_MAX_CHARACTERS = 80  # of any other field in `str(htype)`
+_MAX_ITEMS = 5  # maximum number of items of a list in `str(htype)`
+_MAX_CHARACTERS = 80  # maximum length of any other field in `str(htype)`
 
 
 @dataclass(frozen=True)
@@ -484,7 +484,8 @@ def _as_block(values: Any) -> Values:
     if isinstance(values, list | tuple):
         rows: Values = without_tensors(without_arrow(values))
         return rows
-    if hasattr(values, "__array__") or is_column(type(values)):  # torch, xarray, pandas, polars
+    # Such objects come from torch, xarray, pandas or polars.
+    if hasattr(values, "__array__") or is_column(type(values)):
         array = array_of(values)
         if array.ndim:
             return array

@@ -96,7 +96,7 @@ def column_array(column: Any) -> np.ndarray[Any, Any]:
 
 def _is_plain(column: Any) -> bool:
     """Return whether NumPy can hold all values of a column: times, or numbers without nulls."""
-    if str(getattr(column, "dtype", "")).startswith("Sparse"):  # NaN is their null
+    if str(getattr(column, "dtype", "")).startswith("Sparse"):  # sparse columns use NaN as null
         return True
     kind = np.asarray(column[:1]).dtype.kind
     return kind in "mM" or (kind in "biufc" and not _find_nulls(column).any())

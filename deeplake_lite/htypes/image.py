@@ -182,7 +182,8 @@ class Image(Htype):
                 "Leave quality out."
             )
         if self.quality is not None:
-            codecs.get(self.codec, quality=self.quality)  # raises if it is out of range
+            # This raises an error if the quality is out of range.
+            codecs.get(self.codec, quality=self.quality)
         if (self.codec, self.mode) == ("webp", "L"):
             raise SchemaError("WebP cannot store grey images. Declare Image('png', mode='L').")
         super().__post_init__()
@@ -321,7 +322,8 @@ class Image(Htype):
 
     def _encode_pillow(self, image: Pillow, check: Check) -> _Cell:
         """Store the file from which a Pillow image was opened, or encode its pixels."""
-        self._limits.check_picture(image.size[::-1], len(image.getbands()))  # pixels not loaded yet
+        # The pixels have not been loaded yet.
+        self._limits.check_picture(image.size[::-1], len(image.getbands()))
         with lock_of(image):
             is_storable = self.codec in ("auto", CODECS.get(image.format or ""))
             if is_storable or is_turned_tiff(image):

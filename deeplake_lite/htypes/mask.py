@@ -282,7 +282,8 @@ class Mask(Htype):
                 f"a mask must have one frame, but this {source.name.upper()} has {frames} frames "
                 "or pages. Pass the numbers of one frame as an array."
             )
-        encoded = self._encode_numbers(decode_file(source, data, header))  # checks the numbers
+        # The encoder also checks the numbers of the classes.
+        encoded = self._encode_numbers(decode_file(source, data, header))
         return (data, header.shape) if is_storable else encoded
 
     def _encode_numbers(self, value: Any) -> tuple[Buffer, tuple[int, ...]]:

@@ -263,7 +263,7 @@ def _read_duration(value: object, dtype: np.dtype[Any]) -> np.timedelta64:
         return span
     if isinstance(value, timedelta):
         return exact_span(value)
-    if isinstance(value, time) and value.tzinfo is None:  # since midnight, as in Arrow
+    if isinstance(value, time) and value.tzinfo is None:  # the duration since midnight, as in Arrow
         return exact_span(datetime.combine(date.min, value) - datetime.min)
     if isinstance(value, str) and (match := _DURATION.fullmatch(value)):
         unit: Any = match["unit"] or _WORDS[match["word"]]

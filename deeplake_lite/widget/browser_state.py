@@ -184,7 +184,8 @@ has moved to branch 'fix', ...
         if not len(selected):
             return selected
         table, slots = before.view.rows.locate(selected)
-        if table is self.view.rows.table and isinstance(table, Snapshot):  # slots identify its rows
+        # If both states show the same table, its slots identify the rows.
+        if table is self.view.rows.table and isinstance(table, Snapshot):
             is_selected = np.zeros(table.slots, bool)
             is_selected[slots] = True
             return np.flatnonzero(is_selected[self.view.rows.live()])

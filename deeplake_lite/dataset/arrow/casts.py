@@ -72,7 +72,7 @@ def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
         mask = array.is_null() if array.null_count else None
         return pa.StructArray.from_arrays(parts, fields=[*kind], mask=mask)
     if kinds.is_timestamp(source) and kinds.is_timestamp(kind) and source.unit == kind.unit:
-        return array.view(kind)  # another time zone for the same points in time
+        return array.view(kind)  # only the time zone differs, not the points in time
     if kinds.is_timestamp(source) and kinds.is_date(kind):
         return _to_dates(array, kind)
     if kinds.is_duration(source) and kinds.is_time(kind):

@@ -187,7 +187,8 @@ def _tensors(htype: Htype, values: NDArray[Any], cells: RaggedCells, null: Null)
     objects.
     """
     has_axis = cells.shapes >= 0
-    sizes = np.where(has_axis, cells.shapes, 1).prod(axis=1, dtype=np.int64)  # 1 without axes
+    # A value without axes has size 1.
+    sizes = np.where(has_axis, cells.shapes, 1).prod(axis=1, dtype=np.int64)
     if null is not None:
         sizes[null] = 0
     if len(values) != sizes.sum():

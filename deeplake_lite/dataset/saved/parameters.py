@@ -85,7 +85,8 @@ def plain_value(value: object) -> object:
     if isinstance(value, bytes):  # including `np.bytes_`, which looks like an array
         return bytes(value)
     value = _with_nulls(value)
-    if hasattr(value, "to_numpy") or hasattr(value, "__array__"):  # such as pandas and PyTorch
+    # Such objects come from libraries such as pandas and PyTorch.
+    if hasattr(value, "to_numpy") or hasattr(value, "__array__"):
         value = _from_array(value)
     match value:
         case None | bool() | complex() | np.ndarray():
@@ -242,7 +243,8 @@ def _in_microseconds(value: Any) -> object:
         converted = cast_time(np.asarray(value), np.dtype(kind)).item()
     except InvalidValueError:
         converted = None
-    if not isinstance(converted, dt.date | dt.timedelta):  # an int if Python cannot represent it
+    # NumPy returns an int for a time that Python cannot represent.
+    if not isinstance(converted, dt.date | dt.timedelta):
         raise QueryTypeError(
             "A time parameter must be within the years 1 to 9999, in whole microseconds, but it is "
             f"{value!r}. Durations in months or years are compared as numbers: "

@@ -110,7 +110,7 @@ def by_labels(labels: Labels, shares: Reals, rank: NDArray[np.uint64]) -> Ints:
             continue  # outdated, because the label has another entry with its current count
         rows = rows_of.label(label)
         rows = rows[part[rows] < 0]
-        behind = room - room.sum() * shares  # rounding errors of earlier labels
+        behind = room - room.sum() * shares  # the rounding errors of earlier labels
         counts = _count_rows(missing[label], room, count, behind)
         room -= counts
         if count == 1:  # a shortcut, for data with about as many labels as rows

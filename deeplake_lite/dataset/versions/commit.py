@@ -194,7 +194,8 @@ def _adopt_unconfirmed_commit(handle: Handle, tip_id: str) -> bool:
     if landed.transaction == edits.transaction:
         handle.go_to(landed.id)
     else:
-        base, edits.restored = handle.open(landed.id), None  # it has recorded the restore
+        # The version in `landed` has recorded the restore.
+        base, edits.restored = handle.open(landed.id), None
         handle.table = _copy_onto(handle, base, "raise", base=base)
     return True
 

@@ -26,7 +26,7 @@ def is_series(values: Any) -> bool:
     >>> is_series(pd.array([1, None])), is_series(pd.DataFrame()), is_series(np.zeros(2))
     (True, False, False)
     """
-    is_like_pandas = hasattr(values, "iloc") and values.ndim == 1  # such as a Series of modin
+    is_like_pandas = hasattr(values, "iloc") and values.ndim == 1  # for example, a Series of modin
     return is_like_pandas or (is_column(type(values)) and not is_arrow(values))
 
 

@@ -159,13 +159,13 @@ def variable_values(values: xr.Variable | xr.DataArray) -> object:
     filled = of.nullable and (
         is_class or (dtype.kind in "biu" and is_float) or (of.is_embedding and is_float)
     )
-    if not filled:  # the dtype differs, so the variable was computed from the exported one
+    if not filled:  # the dtype differs if the variable was computed from an exported one
         return Exported(array, of) if array.dtype == dtype else array
     null = array == -1 if is_class else np.isnan(array)
     nulls = null.all(axis=tuple(range(1, null.ndim)))
     with np.errstate(invalid="ignore"):
         rows = array.astype(dtype)
-    if (rows[~nulls] != array[~nulls]).any():  # the values were computed from the exported ones
+    if (rows[~nulls] != array[~nulls]).any():  # computed from the exported values
         return array
     pairs = zip(rows, nulls, strict=True)
     return Exported([None if is_null else row for row, is_null in pairs], of)
@@ -227,7 +227,7 @@ def _parse_htype(config: Any) -> Htype | None:
     try:
         return None if config is None else from_config(json.loads(config))
     except (LakeError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
-        return None  # written by a newer release, or by another program
+        return None  # a newer release or another program has written the string
 
 
 def _parse_values(values: Any, of: Htype) -> object:

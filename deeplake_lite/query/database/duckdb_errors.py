@@ -303,7 +303,8 @@ def explain_call(error: BaseException, node: exp.Expr) -> str | None:
         return None
     name = call.name if isinstance(call, exp.Anonymous) else _CALLS.get(call.key, call.key)
     way = "Write other arguments."
-    if any(column.table for column in call.find_all(exp.Column)):  # not parameters of lambdas
+    # Parameters of lambdas have no table.
+    if any(column.table for column in call.find_all(exp.Column)):
         way = "If values of some rows cause this, exclude these rows with a condition."
     reason = shorten(text).rstrip(".! ")
     return f"{_FUNCTIONS.get(name.lower(), name.upper())} rejects its arguments: {reason}. {way}"

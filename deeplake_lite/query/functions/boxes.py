@@ -115,7 +115,8 @@ def _pair(name: str, boxes: Arg, others: Arg) -> Callable[[Any, Any, int], NDArr
             for v, arg in ((value, boxes), (other, others))
         )
         shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-2])
-        check_room((*shape, 2), 8, lead=min(lead, len(shape) - 2))  # widths and heights
+        # `overlaps` stores the sides of all intersections.
+        check_room((*shape, 2), 8, lead=min(lead, len(shape) - 2))
         return overlaps(a, b)
 
     return pairs

@@ -184,7 +184,8 @@ def _stack(items: Sequence[Any] | NDArray[Any]) -> NDArray[Any] | None:
     if len({v.dtype for v in values}) > 1:
         values = [_canonical(np.asarray(v)) for v in values]
     dtypes = {v.dtype for v in values}
-    if len(dtypes) > 1 and any(dtype.kind == "V" for dtype in dtypes):  # times and other values
+    # True if times are mixed with other values.
+    if len(dtypes) > 1 and any(dtype.kind == "V" for dtype in dtypes):
         return None
     for dtype in dtypes if len(dtypes) == 1 else map(np.dtype, (np.uint64, np.float64, complex)):
         if all(v.dtype == dtype or _holds(dtype, v) for v in values):

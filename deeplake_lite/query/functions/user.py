@@ -243,7 +243,7 @@ class _Call:
         if array.dtype.kind not in _CASTS.get(expected.kind, ""):
             raise self._unexpected(f"{array.dtype} {array.shape}", row)
         with np.errstate(all="ignore"):
-            cast = array.astype(expected)  # always a copy, see `_check`
+            cast = array.astype(expected)  # `astype` always copies, see `_check`
         if expected.kind in "iuMm" and not _are_same(cast, array):
             raise self._unexpected(f"{array.dtype} out of its range", row)
         if not self.type.admits(self.type.dtype, array.shape):

@@ -201,7 +201,7 @@ def _distance(a: NDArray[Any], b: NDArray[Any], auxiliary: NDArray[Any] | None) 
     lengths = np.vecdot(vectors, vectors) if auxiliary is None else auxiliary.ravel()
     scale = lengths + np.vecdot(b, b)
     squares = scale - 2 * _products(vectors, b)
-    near = np.flatnonzero(~(squares >= _NEAR * scale))  # including NaN
+    near = np.flatnonzero(~(squares >= _NEAR * scale))  # also true for NaN
     for i in range(0, len(near), _BLOCK):
         rows = near[i : i + _BLOCK]
         difference = vectors[rows] - b

@@ -97,7 +97,8 @@ class Lakes(DuckDB):
             **_Generator.TRANSFORMS,
             Ellipsis: lambda _self, _e: "...",
             exp.Array: lambda self, e: f"[{self.expressions(e, flat=True)}]",
-            exp.WithinGroup: Generator.withingroup_sql,  # DuckDB's puts ORDER BY elsewhere
+            # DuckDB's generator puts ORDER BY elsewhere.
+            exp.WithinGroup: Generator.withingroup_sql,
         }
 
         def slice_sql(self, expression: exp.Slice) -> str:

@@ -307,7 +307,7 @@ def _split(array: pa.Array, items: Any) -> list[Any]:
 def _scalars(array: pa.Array, dtype: str) -> Any:
     if pa.types.is_null(array.type):
         return [None] * len(array)
-    if array.null_count and not dtype.endswith("]"):  # except for times, whose nulls become NaT
+    if array.null_count and not dtype.endswith("]"):  # the nulls of times become NaT instead
         return to_masked(array)
     if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
         return numbers_in(array).astype(dtype, copy=False)  # Arrow's `to_numpy` would import pandas

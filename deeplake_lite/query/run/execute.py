@@ -87,7 +87,8 @@ def _spill_folder() -> str:
 def _database() -> duckdb.DuckDBPyConnection:
     """Return the database that all queries share, which has no tables, files or extensions."""
     database = connect(memory_limit=f"{MEMORY}B", temp_directory=_spill_folder())
-    with contextlib.suppress(duckdb.CatalogException):  # new in DuckDB 2; before, x / 0 is null
+    # The setting is new in DuckDB 2; before, x / 0 is null.
+    with contextlib.suppress(duckdb.CatalogException):
         database.execute("SET GLOBAL error_on_division_by_zero = false")
     atexit.register(_end, database)
     return database
@@ -247,7 +248,7 @@ class _Query:
             if isinstance(error, duckdb.FatalException | duckdb.InternalException):
                 _database.cache_clear()  # after such an error, DuckDB rejects all further queries
             translated = self._translate(error)
-            if translated is self._raised:  # keep the cause: a user's error
+            if translated is self._raised:  # keep the cause, which is a user's error
                 raise translated from translated.__cause__
             if isinstance(translated, QueryTypeError):
                 if "must appear in the GROUP BY" in str(error) and self._plan.ungrouped:
@@ -318,7 +319,8 @@ class _Query:
         tables = {instance.table for instance in self._plan.instances}
         for start, node in self._plan.traces:
             inner = {source.alias_or_name for source in node.find_all(exp.Table, exp.Subquery)}
-            columns = (c for c in node.find_all(exp.Column) if c.table)  # not parameters of lambdas
+            # Parameters of lambdas have no table.
+            columns = (c for c in node.find_all(exp.Column) if c.table)
             outer = sorted({column.table for column in columns} - inner)
             if {*outer} - tables - self._plan.relations.keys():
                 continue

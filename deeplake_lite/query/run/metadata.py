@@ -44,7 +44,8 @@ def _evaluate(leaf: Meta, rows: Rows) -> NDArray[Any]:
             present = source.present(leaf.field, rows)
             return np.ma.MaskedArray(present, ~present)
         case "shape":
-            axes = leaf.type.shape[0] if leaf.type.shape else None  # None keeps the padding
+            # If None, the slice below keeps the padding.
+            axes = leaf.type.shape[0] if leaf.type.shape else None
             shapes = source.shapes(leaf.field, rows).astype(np.int64)[:, :axes]
             return _mask_padding(shapes, _nulls(source, leaf.field, rows, shapes))
     return _from_shapes(source, leaf.field, rows, what, option)

@@ -158,7 +158,7 @@ class _Walk:
         self._env, self._every = env, np.arange(count)
         self._whole: Parts = (self._every,)
         self._results: dict[Tree, ByShape] = {}
-        self._held = 0  # in bytes
+        self._held = 0  # size of the results in bytes
 
     def __call__(self, tree: Tree) -> ByShape:
         """Return the values of a tree or subtree for all rows."""

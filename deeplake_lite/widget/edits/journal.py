@@ -61,7 +61,7 @@ _MISREAD = (
 _LIVE: WeakValueDictionary[Path, Journal] = WeakValueDictionary()
 """Maps the path of each file to the journal of a browser in this process."""
 
-if hasattr(os, "register_at_fork"):  # not on Windows
+if hasattr(os, "register_at_fork"):  # Windows has no fork
     os.register_at_fork(after_in_child=_LIVE.clear)
 
 

@@ -205,7 +205,7 @@ def page_number(value: Any) -> object:
     >>> page_number(float("-inf")), page_number(np.nan)
     ('-Infinity', None)
     """
-    if value is None or value != value:  # NaN
+    if value is None or value != value:  # true for NaN
         return None
     if isinstance(value, int | np.integer):
         return int(value) if abs(int(value)) <= EXACT else str(value)

@@ -72,7 +72,7 @@ def result_kind(name: str, duckdb_name: str, args: list[Value]) -> Kind:
         return TEXT
     if name in function_names.COUNTS:
         return NUMBER
-    if name in ("RANGE", "GENERATE_SERIES"):  # not times, which `growth` rejects
+    if name in ("RANGE", "GENERATE_SERIES"):  # `growth` rejects times
         return NUMBER.as_list
     if (
         name in function_names.EXTENDS_LISTS

@@ -184,7 +184,8 @@ def _part_type(whole: Type) -> Type:
 
 
 def _shape_type(value: object) -> Type:
-    return Type("int64", (value.type.ndim if isinstance(value, Tensor) else 0,))  # None: varies
+    # The item is None if the number of axes varies.
+    return Type("int64", (value.type.ndim if isinstance(value, Tensor) else 0,))
 
 
 def _row_position(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:

@@ -50,7 +50,7 @@ def keys_of(tree: exp.Select, scope: Scope, low: Lowering) -> list[exp.Expr]:
 
 
 def _check_keys(group: exp.Group) -> None:
-    """Check that the keys of GROUP BY are expressions, without parentheses and ROLLUP or similar.
+    """Check that GROUP BY lists expressions, without parentheses around all of them.
 
     Raises QueryError for GROUP BY without keys, with ROLLUP, CUBE or GROUPING SETS, and for keys in
     parentheses.

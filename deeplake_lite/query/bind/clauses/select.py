@@ -220,7 +220,8 @@ class Binder:
         if clause.args.get("recursive"):
             raise QueryError("WITH RECURSIVE is not part of the language. Use WITH.")
         for cte in clause.expressions:
-            lowered = self.query(cte.this, parent or Scope())  # a scope, as it is not outermost
+            # Pass a parent scope, because this query is not the outermost one.
+            lowered = self.query(cte.this, parent or Scope())
             with locate_errors(self.low.text, cte):
                 lowered.columns = rename_columns(lowered.columns, cte.args["alias"])
             self.queries[-1][cte.alias] = (self.new_name("q"), lowered)

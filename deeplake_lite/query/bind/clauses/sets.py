@@ -254,7 +254,8 @@ def _parse_time(side: _Side, value: Value, other: Value) -> Value:
         return value
     moment = agree(Constant(literal.this, literal), other)
     assert isinstance(moment, Constant)
-    is_text = isinstance(moment.value, str)  # with no more digits than the timestamp
+    # Such a string has no more digits than a timestamp can have.
+    is_text = isinstance(moment.value, str)
     return Sql(exp.cast(moment.node.copy(), "TIMESTAMP") if is_text else moment.node.copy(), TIME)
 
 

@@ -57,7 +57,8 @@ def one_value(binder: Binder, tree: exp.Query, scope: Scope) -> Value:
     _restore(binder, before)  # the query was only lowered to find out the type of its value
     if isinstance(tensor, Tensor):
         return _compute(binder, tree, tensor.type)
-    return Sql(exp.Subquery(this=binder.low.lower_query(tree, scope)[0]))  # for a constant list
+    # Otherwise, the value is a constant list.
+    return Sql(exp.Subquery(this=binder.low.lower_query(tree, scope)[0]))
 
 
 @dataclass(frozen=True)

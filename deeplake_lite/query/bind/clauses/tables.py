@@ -116,7 +116,8 @@ def table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
 def _table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
     if isinstance(e, exp.Subquery):
         parts = {key: part for key, part in e.args.items() if key not in ("alias", "joins")}
-        lowered = binder.query(exp.Subquery(**parts), scope.parent or Scope())  # not outermost
+        # Pass a parent scope, because this query is not the outermost one.
+        lowered = binder.query(exp.Subquery(**parts), scope.parent or Scope())
         name = binder.new_name("t")
         columns = rename_columns(dict(lowered.columns), e.args.get("alias"))
         binder.low.types.record_query(name, lowered.sql)

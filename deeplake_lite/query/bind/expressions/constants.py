@@ -43,7 +43,8 @@ def constant(value: object) -> Constant:
             return Constant(value, lambda: exp.Array(expressions=[constant(v).node for v in value]))
         case list():
             return list_of([constant(v) for v in value], is_json=_is_json(value))
-        case float() if not np.isfinite(value) or str(value) == "-0.0":  # SQL has no literal
+        case float() if not np.isfinite(value) or str(value) == "-0.0":
+            # SQL has no literal for such floats.
             return Constant(value, exp.cast(exp.Literal.string(str(value)), "DOUBLE"))
         case decimal.Decimal():
             return _decimal_constant(value)

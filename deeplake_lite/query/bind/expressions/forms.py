@@ -347,7 +347,7 @@ def _unit_of_all(dtypes: set[str]) -> np.dtype[Any] | None:
         return None
     try:
         return reduce(np.promote_types, map(np.dtype, sorted(dtypes)))
-    except TypeError:  # months and days
+    except TypeError:  # NumPy has no common unit of months and days
         return None
 
 

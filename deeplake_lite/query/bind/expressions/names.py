@@ -88,7 +88,7 @@ def _dotted(low: Lowering, first: str, others: list[str], e: exp.Column, scope: 
     value, keys = scope.find(others[0], first), others[1:]
     if value is None:
         owners = [r for r in scope.relations if first in r.columns]
-        if len(owners) > 1 and first in scope.tables():  # `first` is the source
+        if len(owners) > 1 and first in scope.tables():  # `first` is the name of a source
             raise scope.unknown(others[0], first)
         value, keys = scope.find(first, None), others
     if value is None:

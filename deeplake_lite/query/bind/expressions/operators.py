@@ -192,7 +192,7 @@ def _is_divisor(value: Value) -> bool:
 
 
 def _leaves_random_unchanged(e: exp.Expr, modulus: Value) -> bool:
-    """Return whether ``e % modulus`` is ``RANDOM() % number``, which would return ``RANDOM()``."""
+    """Return whether ``e % modulus`` is ``RANDOM() % number`` with the result ``RANDOM()``."""
     number = modulus.value if isinstance(modulus, Constant) else None
     call = e.unnest()
     is_random = isinstance(call, exp.Anonymous) and call.name.upper() == "RANDOM"

@@ -68,7 +68,7 @@ def as_json(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
     if isinstance(value, Constant) and isinstance(value.value, list | np.ndarray | dict):
         return exp.Literal.string(json_document(_full_value(value)))
     if isinstance(value, Constant) and (whole := _whole(value)) is not None:
-        return exp.Literal.string(format(whole, "f"))  # also if it exceeds SQL's integers
+        return exp.Literal.string(format(whole, "f"))  # the number may exceed SQL's integers
     node = as_text(value, low, scope) if is_day(value) else low.as_sql(value, scope)
     if is_json(value):
         return node
