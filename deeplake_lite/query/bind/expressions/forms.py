@@ -78,7 +78,7 @@ def names_of(type_: Type) -> tuple[str, ...]:
 
 
 def with_names(tensor: Tensor) -> Tensor:
-    """Return the names of the classes in a tensor. Keep a tensor without classes."""
+    """Return a tensor with class names in place of numbers. Without classes, it stays unchanged."""
     names = names_of(tensor.type) if _is_labels(tensor.type) else ()
     return name_classes(tensor, names, tensor.text) if names else tensor
 
