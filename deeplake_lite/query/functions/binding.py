@@ -292,7 +292,7 @@ def fit_numbers(values: Sequence[object]) -> list[object]:
 
 
 def _fit(number: float, dtypes: Sequence[np.dtype[Any]]) -> object:
-    """Return a number. If one of the dtypes cannot hold it, it becomes a larger NumPy number."""
+    """Return a number, as a larger NumPy number if one of the dtypes cannot hold the number."""
     size = abs(number)
     if isinstance(number, int):
         ranges = [np.iinfo(dtype) for dtype in dtypes if dtype.kind in "iu"]
