@@ -1,9 +1,10 @@
 """Build the table of a source, with stored and precomputed columns, that DuckDB queries.
 
 The table has only the rows that pass the conditions on the source. Before any column is computed,
-rows are filtered by the statistics of chunks (see `pruning`) and by the cheap conditions. The
-conditions on precomputed columns, called staged, follow. If the query needs only a few rows, the
-staged conditions are applied to blocks of rows, until enough rows have passed.
+rows are filtered by the statistics of chunks (see `pruning`) and by conditions on stored columns,
+called cheap. The conditions on precomputed columns, called staged, follow. If the query needs only
+a few rows, the staged conditions are applied to one block of rows after the other, until enough
+rows have passed.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 STAGED_ROWS = 4096
 """Number of rows in the first block, if a query needs only some rows. Each further block has twice
-as many rows as the previous one."""
+as many rows as the block before."""
 
 MAX_ROWS = 2**18
 """Maximum number of rows in a block."""
@@ -52,7 +53,7 @@ class RunStatement(Protocol):
     """A function that runs a statement on tables."""
 
     def __call__(self, sql: exp.Expr, **tables: pa.Table) -> pa.Table:
-        """Return the result of a statement; the keywords are the names of the tables."""
+        """Run a statement, and return its result. The keywords are tables by name."""
         ...
 
 
@@ -142,16 +143,16 @@ class Staging:
             inputs = inputs.append_column(ROW, table[ROW])
         inputs = inputs.append_column(AT, numbers_of(count_up(len(table))))
         order = numbers_in(self.run_statement(select, **{LEFT: inputs})[AT])
-        if (np.diff(order) < 0).any():  # DuckDB's threads may return rows out of order
+        if (np.diff(order) < 0).any():  # because DuckDB's threads may return rows in any order
             order = np.sort(order)
         return table if len(order) == len(table) else table.take(numbers_of(order))
 
     def _apply_staged(self, instance: Instance, table: pa.Table) -> pa.Table:
         """Return the rows that pass the staged conditions, or as many of them as the query needs.
 
-        If the query needs all rows, and all columns have been computed when only the last condition
-        remains, this condition is not applied here, but only by the SQL of the query. This saves a
-        statement.
+        In one case, a condition is not applied here, but only by the SQL of the query, which saves
+        a statement: it is the last condition, the query needs all rows, and all columns have been
+        computed.
         """
         if not instance.staged:
             return table
@@ -173,7 +174,7 @@ class Staging:
         return pa.concat_tables(filtered)
 
     def _with_column(self, table: pa.Table, instance: Instance, name: str) -> pa.Table:
-        """Return a table to which a precomputed column has been added, unless it has the column."""
+        """Return a table with a precomputed column, which is added unless the table has it."""
         if name in table.column_names:
             return table
         started, tree, source = time.perf_counter(), instance.precomputed[name], instance.source
@@ -215,7 +216,7 @@ def _blocks(table: pa.Table, rows_needed: int | None) -> Iterator[pa.Table]:
 def _select(instance: Instance, conditions: Sequence[exp.Expr]) -> exp.Select:
     """Return a statement that selects the rows of the temporary table that pass all conditions.
 
-    It returns the numbers of these rows.
+    The statement returns the numbers of these rows.
     """
     select = exp.Select(expressions=[exp.column(AT, table=instance.table)])
     alias = exp.alias_(exp.to_table(LEFT), instance.table, table=True)
