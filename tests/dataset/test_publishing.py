@@ -113,21 +113,23 @@ def test_bytes_of_deleted_rows_and_replaced_cells_are_not_published(tmp_path):
 
 
 def test_names_of_the_version_are_copied_and_others_are_reported(ds, tmp_path):
+    old = dl.open(ds.url, version=ds.log()[1].id)
+    ds.add_column("guess", dl.ClassLabel(["rose", "tulip"], default="rose"))
+    ds.commit("third")
     ds.tag("v2")
     ds.branch("review")
-    old = dl.open(ds.url, version=ds.log()[1].id)
     old.tag("v1")
     ds[[2, 0]].save("two")
     old[[0]].save("old")
     ds.query("SELECT renamed, renamed * 2 AS y FROM ds ORDER BY renamed").save("doubled")
-    ds.query("SELECT d.renamed FROM ds AS d JOIN old AS o ON d.renamed = o.x").save("both")
-    ds.evaluate("label", "label").save("same")
+    ds.query("SELECT d.renamed + o.x AS s FROM ds AS d JOIN old AS o ON d.renamed = o.x").save("both")
+    ds.evaluate("guess", "label").save("same")
     done = ds.publish(str(tmp_path / "b.lake"))
     assert done.tags == ("v2",)
     assert sorted(done.views) == ["doubled", "two"]
     assert done.evaluations == ("same",)
     assert sorted(done.left_out) == [
-        "2 older versions", "saved view 'both'", "saved view 'old'", "tag 'v1'",
+        "3 older versions", "saved view 'both'", "saved view 'old'", "tag 'v1'",
     ]  # fmt: skip
     copy = dl.open(str(tmp_path / "b.lake"), version="v2")
     assert sorted(copy.views()) == ["doubled", "two"]

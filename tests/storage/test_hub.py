@@ -5,6 +5,7 @@ import pickle
 import pytest
 
 import deeplake_lite as dl
+from deeplake_lite.dataset.saved import pickles
 from deeplake_lite.storage.repo.hub import Place, web_options
 from deeplake_lite.testing.http_server import HttpServer, Reply, Response
 from deeplake_lite.testing.static_server import Hub, StaticServer
@@ -70,8 +71,10 @@ def test_address_is_read_as_the_hub_writes_it(hub, url):
     assert len(dl.open(url, storage_options=options(hub))) == 2
 
 
-def test_lake_may_be_the_whole_repository(files, tmp_path):
-    with Hub(tmp_path / "repository" / "lakes" / "a", files, "me/flowers") as hub:
+@pytest.mark.usefixtures("files")
+def test_lake_may_be_the_whole_repository(tmp_path):
+    folder = tmp_path / "repository" / "lakes" / "a"
+    with StaticServer(folder) as files, Hub(folder, files, "me/flowers") as hub:
         assert dl.exists("hf://datasets/me/flowers", storage_options=options(hub))
 
 
@@ -119,7 +122,9 @@ def test_token_is_in_no_repr_message_or_pickle(private, monkeypatch, capfd):
     shown += [str(refused.value), *capfd.readouterr()]
     assert TOKEN.encode() not in data
     assert not [text for text in shown if TOKEN in text]
-    with pytest.raises(dl.LakeNotFoundError):
+    assert len(pickle.loads(data)) == 2  # in the same process
+    pickles._kept.clear()  # as in another process
+    with pytest.raises(dl.LakeNotFoundError, match="set the variable HF_TOKEN"):
         pickle.loads(data)
     monkeypatch.setenv("HF_TOKEN", TOKEN)
     assert pickle.loads(data)["x"][:].tolist() == [1, 2]
