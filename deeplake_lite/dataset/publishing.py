@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from deeplake_lite import checks
+from deeplake_lite.brief import brief
 from deeplake_lite.dataset.saved import auxiliary, evaluations
 from deeplake_lite.dataset.versions import history
 from deeplake_lite.dataset.versions.viewed import (
@@ -42,11 +43,14 @@ from deeplake_lite.storage.repo.lake_refs import SKEW
 from deeplake_lite.storage.state import add_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.handle import Handle
+    from deeplake_lite.schema import Schema
+    from deeplake_lite.storage.repo import Commit
+    from deeplake_lite.storage.table import Table
 
 RECORD = "published"
 """Key in the metadata of a published version. The value has the id and time of the original."""
@@ -69,7 +73,8 @@ class Published:
     evaluations: tuple[str, ...]
     """Names of the saved evaluations that were copied."""
     left_out: tuple[str, ...]
-    """What the original lake has in addition: older versions, branches, names of other versions."""
+    """What the original lake has in addition: older versions, branches, names of other versions,
+    and files to which cells link."""
     files: int | None = None
     """Number of files; None on an object store."""
     bytes: int | None = None
@@ -90,6 +95,94 @@ class _Saved:
     """Maps paths to the arrays of the documents."""
 
 
+@dataclass(frozen=True)
+class _Content:
+    """Everything that is published."""
+
+    table: Table
+    """The version, without edits."""
+    commit: Commit
+    """The commit of the version."""
+    tags: tuple[str, ...]
+    """Names of its tags."""
+    saved: _Saved
+    """Its saved views and evaluations."""
+    left_out: tuple[str, ...]
+    """Descriptions of what is not published."""
+
+    @classmethod
+    def of(cls, handle: Handle) -> _Content:
+        """Collect what belongs to the version of a dataset."""
+        repository, version, table = handle.repository, handle.version, handle.open(handle.version)
+        saved, commit = _read_saved(repository, version), next(repository.ancestry(version))
+        tags = tuple(name for name, v in history.tags(repository).items() if v == version)
+        others = (*_left_out(repository, version), *saved.others, *_linked(table.schema))
+        return cls(table, commit, tags, saved, others)
+
+    def write_rows(self, target: Repository) -> None:
+        """Write the rows as the first version of an empty repository."""
+        target.limits = self.table.repository.limits
+        record = {"version": self.commit.id, "time": self.commit.time.isoformat()}
+        self.table.copy_to(target, self.commit.message, {RECORD: record})
+
+    def write_names(self, target: Repository) -> None:
+        """Write those tags, saved views and evaluations that a published lake does not have yet."""
+        version, existing = target.tip("main"), history.tags(target)
+        for name in self.tags:
+            if name not in existing:
+                target.create_tag(name, version)
+        if (self.saved.views or self.saved.evaluations) and views_session(target) is None:
+            self._write_saved(target, version)
+
+    def _write_saved(self, target: Repository, version: str) -> None:
+        session, saved = auxiliary.writer(target), self.saved
+        views = {name: with_version(d, version) for name, d in saved.views.items()}
+        run(session.set_attributes({KEY: add_digest({"views": views})}))
+        if saved.evaluations:
+            documents = {name: {**d, "version": version} for name, d in saved.evaluations.items()}
+            run(session.set_attributes({evaluations.KEY: add_digest({"evaluations": documents})}))
+        run(auxiliary.put_arrays(session, saved.arrays))
+        session.commit("saved views and evaluations of the published version")
+
+    def check_names(self, existing: Repository, location: str) -> None:
+        """Reject a lake whose tags, saved views or saved evaluations are not those to publish.
+
+        Raises
+        ------
+        ExistsError
+        """
+        session = views_session(existing)
+        for kind, there, here in (
+            ("tags", history.tags(existing), self.tags),
+            ("saved views", view_documents(existing, session), self.saved.views),
+            ("saved evaluations", evaluations.documents(session), self.saved.evaluations),
+        ):
+            if sorted(there) != sorted(here):
+                raise ExistsError(
+                    f"This version has been published to {location!r} before, but its {kind} have "
+                    f"changed: they were {brief(sorted(there), 200)}, and are now "
+                    f"{brief(sorted(here), 200)}. Publish to another place or, in a folder, "
+                    "replace the lake with overwrite=True."
+                )
+
+    def describe(self, target: Repository, location: str) -> Published:
+        """Return the description of a published lake, with the number and size of its files."""
+        folder, sizes = local_folder(target.url), None
+        if folder is not None:
+            sizes = [path.stat().st_size for path in folder.rglob("*") if path.is_file()]
+        return Published(
+            location,
+            target.tip("main"),
+            len(self.table),
+            self.tags,
+            tuple(self.saved.views),
+            tuple(self.saved.evaluations),
+            self.left_out,
+            None if sizes is None else len(sizes),
+            None if sizes is None else sum(sizes),
+        )
+
+
 def publish(
     handle: Handle, url: str, *, overwrite: bool, storage_options: Mapping[str, object] | None
 ) -> Published:
@@ -97,33 +190,24 @@ def publish(
     handle.rows().check_committed("A published lake")
     location, overwrite = checks.location("url", url), checks.flag("overwrite", overwrite)
     options = checks.mapping("storage_options", storage_options)
-    repository, version = handle.repository, handle.version
-    table = handle.open(version)
-    _check_target(repository.url, location)
-    tags = tuple(name for name, v in history.tags(repository).items() if v == version)
-    saved, left_out = _read_saved(repository, version), _left_out(repository, version)
-    left_out = (*left_out, *saved.others)
-    existing = _published_at(location, options)
-    if existing is not None and overwrite and local_folder(location) is not None:
+    _check_target(handle.url, location)
+    content, begun = _Content.of(handle), datetime.now(UTC)
+    existing, is_local = _repository_at(location, options), local_folder(location) is not None
+    if existing is not None and overwrite and is_local:
         _check_replaceable(existing, location)
-    elif existing is not None and _origin(existing) == version:
-        if local_folder(location) is None:
-            _add_names(
-                existing, tags, saved
-            )  # the process that wrote the rows may have been killed
-        _check_names(existing, location, tags, saved)
-        return _describe(existing, location, len(table), tags, saved, left_out)
-    source, begun = next(repository.ancestry(version)), datetime.now(UTC)
-    record = {RECORD: {"version": version, "time": source.time.isoformat()}}
+    elif existing is not None and _origin(existing) == content.commit.id:
+        if not is_local:  # the process that wrote the rows may have been killed
+            content.write_names(existing)
+        content.check_names(existing, location)
+        return content.describe(existing, location)
     with creating(location, options, overwrite=overwrite, unfinished=True) as target:
-        target.limits = repository.limits
-        table.copy_to(target, source.message, record)
-        if existing is not None:
+        content.write_rows(target)
+        if existing is not None and not is_local:
             vacuums.collect(target, begun - SKEW, dry_run=False)
-        _add_names(target, tags, saved)
+        content.write_names(target)
         if (folder := local_folder(target.url)) is not None:
             remove_notes(folder)
-        return _describe(target, location, len(table), tags, saved, left_out)
+        return content.describe(target, location)
 
 
 def _check_target(source: str, location: str) -> None:
@@ -145,7 +229,7 @@ def _check_target(source: str, location: str) -> None:
         )
 
 
-def _published_at(location: str, options: Mapping[str, object]) -> Repository | None:
+def _repository_at(location: str, options: Mapping[str, object]) -> Repository | None:
     """Return the repository at a URL, or None if there is none."""
     return Repository.open(location, options) if Repository.exists(location, options) else None
 
@@ -180,6 +264,16 @@ def _left_out(repository: Repository, version: str) -> tuple[str, ...]:
     return tuple(parts)
 
 
+def _linked(schema: Schema) -> Iterator[str]:
+    """Describe the files to which columns link."""
+    for column in schema:
+        htype = column.htype
+        while htype.item is not None:
+            htype = htype.item
+        if htype.target is not None:
+            yield f"linked files of column {column.name!r}"
+
+
 def _read_saved(repository: Repository, version: str) -> _Saved:
     """Return the saved views and evaluations that read only the given version."""
     session, others = views_session(repository), list[str]()
@@ -205,72 +299,3 @@ def _read_saved(repository: Repository, version: str) -> _Saved:
                 continue
             kept[kind][name] = document
     return _Saved(kept["view"], kept["evaluation"], tuple(others), arrays)
-
-
-def _add_names(target: Repository, tags: Iterable[str], saved: _Saved) -> None:
-    """Write those tags, saved views and evaluations that a published lake does not have yet."""
-    version, there = target.tip("main"), history.tags(target)
-    for name in tags:
-        if name not in there:
-            target.create_tag(name, version)
-    if (saved.views or saved.evaluations) and views_session(target) is None:
-        session = auxiliary.writer(target)
-        views = {name: with_version(d, version) for name, d in saved.views.items()}
-        measured = {name: {**d, "version": version} for name, d in saved.evaluations.items()}
-        run(session.set_attributes({KEY: add_digest({"views": views})}))
-        if measured:
-            run(session.set_attributes({evaluations.KEY: add_digest({"evaluations": measured})}))
-        run(auxiliary.put_arrays(session, saved.arrays))
-        session.commit("saved views and evaluations of the published version")
-
-
-def _check_names(existing: Repository, location: str, tags: Iterable[str], saved: _Saved) -> None:
-    """Reject a published lake whose tags, saved views and evaluations differ from those to publish.
-
-    Raises
-    ------
-    ExistsError
-    """
-    session = views_session(existing)
-    there = {
-        "tags": sorted(history.tags(existing)),
-        "saved views": sorted(view_documents(existing, session)),
-        "saved evaluations": sorted(evaluations.documents(session)),
-    }
-    here = {
-        "tags": sorted(tags),
-        "saved views": sorted(saved.views),
-        "saved evaluations": sorted(saved.evaluations),
-    }
-    if changed := [kind for kind, names in here.items() if names != there[kind]]:
-        raise ExistsError(
-            f"This version has been published to {location!r} before, but its {changed[0]} have "
-            f"changed: they were {there[changed[0]]}, and are now {here[changed[0]]}. Publish to "
-            "another place or, in a folder, replace the lake with overwrite=True."
-        )
-
-
-def _describe(
-    target: Repository,
-    location: str,
-    rows: int,
-    tags: tuple[str, ...],
-    saved: _Saved,
-    left_out: tuple[str, ...],
-) -> Published:
-    """Return the description of a published lake, with the number and size of its files."""
-    folder = local_folder(target.url)
-    sizes = None
-    if folder is not None:
-        sizes = [path.stat().st_size for path in folder.rglob("*") if path.is_file()]
-    return Published(
-        location,
-        target.tip("main"),
-        rows,
-        tags,
-        tuple(saved.views),
-        tuple(saved.evaluations),
-        left_out,
-        None if sizes is None else len(sizes),
-        None if sizes is None else sum(sizes),
-    )

@@ -122,14 +122,17 @@ def test_names_of_the_version_are_copied_and_others_are_reported(ds, tmp_path):
     ds[[2, 0]].save("two")
     old[[0]].save("old")
     ds.query("SELECT renamed, renamed * 2 AS y FROM ds ORDER BY renamed").save("doubled")
-    ds.query("SELECT d.renamed + o.x AS s FROM ds AS d JOIN old AS o ON d.renamed = o.x").save("both")
+    ds.query("SELECT d.renamed + o.x AS s FROM ds AS d JOIN old AS o ON d.renamed = o.x").save(
+        "both"
+    )
     ds.evaluate("guess", "label").save("same")
     done = ds.publish(str(tmp_path / "b.lake"))
     assert done.tags == ("v2",)
     assert sorted(done.views) == ["doubled", "two"]
     assert done.evaluations == ("same",)
     assert sorted(done.left_out) == [
-        "3 older versions", "saved view 'both'", "saved view 'old'", "tag 'v1'",
+        "3 older versions", "linked files of column 'link'", "saved view 'both'",
+        "saved view 'old'", "tag 'v1'",
     ]  # fmt: skip
     copy = dl.open(str(tmp_path / "b.lake"), version="v2")
     assert sorted(copy.views()) == ["doubled", "two"]
@@ -220,13 +223,15 @@ import os, signal, sys
 import deeplake_lite as dl
 from deeplake_lite.storage.repo import Session
 from deeplake_lite.dataset import publishing
-place = Session if sys.argv[3] == "commit" else publishing
-setattr(place, sys.argv[3], lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL))
+publishing.Session = Session
+*owner, name = sys.argv[3].split(".")
+place = getattr(publishing, owner[0]) if owner else publishing
+setattr(place, name, lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL))
 dl.open(sys.argv[1]).publish(sys.argv[2], overwrite=len(sys.argv) > 4)
 """
 
 
-@pytest.mark.parametrize("moment", ["commit", "_add_names", "remove_notes"])
+@pytest.mark.parametrize("moment", ["Session.commit", "_Content.write_names", "remove_notes"])
 @pytest.mark.parametrize("replaces", [False, True])
 def test_killed_process_leaves_no_partial_lake(small, tmp_path, moment, replaces):
     target = tmp_path / "b.lake"
@@ -333,7 +338,7 @@ def test_publishing_to_an_object_store_is_repeated_after_a_failure(bucket, tmp_p
     with pytest.raises(dl.FormatError, match="not a lake"):
         bucket.open()
     with monkeypatch.context() as patched:
-        patched.setattr("deeplake_lite.dataset.publishing._add_names", die)
+        patched.setattr("deeplake_lite.dataset.publishing._Content.write_names", die)
         # The chunks that were left belong to the recent past of the store's clock.
         patched.setattr("deeplake_lite.dataset.publishing.SKEW", timedelta(minutes=-1))
         with pytest.raises(KeyboardInterrupt):

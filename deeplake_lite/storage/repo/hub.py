@@ -14,15 +14,13 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
 from deeplake_lite import checks
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import LakeNotFoundError, OptionError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 SCHEME = "hf"
 
@@ -146,11 +144,11 @@ def web_options(options: Mapping[str, object]) -> dict[str, Any]:
             "token must be a token of the Hugging Face hub, a string of ASCII characters without "
             "spaces, but it is not. Copy it again from https://huggingface.co/settings/tokens."
         )
-    if headers is None or hasattr(headers, "keys"):
+    if headers is None or isinstance(headers, Mapping):
         rest["headers"] = {**(headers or {}), "authorization": f"Bearer {token}"}
     return rest
 
 
 def _has_authorization(headers: object) -> bool:
-    names = list(headers) if hasattr(headers, "keys") else []
+    names = list(headers) if isinstance(headers, Mapping) else []
     return any(str(name).lower() == "authorization" for name in names)
