@@ -287,6 +287,24 @@ class Heap:
         self._open.own()  # the caller may reuse its buffers once this returns
         return np.stack([PENDING + starts, lengths], axis=1)
 
+    async def fill(self, claims: Claims) -> None:
+        """Write the last bytes as a padded chunk of ``values`` if they take more than half of it.
+
+        In the tail they would take dozens of small chunks, which serve to be extended by later
+        commits. A lake that has just been rewritten is read more often than it is extended.
+        """
+        padding = self.chunk_bytes - len(self._open)
+        if padding >= len(self._open):
+            return
+        if self._first < 0:
+            self._first = await claims.claim(f"{self.path}/values")
+        self._fork = await claims.fork()
+        if not self._has_values:
+            await self._create_values(self._fork)
+        self._open.add([bytes(padding)], padding)
+        await self._write_open(self._fork)
+        self._straddle = self._written * self.chunk_bytes
+
     async def drain(self) -> None:
         """Wait until all full chunks are written. Raises the error of a failed write."""
         writes, self._writes = self._writes, []

@@ -167,6 +167,8 @@ class Table(Snapshot):
         for span in chunks.spans(len(slots), chunks.COPY_ROWS):
             for part in await source._cut(names, slots[span]):
                 await self._append(await source._read(names, part))
+        for name in names:
+            await self._edited(name).fill(self._open_edits()[1])
         await self.rows.append(len(slots), await source.rows.ids.read(slots))
 
     async def _flush_new(self, session: Session) -> None:

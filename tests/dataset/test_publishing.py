@@ -297,6 +297,24 @@ def test_layout_is_contiguous(tmp_path):
     )
 
 
+@pytest.mark.parametrize(("size", "count"), [(1_000, 1), (3_000_000, 1), (5_000_000, 15)])
+def test_last_bytes_of_a_column_take_few_files(tmp_path, size, count):
+    ds = dl.create(str(tmp_path / "a.lake"), {"data": "bytes", "lists": dl.Sequence("bytes")})
+    data = os.urandom(size)
+    ds.append({"data": [data], "lists": [[data[: size // 2], data[size // 2 :]]]})
+    ds.commit("row")
+    done = ds.publish(str(tmp_path / "b.lake"))
+    copy = dl.open(done.url)
+    assert copy["data"][0] == data
+    assert b"".join(copy["lists"][0]) == data
+    assert copy.verify()
+    files = list((tmp_path / "b.lake" / "chunks").iterdir())
+    large = [path for path in files if path.stat().st_size > 2_000]
+    assert len(large) <= 2 * count
+    ds.optimize()
+    assert ds["data"][0] == data
+
+
 def test_lake_is_published_to_an_object_store(bucket, small, tmp_path):
     small.tag("v1")
     small[[1]].save("one")
