@@ -84,6 +84,12 @@ def test_every_type_is_read_and_only_read(lake, server):
     assert {request.method for request in server.received} <= {"GET", "HEAD"}
 
 
+def test_lake_on_a_web_server_is_published_to_a_folder(lake, server, tmp_path):
+    done = dl.open(url(server), storage_options=HTTP).publish(str(tmp_path / "copy"))
+    assert (done.tags, done.views) == (("v1",), ("two",))
+    assert read_all(dl.open(done.url)) == read_all(dl.open(str(lake)))
+
+
 def test_folder_has_exactly_the_files_that_readers_request(lake, server):
     files = files_in(lake)
     ds = dl.open(url(server), storage_options=HTTP)
