@@ -165,7 +165,7 @@ def storage_at(url: str, options: Mapping[str, object] | None) -> compiled.Stora
         )
     arguments = engine_options(parts.scheme, options or {})
     if parts.scheme in WEB_SCHEMES:
-        return _store(engine.http_storage, arguments, base_url=url.rstrip("/"))
+        return _store(engine.http_storage, arguments, ("allow_http",), base_url=url.rstrip("/"))
     match parts.scheme:
         case "s3":
             return _store(engine.s3_storage, arguments, bucket=bucket, prefix=prefix)
@@ -195,11 +195,12 @@ def _store(
 ) -> compiled.Storage:
     """Return a store with the user's options. Raises OptionError for invalid options."""
     allowed = [name for name in inspect.signature(open_store).parameters if name not in location]
+    own = [name for name in OWN if name != "profile" or open_store.__name__ == "s3_storage"]
     for name in options:
         if name not in allowed:
             raise OptionError(
                 f"storage_options must be arguments of {open_store.__name__}, but {brief(name)} is "
-                f"not one of them. The arguments are {', '.join([*OWN, *others, *allowed])}."
+                f"not one of them. The arguments are {', '.join([*own, *others, *allowed])}."
             )
     try:
         return cast("compiled.Storage", open_store(**location, **options))
