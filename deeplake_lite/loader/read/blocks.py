@@ -131,7 +131,8 @@ class Blocks:
             self._disk.follow(order, self.rows, done, next_order)
             self._drop_evicted(self._disk)
         self.tally.request(number)
-        needed = [block for block in np.unique(number).tolist() if block < self._cached]
+        requested = np.unique(number).tolist()
+        needed = [block for block in requested if block < self._cached]
         if self._have_room(positions) and self._is_early(needed):
             return Request(positions, {}, self._begin_alone(positions))
         for block in needed:
@@ -143,9 +144,9 @@ class Blocks:
                 self._make_room(order, done, next_order)
                 self._futures[block] = self._readers.submit(self._read, block, nbytes=self._nbytes)
             blocks[block] = self._futures[block]
-        alone = positions[np.isin(number, list(blocks), invert=True)]
-        if not len(alone):
+        if len(blocks) == len(requested):
             return Request(positions, blocks)
+        alone = positions[np.isin(number, list(blocks), invert=True)]
         return Request(positions, blocks, self._begin_alone(alone))
 
     def _admits(self, block: int) -> bool:

@@ -90,7 +90,8 @@ class Space:
 
     def __init__(self, folder: Path, budget: int | None = None) -> None:
         self._folder, self._budget = folder, budget
-        self._evictions = 0
+        self._total = folder / TOTAL
+        self._written = self._evictions = 0
 
     def lock(self) -> FileIO:
         """Wait for the lock of the folder, which is held until the returned file is closed."""
@@ -150,10 +151,14 @@ class Space:
     def has_evicted(self) -> bool:
         """Return whether any process has evicted blocks since the last call."""
         try:
+            written = os.stat(self._total).st_mtime_ns
+            if written == self._written:
+                return False
             _, evictions = self._read()
         except (OSError, ValueError):
             return False
-        changed, self._evictions = evictions != self._evictions, evictions
+        changed = evictions != self._evictions
+        self._written, self._evictions = written, evictions
         return changed
 
     def refresh(self) -> None:
@@ -197,7 +202,7 @@ class Space:
 
         Raises ValueError if the file is damaged, and OSError if there is none.
         """
-        text = (self._folder / TOTAL).read_bytes()
+        text = self._total.read_bytes()
         return int(text[:_WIDTH]), int(text[_WIDTH:])
 
     def _write(self, total: int, evicted: int = 0) -> None:
@@ -207,7 +212,7 @@ class Space:
             _, evictions = self._read()
         text = f"{total:>{_WIDTH}}{evictions + evicted:>{_WIDTH}}"
         # Overwritten in place and in one piece, because other processes read it without the lock.
-        with open(os.open(self._folder / TOTAL, os.O_RDWR | os.O_CREAT, 0o644), "r+b", 0) as file:
+        with open(os.open(self._total, os.O_RDWR | os.O_CREAT, 0o644), "r+b", 0) as file:
             file.write(text.encode())
 
 
