@@ -149,7 +149,11 @@ class Space:
             return fits
 
     def has_evicted(self) -> bool:
-        """Return whether any process has evicted blocks since the last call."""
+        """Return whether any process has evicted blocks since the last call.
+
+        An eviction is noticed later if it happens within the same tick of the file system's clock
+        as the last change of the total.
+        """
         try:
             written = os.stat(self._total).st_mtime_ns
             if written == self._written:

@@ -296,6 +296,18 @@ def test_evicted_blocks_do_not_stay_mapped(blocks, cache):
                 assert len(mapped_blocks(cache)) <= 4
 
 
+def test_loader_continues_when_the_cache_is_deleted(blocks, cache):
+    expected = sorted(blocks["x"][:].tolist())
+    with blocks.batches(16, cache="disk", shuffle=True, memory_budget=1) as loader:
+        for _ in range(3):
+            rows = []
+            for number, batch in enumerate(loader):
+                rows += batch["x"].tolist()
+                if number == 5:
+                    shutil.rmtree(cache, ignore_errors=True)
+            assert sorted(rows) == expected
+
+
 def test_unchanged_file_is_not_loaded_again(blocks, monkeypatch):
     loads, load = [], Disk.load
     monkeypatch.setattr(Disk, "load", lambda self, *span: loads.append(span) or load(self, *span))
