@@ -242,7 +242,7 @@ class Disk:
                 if self._space.create(temporary, sum(map(len, pieces)), wait):
                     with temporary.open("r+b") as file:
                         file.writelines(pieces)
-                    temporary.replace(path)
+                    self._space.finish(temporary, path)
             except BaseException:
                 temporary.unlink(missing_ok=True)
                 raise

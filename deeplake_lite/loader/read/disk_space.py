@@ -148,6 +148,14 @@ class Space:
                     file.truncate(nbytes)
             return fits
 
+    def finish(self, temporary: Path, path: Path) -> None:
+        """Give a file that `create` has made, and that is now complete, its final name.
+
+        The lock is held meanwhile, because a search might otherwise see neither of the names.
+        """
+        with self.lock():
+            temporary.replace(path)
+
     def has_evicted(self) -> bool:
         """Return whether any process has evicted blocks since the last call.
 
