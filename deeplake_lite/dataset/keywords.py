@@ -60,6 +60,7 @@ class LoaderOptions(_SharedOptions, _OrderOptions, total=False):
     batch_transform: Callable[..., object] | None
     cache: str | None
     collate: str | Mapping[str, str] | Callable[[list[Any]], object] | None
+    disk_budget: float | str | None
     drop_last: bool
     num_workers: int | None
     on_error: str
@@ -91,6 +92,7 @@ class Keywords:
     world_size: int | None = None
     memory_budget: float | str | None = None
     cache: Cache = "encoded"
+    disk_budget: float | str | None = None
     workers: Literal["threads", "processes"] = "threads"
     num_workers: int | None = None
     on_error: Literal["raise", "skip"] = "raise"
