@@ -343,7 +343,7 @@ class _Samples:
     def _to_dict(self, item: Any) -> dict[str, Any]:
         """Convert a sample to a dict from names to values.
 
-        Raises OptionError if `names` does not fit the sample.
+        Raises OptionError if `names` does not fit the sample, and SchemaError for equal names.
         """
         if isinstance(item, Mapping):
             sample = flatten(item)

@@ -123,7 +123,7 @@ def webdataset_source(
     key: str | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> WebDatasetSource:
-    """Return the source for tar files. Raises NotFoundError if there are none."""
+    """Return the source for tar files. Raises the same errors as `tar_files`."""
     return WebDatasetSource(tuple(tar_files(tars)), access, types_of(schema), key, limits)
 
 
