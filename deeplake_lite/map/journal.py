@@ -42,9 +42,6 @@ if TYPE_CHECKING:
     from deeplake_lite.map.work import Done
     from deeplake_lite.storage.repo import Repository, Session
 
-PREFIX = "_job-"
-"""Beginning of the names of journals' branches."""
-
 KEY = "deeplake_lite_job"
 """Attribute of the root group that has the document of the job, and its digest."""
 
@@ -147,7 +144,7 @@ class Journal:
 
     def __init__(self, repository: Repository, document: Document, session: Session) -> None:
         self.repository, self.document = repository, document
-        self.branch = f"{PREFIX}{document['name']}"
+        self.branch = f"{history.JOB}{document['name']}"
         self.cut = Cut.of(document["rows"], document["batch"])
         self._reader = session
         self._entries = run(_read_entries(session, len(self.cut)))
@@ -158,7 +155,7 @@ class Journal:
     @classmethod
     def create(cls, repository: Repository, document: Document) -> Journal:
         """Write the journal of a new job. Raises JobError if there is one already."""
-        branch = f"{PREFIX}{document['name']}"
+        branch = f"{history.JOB}{document['name']}"
         with repository.lock(), history.keep_version(repository, document["version"]):
             try:
                 repository.create_branch(branch, document["version"])
@@ -181,7 +178,7 @@ class Journal:
         DamagedError
             When the journal cannot be read.
         """
-        branch = f"{PREFIX}{name}"
+        branch = f"{history.JOB}{name}"
         if branch not in repository.branch_names():
             return None
         session = repository.reader(repository.tip(branch))
@@ -288,14 +285,14 @@ class Journal:
 def delete_journal(repository: Repository, name: str) -> None:
     """Delete the journal of a job, if there is one."""
     with repository.lock():
-        if f"{PREFIX}{name}" in repository.branch_names():
-            repository.delete_branch(f"{PREFIX}{name}")
+        if f"{history.JOB}{name}" in repository.branch_names():
+            repository.delete_branch(f"{history.JOB}{name}")
 
 
 def journal_names(repository: Repository) -> list[str]:
     """Return the names of the jobs that have a journal."""
     names = repository.branch_names()
-    return [name.removeprefix(PREFIX) for name in names if name.startswith(PREFIX)]
+    return [name.removeprefix(history.JOB) for name in names if name.startswith(history.JOB)]
 
 
 class Running:
