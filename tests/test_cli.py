@@ -78,6 +78,8 @@ def test_help_explains_the_exit_codes_and_lists_the_commands():
         "export",
         "verify",
         "vacuum",
+        "map",
+        "jobs",
     ):
         assert f"\n  {command}" in text
         run(command, "--help")
