@@ -14,6 +14,7 @@ from deeplake_lite.dataset.repr import bars
 from deeplake_lite.errors import JobError, StorageError
 from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.map.executors import LostError
+from deeplake_lite.map.places import ATTEMPTS
 from deeplake_lite.map.publish import Published, merge_reports, publish, published_parts
 from deeplake_lite.map.record import record_of
 from deeplake_lite.map.results import Results
@@ -148,6 +149,7 @@ class Driver:
         self._losses: dict[int, int] = {}
         self._attempt = journal.next_attempt()
         self._reports: list[Published] = []
+        self._published: set[int] = set()
         self._resumed = journal.rows_done
         self.state = State(
             rows=journal.cut.rows,
@@ -165,17 +167,16 @@ class Driver:
         JobError
             When the function fails, workers keep dying, or the job was cancelled.
         """
-        published = published_parts(self._base.rows.lake, self._document)
         try:
-            if published is None or self._each:
-                if self._each:
-                    self._publish_each(set() if published is None else published)
-                self._compute()
-                self.state.phase = "committing"
-                if not self._each:
-                    self._publish(None)
-                elif not len(self._journal.cut):
-                    self._publish([])
+            self._published = published_parts(self._base.rows.lake, self._document)
+            if self._each:
+                for part in self._parts_left(self._journal.done):
+                    self._publish([part])
+            self._compute()
+            self.state.phase = "committing"
+            left = self._parts_left(self._journal.done)
+            if left or not self._reports:  # a job without rows adds its columns, too
+                self._publish(left)
             return self._finish()
         except BaseException as error:
             self.state.phase = "cancelled" if self.state.cancelled else "failed"
@@ -240,6 +241,11 @@ class Driver:
 
         def submit(part: int) -> None:
             number, self._attempt = self._attempt, self._attempt + 1
+            if number >= ATTEMPTS:
+                raise JobError(
+                    f"A job may make at most {ATTEMPTS:,} attempts at its parts, but this job has "
+                    "more parts. Pass a larger batch=, or map a part of the rows with where=."
+                )
             task, base = self._task(part, number)
             future = executor.submit(task)
             running[number] = _Attempt(task, base, future)
@@ -327,19 +333,17 @@ class Driver:
 
     # ---- committing
 
-    def _publish_each(self, published: set[int]) -> None:
-        """Commit the parts that are in the journal, but not on the branch."""
-        for part in np.flatnonzero(self._journal.done).tolist():
-            if part not in published:
-                self._publish([part])
+    def _parts_left(self, done: NDArray[np.bool_]) -> list[int]:
+        """Return the parts that are done, but whose results are not on the branch yet."""
+        return [part for part in np.flatnonzero(done).tolist() if part not in self._published]
 
-    def _publish(self, parts: Sequence[int] | None) -> None:
-        """Commit the results of some parts, or of all parts."""
-        every = range(len(self._journal.cut)) if parts is None else parts
-        results = Results(self._journal, list(every))
+    def _publish(self, parts: Sequence[int]) -> None:
+        """Commit the results of some parts."""
+        results = Results(self._journal, parts)
         skipped = [(int(self._ids[row]), error) for row, error in results.skipped]
         seconds = time.perf_counter() - self._begun
-        record: dict[str, Any] = record_of(self._document, self._kind, seconds, skipped, parts)
+        listed = None if len(parts) == len(self._journal.cut) else parts
+        record: dict[str, Any] = record_of(self._document, self._kind, seconds, skipped, listed)
         self._reports.append(
             publish(
                 self._base.rows.lake,
@@ -351,3 +355,4 @@ class Driver:
                 record,
             )
         )
+        self._published.update(parts)

@@ -24,7 +24,7 @@ import numpy as np
 from deeplake_lite.brief import brief
 from deeplake_lite.dataset.versions import history
 from deeplake_lite.errors import ConflictError, DamagedError, ExistsError, JobError, OptionError
-from deeplake_lite.map.places import SEGMENTS, VALUES, Cut, chunk_of
+from deeplake_lite.map.places import ATTEMPTS, SEGMENTS, VALUES, Cut, chunk_of
 from deeplake_lite.map.segments import read_segment
 from deeplake_lite.storage.array_spec import ArraySpec
 from deeplake_lite.storage.repo import local_folder, run, translate_file_errors
@@ -186,7 +186,7 @@ class Journal:
         if document is None:  # the driver was killed just after it had created the branch
             return None
         check_digest(cast("Mapping[str, object]", document), f"The journal of job {name!r}")
-        return cls(repository, cast("Document", document), session)
+        return cls(repository, _check_document(name, document), session)
 
     # ---- finished parts
 
@@ -330,6 +330,30 @@ class Running:
                 self._path.unlink()
             self._lock.close()
             self._lock = None
+
+
+def _check_document(name: str, document: object) -> Document:
+    """Return the document of a journal. Raises DamagedError if it is not valid."""
+    match document:
+        case {
+            "id": str(),
+            "name": str(own),
+            "started": str(),
+            "branch": str(),
+            "version": str(),
+            "function": {"name": str(), "module": str(), "digest": str(), "packages": dict()},
+            "setup": None | str(),
+            "columns": dict(),
+            "into": list(),
+            "where": None | str(),
+            "batch": int(batch),
+            "on_error": str(),
+            "update": bool(),
+            "rows": int(rows),
+            "row_ids": str(),
+        } if own == name and batch > 0 and rows >= 0 and len(Cut.of(rows, batch)) <= ATTEMPTS:
+            return cast("Document", document)
+    raise _damaged(name, "its document is not complete")
 
 
 def _is_running(name: str) -> JobError:

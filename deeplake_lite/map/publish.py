@@ -58,15 +58,13 @@ class Published:
     """Ids of the rows that other writers have deleted."""
 
 
-def published_parts(lake: Lake, document: Document) -> set[int] | None:
-    """Return the parts whose results have been committed, or None if there is no such commit.
+def published_parts(lake: Lake, document: Document) -> set[int]:
+    """Return the parts whose results earlier runs of the job have committed to its branch.
 
-    An earlier driver may have been killed between this commit and its next step.
+    The driver may have been killed between such a commit and its next step.
     """
     repository, branch = lake.repository, document["branch"]
     commits = commits_of(repository, repository.tip(branch), document)
-    if not commits:
-        return None
     every = range(len(Cut.of(document["rows"], document["batch"])))
     return {part for commit in commits for part in parts_of(commit, every)}
 

@@ -72,6 +72,9 @@ def find_record(commit: Commit) -> dict[str, Any] | None:
             "function": {"name": str(), "module": str(), "digest": str(), "packages": dict()},
             "columns": dict(),
             "into": dict(),
+            "rows": int(),
+            "skipped": int(),
+            "skipped_rows": list(),
         }:
             return cast("dict[str, Any]", record)
     return None

@@ -14,8 +14,10 @@ import pytest
 
 import deeplake_lite as dl
 from deeplake_lite.errors import JobError
-from deeplake_lite.map import driver
+from deeplake_lite.map import driver, journal, places
 from deeplake_lite.map.journal import Journal
+from deeplake_lite.storage.repo import run
+from deeplake_lite.storage.state import add_digest
 
 from ..loader.watching import children, eventually
 from . import functions, lakes
@@ -60,8 +62,8 @@ def test_a_killed_driver_is_followed_by_another_one(tmp_path, seed):
     workers, commit = chance.choice([0, 0, 1]), chance.choice(["once", "each"])
     ended = run_until_killed(ds.url, chance.uniform(0, 2.0), workers, commit)
     ds.refresh()
-    journal = Journal.find(ds.handle.repository, "slow_double-y")
-    before = 0 if journal is None else journal.rows_done
+    found = Journal.find(ds.handle.repository, "slow_double-y")
+    before = 0 if found is None else found.rows_done
     if not ended:
         executor = chance.choice([None, None, 1])
         job = ds.map(functions.slow_double, executor=executor, commit=commit, **OPTIONS)
@@ -269,3 +271,76 @@ def test_a_vacuum_keeps_what_a_job_needs(tmp_path):
     ds.vacuum(older_than="0s", spare="0s")
     assert ds.map(stop_once, executor=One(), **OPTIONS).result().resumed == 4
     assert ds["y"][:].tolist() == [*range(0, 40, 2), None]
+
+
+@pytest.mark.parametrize(("first", "then"), [("once", "each"), ("each", "once")])
+def test_a_job_may_be_resumed_with_other_commits(tmp_path, first, then):
+    ds = lakes.make(tmp_path / "a.lake", 20)
+    stopped = tmp_path / "stopped"
+
+    def stop_once(batch):
+        if batch["x"][0] == 4 and not stopped.exists():
+            stopped.touch()
+            raise KeyboardInterrupt
+        return batch["x"] * 2
+
+    with pytest.raises(KeyboardInterrupt):
+        ds.map(stop_once, executor=One(), commit=first, **OPTIONS)
+    before = len(ds.refresh().log())
+    ds.map(stop_once, executor=One(), commit=then, **OPTIONS)
+    assert len(ds.log()) - before == (10 if then == "each" else 1)
+    check(ds)
+
+
+def damage(ds, change):
+    """Change the document of the journal of an interrupted job."""
+    repository = ds.handle.repository
+    session = repository.writer("_job-job")
+    document = dict(run(session.attributes())[journal.KEY])
+    change(document)
+    run(session.set_attributes({journal.KEY: document}))
+    session.commit("job job")
+
+
+@pytest.mark.parametrize("fresh", [True, False], ids=["digest", "no digest"])
+def test_a_damaged_journal_is_an_error_unless_the_job_begins_anew(tmp_path, fresh):
+    ds = lakes.make(tmp_path / "a.lake", 20)
+    stop = interrupted(ds)
+
+    def change(document):
+        document["batch"] = 0
+        if fresh:
+            document |= add_digest(document)
+
+    damage(ds, change)
+    options = {**OPTIONS, "where": "x < 20", "name": "job"}
+    with pytest.raises(dl.DamagedError, match="not complete" if fresh else "its digest"):
+        ds.map(stop, **options)
+    ds.map(functions.double, restart=True, **options)
+    check(ds)
+
+
+def test_damaged_results_are_an_error(tmp_path):
+    ds = lakes.make(tmp_path / "a.lake", 20)
+    stopped = tmp_path / "stopped"
+
+    def stop_once(batch):
+        if batch["x"][0] == 4 and not stopped.exists():
+            stopped.touch()
+            raise KeyboardInterrupt
+        return batch["x"] * 2
+
+    with pytest.raises(KeyboardInterrupt):
+        ds.map(stop_once, executor=One(), **OPTIONS)
+    repository = ds.handle.repository
+    session = repository.writer("_job-stop_once-y")
+    key = places.chunk_of(0, 0)
+    data = bytearray(run(session.get(key)))
+    data[-20] ^= 1
+    run(session.put(key, data))
+    session.commit("job stop_once-y")
+    with pytest.raises(dl.DamagedError, match="digest does not match their bytes"):
+        ds.map(stop_once, executor=One(), **OPTIONS)
+    assert "y" not in dl.open(ds.url).columns
+    ds.map(stop_once, executor=One(), restart=True, **OPTIONS)
+    check(ds)
