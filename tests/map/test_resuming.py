@@ -87,6 +87,26 @@ def test_killed_workers_are_replaced(tmp_path, seed):
     assert eventually(lambda: not children())
 
 
+@pytest.mark.parametrize("workers", [0, 2], ids=["threads", "processes"])
+def test_ctrl_c_stops_a_job_and_its_workers(tmp_path, workers):
+    ds = lakes.make(tmp_path / "a.lake", 600)
+    child = subprocess.Popen(
+        [sys.executable, "-m", "tests.map.driver_child", ds.url, str(workers), "once"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT,
+    )  # fmt: skip
+    with child:
+        assert child.stdout.readline() == "begun\n"
+        assert eventually(lambda: any(job.done for job in dl.jobs(ds.url)))
+        child.send_signal(signal.SIGINT)
+        output, errors = child.communicate(timeout=60)
+    assert "ended" not in output
+    assert "KeyboardInterrupt" in errors
+    assert "To go on with the others, run the job again." in errors
+    [job] = dl.jobs(ds.url)
+    assert job.phase == "stopped"
+    assert 0 < job.done < 600
+
+
 def test_only_parts_that_are_left_are_computed(tmp_path):
     ds = lakes.make(tmp_path / "a.lake", 40)
     seen = []
