@@ -66,6 +66,7 @@ def map_rows(
     running = Running(view.rows.lake.repository, request.name)
     try:
         plan, journal = _open(request, restart=restart)
+        running.spare_chunks(plan.document["version"])
         work = plan.work(request, spread=isinstance(executor, int))
         driver = Driver(
             plan.base,

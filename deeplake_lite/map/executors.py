@@ -38,8 +38,8 @@ AHEAD = 2
 FOREIGN_WINDOW = 128
 """Number of tasks that an executor of another library gets at a time."""
 
-STOP_SECONDS = 0.0
-"""Seconds that a worker process has to end when a job stops."""
+STOP_SECONDS = 0.5
+"""Seconds that the worker processes have to end before they are killed, when a job stops."""
 
 
 class LostError(Exception):
@@ -147,14 +147,19 @@ class Processes:
         return done
 
     def close(self) -> None:
-        """Kill the processes."""
+        """End the processes, and kill those that are busy."""
         self._closed = True
-        for worker in list(self._workers):
-            worker.end(time.monotonic() + STOP_SECONDS)
+        self._end_all()
         self._pool.shutdown(wait=True, cancel_futures=True)
-        for worker in list(self._workers):  # started while the others were ended
-            worker.end(time.monotonic() + STOP_SECONDS)
-        self._workers.clear()
+        self._end_all()  # those that were started meanwhile
+
+    def _end_all(self) -> None:
+        workers, until = list(self._workers), time.monotonic() + STOP_SECONDS
+        for worker in workers:
+            worker.hang_up()
+        for worker in workers:
+            worker.end(until)
+        self._workers.difference_update(workers)
 
     def _run(self, task: Task) -> Done:
         worker = self._seats.get()

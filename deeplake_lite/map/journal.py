@@ -29,6 +29,7 @@ from deeplake_lite.map.segments import read_segment
 from deeplake_lite.storage.array_spec import ArraySpec
 from deeplake_lite.storage.repo import local_folder, run, translate_file_errors
 from deeplake_lite.storage.repo.locks import take_lock
+from deeplake_lite.storage.scratch import Registration
 from deeplake_lite.storage.state import add_digest, check_digest
 from deeplake_lite.storage.zarr_metadata import array_metadata
 
@@ -312,7 +313,9 @@ class Running:
     """
 
     def __init__(self, repository: Repository, name: str) -> None:
+        self._repository = repository
         self._lock: FileIO | None = None
+        self._registration: Registration | None = None
         if local_folder(repository.url) is None:
             return
         digest = hashlib.sha256(name.encode()).hexdigest()[:16]
@@ -323,8 +326,20 @@ class Running:
             except TimeoutError as error:
                 raise _is_running(name) from error
 
+    def spare_chunks(self, version: str) -> None:
+        """Keep vacuums from deleting chunks that are written from now on.
+
+        Before they are committed to the journal, they belong to no version. On an object store,
+        vacuums always spare the chunks of the last day.
+        """
+        if self._lock is not None:
+            folder = self._repository.writers_folder()
+            self._registration = Registration.enter(folder, version)
+
     def end(self) -> None:
         """Release the lock."""
+        if self._registration is not None:
+            self._registration.leave()
         if self._lock is not None:
             with contextlib.suppress(OSError):
                 self._path.unlink()

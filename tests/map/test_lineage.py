@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -127,7 +128,8 @@ def test_functions_are_the_same_if_their_source_and_plain_values_are():
     assert Identity.of(Scale(2)) == Identity.of(Scale(2))
     distinct = [
         functions.double, functions.multiply, add_one, scaled(2), scaled(3), Scale(2), Scale(3),
-        Scale(2).method, Scale(3).method, lambda batch: batch, np.abs,
+        Scale(2).method, Scale(3).method, lambda batch: batch, np.abs, partial(add_one, 1),
+        partial(add_one, 2),
     ]  # fmt: skip
     assert len({Identity.of(f).digest for f in distinct}) == len(distinct)
 

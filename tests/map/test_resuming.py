@@ -274,6 +274,20 @@ def test_a_job_can_be_cancelled_and_resumed(tmp_path):
     check(ds)
 
 
+def test_a_vacuum_during_a_job_keeps_what_workers_have_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(driver, "RECORD_SECONDS", 1000.0)
+    ds = lakes.make(tmp_path / "a.lake", 20)
+
+    def large(batch):
+        if batch["x"][0] == 16:
+            dl.open(ds.url).vacuum(older_than="0s", spare="0s")
+        return [b"large" * 1_000] * len(batch["x"])
+
+    ds.map(large, columns="x", into={"data": "bytes"}, batch=2, executor=One(), progress=False)
+    assert ds["data"][:] == [b"large" * 1_000] * 20
+    assert ds.verify()
+
+
 def test_a_vacuum_keeps_what_a_job_needs(tmp_path):
     ds = lakes.make(tmp_path / "a.lake", 20)
     stopped = tmp_path / "stopped"
