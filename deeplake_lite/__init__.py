@@ -166,7 +166,8 @@ _HOMES = {
     "schema": "Schema",
     "widget.browser": "Browser",
 }
-"""The public names of each module. A module is imported when one of its names is first used."""
+"""Maps each module to its public names. A module is imported when one of its names is first
+used."""
 
 _MODULES = {name: module for module, names in _HOMES.items() for name in names.split()}
 
@@ -175,7 +176,7 @@ def __getattr__(name: str) -> Any:
     if name == "__version__":
         return import_module("importlib.metadata").version("deeplake-lite")  # slow to import
     if name not in _MODULES:
-        module = sys.modules[__name__]  # lets Python suggest the most similar name
+        module = sys.modules[__name__]  # with `obj`, Python suggests the most similar name
         raise AttributeError(
             f"module {__name__!r} has no attribute {name!r}", name=name, obj=module
         )

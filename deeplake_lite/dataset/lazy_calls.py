@@ -56,7 +56,7 @@ async def query_async(
 
 
 def repeat(question: Question, most_rows: int | None = None) -> View:
-    """Run a query or a ranking again. A query may stop once it has found `most_rows` rows."""
+    """Run a query or a ranking again. A query may stop when it has found `most_rows` rows."""
     if question.kind == "suspects":
         from deeplake_lite.review import ask as rank
 

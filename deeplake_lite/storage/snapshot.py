@@ -126,6 +126,11 @@ class Snapshot:
         """Whether the rows have ids, which is always true in a lake."""
         return True
 
+    @property
+    def is_in_slot_order(self) -> bool:
+        """Whether the rows are in the order of their slots."""
+        return self.rows.order.arranged is None
+
     def __len__(self) -> int:
         return len(self.rows)
 

@@ -321,16 +321,15 @@ class Table(Snapshot):
         edits, _ = self._begin_edit()
         edits.restored = (version, older)
 
-    def commit(self, branch: str, tip_id: str, message: str, metadata: Mapping[str, object]) -> str:
+    def commit(self, session: Session, message: str, metadata: Mapping[str, object]) -> str:
         """Write the edits on top of the branch's tip, and return the new snapshot's id.
 
-        The caller holds the writers' lock and has made sure that no other writer changed the same
-        cells in versions up to `tip_id`.
+        `session` is a new writer at the tip. The caller holds the writers' lock and has made sure
+        that no other writer changed the same cells in versions up to the tip.
 
-        On an object store there is no lock, and another writer may move the branch. If this has
-        happened before the call, this method detects it. If it happens while the commit is written,
-        Icechunk detects it, since it moves the branch by compare-and-swap. In both cases,
-        ConflictError is raised, and this table is unchanged.
+        On an object store there is no lock, and another writer may move the branch. Icechunk
+        detects this, since it moves the branch by compare-and-swap. Then ConflictError is raised,
+        and this table is unchanged.
 
         Raises
         ------
@@ -343,12 +342,6 @@ class Table(Snapshot):
             When the store did not confirm the commit. Before you call this method again, find out
             with `landed` whether the commit succeeded.
         """
-        session = self.repository.writer(branch)
-        if session.snapshot_id != tip_id:
-            raise ConflictError(
-                f"Branch {branch!r} has moved on from version {tip_id}, because another writer has "
-                "committed. Commit again."
-            )
         run(self._write(session))
         edits, _ = self._open_edits()
         # Recorded before the commit: if the reply is lost, `landed` finds the commit by this name.

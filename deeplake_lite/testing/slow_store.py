@@ -87,8 +87,8 @@ class SlowStore(HttpServer):
     def _list(self, query: Mapping[str, str]) -> Response:
         """List the keys with a prefix.
 
-        If the rest of a key has a delimiter, only the key up to the delimiter is listed, as a
-        common prefix.
+        As in S3, a key that has the delimiter after the prefix is not listed itself. Instead, its
+        beginning up to that delimiter is listed once, as a common prefix.
         """
         prefix, delimiter = query.get("prefix", ""), query.get("delimiter")
         folder = self._folder / prefix.rpartition("/")[0]

@@ -28,7 +28,7 @@ TINY = {
     "dataset.write.blocks.STREAMED_ROWS": 3,
     "dataset.read.reading.ITER_ROWS": 3,
 }
-"""Tiny values for constants of the package, by the path of the constant within the package."""
+"""Maps the path of each constant within the package to its tiny value."""
 
 
 @contextmanager

@@ -20,7 +20,8 @@ AUX = "_aux"
 """Branch that holds the saved views and evaluations."""
 
 KEY = "deeplake_lite_views"
-"""Attribute of the root group on ``_aux`` that maps names to documents, and has their digest."""
+"""Attribute of the root group on ``_aux``. The attribute maps names to documents, and has a digest
+of the documents."""
 
 DAMAGED = "The list of saved views is damaged. Restore the lake from a backup."
 
@@ -34,7 +35,7 @@ def views_session(repository: Repository) -> Session | None:
 
 
 def view_documents(repository: Repository, session: Session | None) -> dict[str, Any]:
-    """Return a dict from names to the documents of saved views. Raises DamagedError."""
+    """Return a dict that maps the names of saved views to documents. Raises DamagedError."""
     if session is None:
         return {}
     attribute = run(session.attributes()).get(KEY)

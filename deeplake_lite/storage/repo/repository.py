@@ -189,6 +189,21 @@ class Repository:
             session = self._repository.readonly_session(snapshot_id=snapshot_id)
         return Session(session, self._files_of(snapshot_id))
 
+    def branch_reader(self, branch: str) -> Session:
+        """Return a session that reads a branch's tip, which takes one request less than `reader`.
+
+        The branch is not compared with the note of its last writer.
+
+        Raises
+        ------
+        VersionNotFoundError
+            When there is no such branch.
+        """
+        self._check_files()
+        with translate_errors():
+            session = self._repository.readonly_session(branch=branch)
+        return Session(session, self._files_of(str(session.snapshot_id)))
+
     def _files_of(self, snapshot_id: str) -> ChunkFiles | None:
         """Return a version's chunk files if the lake is local. The latest result is cached.
 
@@ -275,6 +290,23 @@ class Repository:
         files = self._files_of(str(session.snapshot_id))
         land = self._land if local_folder(self.url) is None else None
         return Session(session, files, refs=self.refs, land=land, alone=self.alone)
+
+    def checked_writer(self, branch: str) -> Session:
+        """Return a session that writes on top of a branch's tip, like `writer`.
+
+        In a local lake, the branch is first compared with the note of its last writer. The caller
+        holds the writers' lock, so nobody else moves the branch there.
+
+        Raises
+        ------
+        DamagedError
+            When the branch's version differs from the note, or the branch is lost.
+        VersionNotFoundError
+            When there is no such branch.
+        """
+        if local_folder(self.url) is not None:
+            self.refs.checked(branch_ref(branch))
+        return self.writer(branch)
 
     def _land(
         self, branch: str, before: str, done: str, begun: datetime, keys: Collection[str]
