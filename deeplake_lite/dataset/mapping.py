@@ -33,6 +33,7 @@ class Mappable:
         update: bool = False,
         restart: bool = False,
         timeout: float | None = None,
+        restart_after: int | None = None,
         progress: bool = True,
     ) -> Job:
         """Fill columns with what a function computes from other columns, and commit them.
@@ -83,6 +84,9 @@ class Mappable:
         timeout : float, optional
             Seconds that each batch of a part may take before its process is killed and the job
             stops. Needs a number of processes as `executor`.
+        restart_after : int, optional
+            Number of rows after which a process is replaced, at the end of a part, for functions
+            that leak memory. Needs a number of processes as `executor`.
         progress : bool
             Whether to show a progress bar if the job takes longer than a second.
 
@@ -139,5 +143,6 @@ class Mappable:
             update=update,
             restart=restart,
             timeout=timeout,
+            restart_after=restart_after,
             progress=progress,
         )

@@ -43,6 +43,7 @@ def map_rows(
     update: object,
     restart: object,
     timeout: object,
+    restart_after: object,
     progress: object,
 ) -> Job:
     """Start or resume a job; see `View.map`."""
@@ -50,7 +51,9 @@ def map_rows(
     visible = checks.flag("progress", progress)
     checks.choice("commit", commit, ("once", "each"))
     executor = _check_executor(executor)
-    seconds = _check_timeout(timeout, executor)
+    seconds = None if timeout is None else checks.seconds("timeout", timeout)
+    most = None if restart_after is None else checks.integer("restart_after", restart_after, 1)
+    _check_has_processes(executor, timeout=seconds, restart_after=most)
     request = Request.check(
         view,
         function,
@@ -72,7 +75,7 @@ def map_rows(
             plan.base,
             journal,
             plan.slots,
-            partial(make_executor, executor, work, seconds),
+            partial(make_executor, executor, work, seconds, most),
             each=commit == "each",
             visible=visible,
         )
@@ -146,14 +149,11 @@ def _check_executor(value: Any) -> Any:
     return value
 
 
-def _check_timeout(value: object, executor: object) -> float | None:
-    """Return the seconds that a batch may take. Raises OptionError."""
-    if value is None:
-        return None
-    seconds = checks.seconds("timeout", value)
-    if not isinstance(executor, int):
-        raise OptionError(
-            "timeout= needs worker processes, which can be killed. Pass a number of processes as "
-            "executor=, or leave out timeout=."
-        )
-    return seconds
+def _check_has_processes(executor: object, **options: object) -> None:
+    """Raise OptionError for an option that needs processes of this package."""
+    for name, value in options.items():
+        if value is not None and not isinstance(executor, int):
+            raise OptionError(
+                f"{name}= needs worker processes, which can be ended. Pass a number of processes "
+                f"as executor=, or leave out {name}=."
+            )

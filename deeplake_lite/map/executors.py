@@ -77,12 +77,14 @@ class Executor(Protocol):
         """Stop all tasks and end the workers."""
 
 
-def make_executor(choice: Any, work: Work, timeout: float | None) -> Executor:
+def make_executor(
+    choice: Any, work: Work, timeout: float | None, restart_after: int | None
+) -> Executor:
     """Return the executor that the user has chosen. Raises OptionError or JobError."""
     if choice is None:
         return Threads(work, cores())
     if isinstance(choice, int):
-        return Processes(work, choice, timeout)
+        return Processes(work, choice, timeout, restart_after)
     return Foreign(work, choice)
 
 
@@ -121,13 +123,18 @@ class Processes:
         Number of processes.
     timeout : float, optional
         Seconds that each batch of a task may take. A process that takes longer is killed.
+    restart_after : int, optional
+        Number of rows after which a process is replaced.
     """
 
     kind = "processes"
 
-    def __init__(self, work: Work, count: int, timeout: float | None) -> None:
+    def __init__(
+        self, work: Work, count: int, timeout: float | None, restart_after: int | None
+    ) -> None:
         self.window = AHEAD * count
-        self._batch, self._timeout = work.batch, timeout
+        self._batch, self._timeout, self._restart_after = work.batch, timeout, restart_after
+        self._rows = dict[Worker, int]()
         check_picklable(work)
         self._assignment = assignment_for(work)  # type: ignore[arg-type] # makes batches, too
         self._pool = ThreadPoolExecutor(count, thread_name_prefix="deeplake-lite-map")
@@ -174,6 +181,9 @@ class Processes:
                 self._forget(worker)
                 worker = None
                 raise _start_error(reply.failure)
+            if self._is_worn(worker, len(task.slots)):
+                self._forget(worker)
+                worker = None
         except EOFError:
             assert worker is not None
             reason = worker.how_it_ended()
@@ -216,8 +226,14 @@ class Processes:
         late.set()
         worker.end(time.monotonic())
 
+    def _is_worn(self, worker: Worker, rows: int) -> bool:
+        """Count the rows that a process has computed; return whether to replace the process."""
+        total = self._rows[worker] = self._rows.get(worker, 0) + rows
+        return self._restart_after is not None and total >= self._restart_after
+
     def _forget(self, worker: Worker) -> None:
         self._workers.discard(worker)
+        self._rows.pop(worker, None)
         worker.end(time.monotonic())
 
 

@@ -145,6 +145,7 @@ def test_functions_that_cannot_be_pickled_are_rejected(ds):
         ({"executor": True}, "executor must be None for threads"),
         ({"name": "a/b"}, "The name of a job must have"),
         ({"timeout": 1}, "timeout= needs worker processes"),
+        ({"restart_after": 9}, "restart_after= needs worker processes"),
         ({"commit": "never"}, "commit must be 'once' or 'each'"),
         ({"on_error": "ignore"}, "on_error must be 'raise' or 'skip'"),
     ],

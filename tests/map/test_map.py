@@ -139,6 +139,17 @@ def test_setup_runs_once_in_each_process(tmp_path):
     assert ds["z"][:].tolist() == list(range(0, 120, 3))
 
 
+def test_processes_are_replaced_after_some_rows(tmp_path):
+    ds = lakes.make(tmp_path / "a.lake", 12)
+    options = {"columns": "x", "batch": 2, "executor": 1}
+    ds.map(functions.process, into={"one": "int64"}, **options)
+    assert len(set(ds["one"][:].tolist())) == 1
+    ds.map(functions.process, into={"several": "int64"}, restart_after=4, **options)
+    pids = ds["several"][:].tolist()
+    assert len(set(pids)) == 3
+    assert pids[0] == pids[3] != pids[4]
+
+
 def test_results_may_reuse_a_buffer(tmp_path):
     ds = lakes.make(tmp_path / "a.lake", 30)
     buffer = np.zeros(10, "int64")
