@@ -309,6 +309,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "restore": {"version": "v1"},
     "optimize": {},
     "vacuum": {},
+    "publish": {"url": new_url},
     "__getitem__": {"index": 0},
     "split": {"fractions": [0.5, 0.5]},
     "folds": {"k": 2},
@@ -347,8 +348,8 @@ METHODS: dict[str, dict[str, Any]] = {
 
 READING = {
     "__getitem__", "split", "folds", "query", "suspects", "browse", "diff", "to_folder", "batches",
-    "pytorch", "jax", "tensorflow", "pytorch_dataset", "materialize", "to_coco", "to_yolo",
-    "to_webdataset", "to_huggingface", "to_parquet", "to_numpy", "to_torch",
+    "pytorch", "jax", "tensorflow", "pytorch_dataset", "materialize", "publish", "to_coco",
+    "to_yolo", "to_webdataset", "to_huggingface", "to_parquet", "to_numpy", "to_torch",
     "to_deeplake", "to_lance",
     "evaluate", "lineage", "to_mds", "to_litdata",
     "to_tfrecord", "to_arrayrecord",

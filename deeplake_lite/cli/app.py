@@ -53,6 +53,7 @@ SHELL_REPLACEMENTS = (
     (r"make one with dl\.create\([^)]*\)", "make one with deeplake-lite ingest"),
     (r"dl\.open\(…, version=('[^']*')\)", r"--version \1"),
     (r"ds\.branches, ds\.tags or ds\.log\(\)", "deeplake-lite info and deeplake-lite log"),
+    (r"\boverwrite=True", "--overwrite"),
     (r"\bds\.log\(\)", "deeplake-lite log"),
     (r"\bds\.verify\(\)", "deeplake-lite verify"),
 )

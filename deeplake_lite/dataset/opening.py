@@ -99,7 +99,8 @@ def open(
     Parameters
     ----------
     url : str
-        URL or folder of the lake. A lake at ``https://…`` is read-only.
+        URL or folder of the lake. A lake at ``https://…`` is read-only, and so is one on the
+        Hugging Face hub, at ``hf://datasets/USER/REPO[@REVISION]/PATH``.
     version : str, datetime, date or Commit, optional
         Version to open read-only: a tag, branch, commit id (or its beginning), time, day (its
         beginning, in local time), or a commit from ``ds.log()``.

@@ -14,9 +14,12 @@ if TYPE_CHECKING:
 REASONS = {
     200: "OK",
     206: "Partial Content",
+    302: "Found",
+    401: "Unauthorized",
     403: "Forbidden",
     404: "Not Found",
     405: "Method Not Allowed",
+    429: "Too Many Requests",
     500: "Internal Server Error",
     502: "Bad Gateway",
     503: "Service Unavailable",

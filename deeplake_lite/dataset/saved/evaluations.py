@@ -125,7 +125,7 @@ class SavedEvaluations(Mapping[str, "Evaluation"]):
     def __init__(self, lake: Lake) -> None:
         self._lake = lake
         self._session = views_session(lake.repository)
-        self._documents = _documents(self._session)
+        self._documents = documents(self._session)
 
     def __reduce__(self) -> NoReturn:
         """Refuse to be pickled or copied. Raises OptionError."""
@@ -202,7 +202,7 @@ def save(repository: Repository, name: str, stored: Stored, *, overwrite: bool) 
     _write(repository, {name: document}, {document["array"]: words}, overwrite=overwrite)
 
 
-def _documents(session: Session | None) -> dict[str, Any]:
+def documents(session: Session | None) -> dict[str, Any]:
     """Return a dict that maps the names of saved evaluations to documents. Raises DamagedError."""
     attribute = None if session is None else run(session.attributes()).get(KEY)
     if attribute is None:
@@ -234,7 +234,7 @@ def _write_once(
     overwrite: bool,
 ) -> None:
     session = writer(repository)
-    old = _documents(session)
+    old = documents(session)
     if taken := None if overwrite else next(iter(old.keys() & changes.keys()), None):
         raise ExistsError(
             f"A saved evaluation {taken!r} already exists. Choose another name, or pass "

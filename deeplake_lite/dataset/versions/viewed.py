@@ -52,14 +52,31 @@ def first_version(repository: Repository) -> str:
     return list(repository.ancestry(repository.tip("main")))[-1].id
 
 
-def versions_of(document: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the versions of this lake that a view reads, directly or through queries."""
-    if document.get("url") is None:
-        yield str(document["version"])
+def parts_of(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield a view's document, and those of the views that its queries read."""
+    yield document
     query = document.get("query")
     for part in () if query is None else (query["asked"], *query["sources"]):
         if part is not None:
-            yield from versions_of(part)
+            yield from parts_of(part)
+
+
+def versions_of(document: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the versions of this lake that a view reads, directly or through queries."""
+    return (str(part["version"]) for part in parts_of(document) if part.get("url") is None)
+
+
+def with_version(document: Mapping[str, Any], version: str) -> dict[str, Any]:
+    """Return a view's document, with another version in it and in all documents inside it."""
+    changed = {**document, "version": version}
+    if (query := document.get("query")) is not None:
+        asked, sources = query["asked"], query["sources"]
+        changed["query"] = {
+            **query,
+            "asked": None if asked is None else with_version(asked, version),
+            "sources": [with_version(source, version) for source in sources],
+        }
+    return changed
 
 
 def is_viewed(repository: Repository, version: str) -> bool:
