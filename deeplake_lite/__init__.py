@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         ForkedError,
         FormatError,
         InvalidValueError,
+        JobError,
         LakeError,
         LakeNotFoundError,
         LoaderError,
@@ -99,6 +100,7 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.tables.parquet import from_parquet
     from deeplake_lite.ingest.yolo.source import from_yolo
     from deeplake_lite.loader.mix import mix
+    from deeplake_lite.map import Job, JobInfo, Mapped, Origin, jobs
     from deeplake_lite.query import query
     from deeplake_lite.query.registering import function
     from deeplake_lite.schema import Schema
@@ -115,7 +117,7 @@ _HOMES = {
     "errors": (
         "ColumnAttributeError ColumnNotFoundError ConflictError DamagedError ExistsError "
         "ExportWarning ForkedError FormatError "
-        "InvalidValueError LakeError LakeNotFoundError LoaderError MissingPackageError "
+        "InvalidValueError JobError LakeError LakeNotFoundError LoaderError MissingPackageError "
         "NotFoundError OptionError QueryError QuerySyntaxError QueryTypeError "
         "ReadOnlyError ReencodedWarning RowIndexError SchemaError StorageError TooLargeError "
         "UncommittedError UnsafeStoreError VersionNotFoundError"
@@ -157,6 +159,7 @@ _HOMES = {
     "ingest.shards.webdataset": "from_webdataset",
     "ingest.yolo.source": "from_yolo",
     "loader.mix": "mix",
+    "map": "Job JobInfo Mapped Origin jobs",
     "query": "query",
     "query.registering": "function",
     "widget.difference": "browse_diff",
@@ -216,6 +219,9 @@ __all__ = [
     "Ingested",
     "IngestedDataset",
     "InvalidValueError",
+    "Job",
+    "JobError",
+    "JobInfo",
     "Json",
     "Keypoints",
     "LakeError",
@@ -223,10 +229,12 @@ __all__ = [
     "Limits",
     "Link",
     "LoaderError",
+    "Mapped",
     "Mask",
     "MissingPackageError",
     "NotFoundError",
     "OptionError",
+    "Origin",
     "Polygons",
     "QueryError",
     "QuerySyntaxError",
@@ -279,6 +287,7 @@ __all__ = [
     "from_zarr",
     "function",
     "ingest",
+    "jobs",
     "mix",
     "open",
     "query",

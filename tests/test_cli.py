@@ -79,6 +79,8 @@ def test_help_explains_the_exit_codes_and_lists_the_commands():
         "verify",
         "publish",
         "vacuum",
+        "map",
+        "jobs",
     ):
         assert f"\n  {command}" in text
         run(command, "--help")

@@ -44,6 +44,8 @@ def _as_option(match: re.Match[str]) -> str:
 SHELL_REPLACEMENTS = (
     (r"""on_error=["'](\w+)["']""", r"--on-error \1"),
     (r"""update=["']force["']""", "--force"),
+    (r"\b(restart|update)=True", _as_option),
+    (r"\b(restart|update|name|batch|where|setup|into)=(?=[\s.,])", _as_option),
     (r"\b(older_than|spare|commit_every)=['\"]?(\w[\w.]*)['\"]?", _as_option),
     (r"\b(older_than|spare|commit_every)=", _as_option),
     (r"query\(…, \{'(\w+)': value\}\)", r"--param \1=VALUE"),

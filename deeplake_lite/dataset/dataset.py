@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
+from deeplake_lite.dataset import lazy_calls
 from deeplake_lite.dataset.metadata import Change, Metadata
 from deeplake_lite.dataset.versions import history
 from deeplake_lite.dataset.versions.transaction import Transaction
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.dataset import maintenance, publishing
     from deeplake_lite.dataset.handle import Handle
+    from deeplake_lite.dataset.lazy_calls import Origin
     from deeplake_lite.dataset.repr.report import Report
     from deeplake_lite.dataset.saved import evaluations, named_views, pickles
     from deeplake_lite.dataset.selection import RowSelection
@@ -896,6 +898,40 @@ class Dataset(View):
         merging.restore(self.handle, version)
 
     # ---- views and maintenance
+
+    def lineage(self, column: str) -> Origin | None:
+        """Return where the values of a column come from: the job that has last filled it.
+
+        Parameters
+        ----------
+        column : str
+            Name of the column.
+
+        Returns
+        -------
+        Origin or None
+            The job's function, parameters and input version, and the origins of its input columns.
+            None if no job of `map` has filled the column.
+
+        Raises
+        ------
+        ColumnNotFoundError
+            When there is no such column.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://lineage-doc", {"x": "int32"})
+        >>> ds.append({"x": [1, 2]})
+        >>> before = ds.commit("two rows")
+        >>> def double(batch):
+        ...     return batch["x"] * 2
+        >>> job = ds.map(double, into={"y": "int32"})
+        >>> origin = ds.lineage("y")
+        >>> origin.function, origin.inputs, origin.input_version == before, origin.rows
+        ('double', {'x': None}, True, 2)
+        """
+        return lazy_calls.lineage(self, column)
 
     def views(self) -> named_views.SavedViews:
         """Return the saved views of the lake, by name.

@@ -249,8 +249,9 @@ def _remove_leftovers(repository: Repository) -> None:
 
 
 def _named_versions(repository: Repository) -> set[str]:
-    """Return the versions to which branches and tags point."""
-    return {*history.branches(repository).values(), *history.tags(repository).values()}
+    """Return the versions to which branches and tags point, and those of unfinished jobs."""
+    branches, tags = history.branches(repository), history.tags(repository)
+    return {*branches.values(), *tags.values(), *history.job_tips(repository)}
 
 
 def _check_main_exists(repository: Repository) -> None:

@@ -16,6 +16,7 @@ from deeplake_lite.dataset import lazy_calls
 from deeplake_lite.dataset.column import Column
 from deeplake_lite.dataset.export.methods import Exports
 from deeplake_lite.dataset.loading import LoadableRows
+from deeplake_lite.dataset.mapping import Mappable
 from deeplake_lite.dataset.querying import Queryable
 from deeplake_lite.dataset.read.positions import is_position, resolve_index, resolve_position
 from deeplake_lite.dataset.read.reading import read_row, read_rows
@@ -43,7 +44,7 @@ else:
     splitting = LazyModule("deeplake_lite.dataset.splits.parts")
 
 
-class View(LoadableRows, Exports, Queryable):
+class View(LoadableRows, Exports, Queryable, Mappable):
     """Some rows and columns of one version of a lake.
 
     Views are returned by indexing, queries and splits. Do not call the constructor yourself.

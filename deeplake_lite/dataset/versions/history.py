@@ -38,6 +38,9 @@ MAX_SUGGESTIONS = 3
 MAX_NAME_LENGTH = 200
 """Maximum length of the name of a branch or tag, which becomes part of a file name."""
 
+JOB = "_job-"
+"""Beginning of the names of the internal branches that hold the journals of unfinished jobs."""
+
 COMMIT_ID = r"[0-9A-Z]{20}"
 """Pattern of a complete commit id."""
 
@@ -64,6 +67,11 @@ def tags(repository: Repository) -> dict[str, str]:
 def branch_names(repository: Repository) -> list[str]:
     """Return the names of all branches that are not internal."""
     return [name for name in repository.branch_names() if not name.startswith("_")]
+
+
+def job_tips(repository: Repository) -> set[str]:
+    """Return the tips of the branches that hold journals of unfinished jobs."""
+    return {tip for name, tip in repository.branches().items() if name.startswith(JOB)}
 
 
 def tag_names(repository: Repository) -> list[str]:
