@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         ForkedError,
         FormatError,
         InvalidValueError,
+        JobError,
         LakeError,
         LakeNotFoundError,
         LoaderError,
@@ -99,6 +100,7 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.tables.parquet import from_parquet
     from deeplake_lite.ingest.yolo.source import from_yolo
     from deeplake_lite.loader.mix import mix
+    from deeplake_lite.map import Job, JobInfo, Mapped, Origin, jobs
     from deeplake_lite.query import query
     from deeplake_lite.query.registering import function
     from deeplake_lite.schema import Schema
@@ -115,7 +117,7 @@ _HOMES = {
     "errors": (
         "ColumnAttributeError ColumnNotFoundError ConflictError DamagedError ExistsError "
         "ExportWarning ForkedError FormatError "
-        "InvalidValueError LakeError LakeNotFoundError LoaderError MissingPackageError "
+        "InvalidValueError JobError LakeError LakeNotFoundError LoaderError MissingPackageError "
         "NotFoundError OptionError QueryError QuerySyntaxError QueryTypeError "
         "ReadOnlyError ReencodedWarning RowIndexError SchemaError StorageError TooLargeError "
         "UncommittedError UnsafeStoreError VersionNotFoundError"
@@ -157,13 +159,15 @@ _HOMES = {
     "ingest.shards.webdataset": "from_webdataset",
     "ingest.yolo.source": "from_yolo",
     "loader.mix": "mix",
+    "map": "Job JobInfo Mapped Origin jobs",
     "query": "query",
     "query.registering": "function",
     "widget.difference": "browse_diff",
     "schema": "Schema",
     "widget.browser": "Browser",
 }
-"""The public names of each module. A module is imported when one of its names is first used."""
+"""Maps each module to its public names. A module is imported when one of its names is first
+used."""
 
 _MODULES = {name: module for module, names in _HOMES.items() for name in names.split()}
 
@@ -172,7 +176,7 @@ def __getattr__(name: str) -> Any:
     if name == "__version__":
         return import_module("importlib.metadata").version("deeplake-lite")  # slow to import
     if name not in _MODULES:
-        module = sys.modules[__name__]  # lets Python suggest the most similar name
+        module = sys.modules[__name__]  # with `obj`, Python suggests the most similar name
         raise AttributeError(
             f"module {__name__!r} has no attribute {name!r}", name=name, obj=module
         )
@@ -215,6 +219,9 @@ __all__ = [
     "Ingested",
     "IngestedDataset",
     "InvalidValueError",
+    "Job",
+    "JobError",
+    "JobInfo",
     "Json",
     "Keypoints",
     "LakeError",
@@ -222,10 +229,12 @@ __all__ = [
     "Limits",
     "Link",
     "LoaderError",
+    "Mapped",
     "Mask",
     "MissingPackageError",
     "NotFoundError",
     "OptionError",
+    "Origin",
     "Polygons",
     "QueryError",
     "QuerySyntaxError",
@@ -278,6 +287,7 @@ __all__ = [
     "from_zarr",
     "function",
     "ingest",
+    "jobs",
     "mix",
     "open",
     "query",

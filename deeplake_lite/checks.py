@@ -54,7 +54,7 @@ def integer(name: str, value: object, least: int | None = None) -> int:
 
 
 def text(name: str, value: object) -> str:
-    """Return a string as a plain `str`. Raises OptionError for values that are no strings.
+    """Return a string as a plain `str`, and raise OptionError for any other value.
 
     >>> text("label", np.str_("species"))
     'species'
@@ -65,7 +65,7 @@ def text(name: str, value: object) -> str:
 
 
 def optional_text(name: str, value: object) -> str | None:
-    """Return a string as a str, and None as None. Raises OptionError for any other value."""
+    """Return a string as a plain `str`, and None as None. Other values raise OptionError."""
     return None if value is None else text(name, value)
 
 
@@ -152,9 +152,9 @@ def seconds(name: str, value: object) -> float:
 
 
 def choice[T](name: str, value: T, choices: Sequence[object], way_out: str = "") -> T:
-    """Check that a value is one of the choices. Raises OptionError for any other value.
+    """Return a value if it is one of the choices, and raise OptionError otherwise.
 
-    The error message ends with `way_out`.
+    The error message ends with the sentence `way_out`.
 
     >>> choice("on_error", "skip", ("raise", "skip"))
     'skip'

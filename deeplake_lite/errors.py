@@ -20,6 +20,7 @@
     ├── ReadOnlyError (PermissionError)     a write to a fixed version: open a branch
     ├── UncommittedError (RuntimeError)     uncommitted edits: commit or discard them first
     ├── LoaderError (RuntimeError)          a row that cannot be loaded: fix it, or skip it
+    ├── JobError (RuntimeError)             a job that stopped: fix the function, and run it again
     ├── ConflictError (RuntimeError)        two writers changed the same cell: choose one
     ├── ForkedError (RuntimeError)          a forked process whose parent used a lake: spawn instead
     ├── FormatError (RuntimeError)          data from a newer release: upgrade
@@ -324,6 +325,22 @@ class LoaderError(LakeError, RuntimeError):
         self.column = column
         self.position = position
         self.source = source
+
+
+class JobError(LakeError, RuntimeError):
+    """A job that stopped, because its function failed, a worker died or the job was cancelled.
+
+    Parameters
+    ----------
+    message : str
+        The failure and the fix.
+    row_ids : sequence of int
+        Ids of the rows in the batch that failed.
+    """
+
+    def __init__(self, message: str, *, row_ids: Iterable[int] = ()) -> None:
+        super().__init__(message)
+        self.row_ids = tuple(row_ids)
 
 
 class ForkedError(LakeError, RuntimeError):

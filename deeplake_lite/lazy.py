@@ -9,9 +9,9 @@ from typing import Any
 class LazyModule:
     """A proxy for a module that imports it when one of its names is first looked up.
 
-    Imports take time in every process, even if it only opens a lake and reads a row. Modules that
-    few processes need are therefore declared as below, so that type checkers and import-linter see
-    an ordinary import:
+    Every import takes time, even in a process that only opens a lake and reads a row. Modules that
+    few processes need are therefore declared as below. In this form, type checkers and
+    import-linter see an ordinary import:
 
     >>> from typing import TYPE_CHECKING
     >>> if TYPE_CHECKING:

@@ -1,12 +1,13 @@
-"""Column types and codecs from other packages.
+"""Column types and codecs that other packages define.
 
 A package registers each class with an entry point, under the name that the class has in lakes::
 
     [project.entry-points."deeplake_lite.htypes"]
     signal = "my_package.signal:Signal"
 
-Entry points are only looked up for names that this package does not know, so other names take no
-extra time. A lake can only be used if the packages of its types and codecs are installed.
+This package looks up entry points only for names that it does not define itself, so its own types
+and codecs load without delay. A lake can only be used if the packages of its types and codecs are
+installed.
 """
 
 from __future__ import annotations

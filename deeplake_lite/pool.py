@@ -108,7 +108,7 @@ _RUNNING = set[Job[Any]]()
 _EXITING = Event()
 """Set when the process exits, so that no more jobs are started."""
 
-if hasattr(os, "register_at_fork"):  # not on Windows
+if hasattr(os, "register_at_fork"):  # Windows has no fork
     os.register_at_fork(after_in_child=_RUNNING.clear)
 
 
@@ -117,7 +117,7 @@ def _run_jobs(jobs: SimpleQueue[Job[Any] | None]) -> None:
         _RUNNING.add(job)
         job.do()
         _RUNNING.discard(job)
-        del job  # frees its result while this thread waits for the next job
+        del job  # so that its result can be freed while this thread waits for the next job
 
 
 @atexit.register

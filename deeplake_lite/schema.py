@@ -33,7 +33,7 @@ else:
 
 _ID = re.compile(r"c[0-9a-f]{8}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-_LONGEST_NAME = 255  # characters
+_LONGEST_NAME = 255  # maximum length of a name, in characters
 
 
 @dataclass(frozen=True)
@@ -263,7 +263,7 @@ class Schema:
 
 @dataclass(frozen=True, repr=False)
 class SchemaChanges:
-    """The changes from one schema to another. The object is true if there are any changes."""
+    """The changes from one schema to another. In a condition, no changes count as false."""
 
     added: tuple[Field, ...] = ()
     """Columns that only the second schema has."""

@@ -77,7 +77,10 @@ def test_help_explains_the_exit_codes_and_lists_the_commands():
         "ingest",
         "export",
         "verify",
+        "publish",
         "vacuum",
+        "map",
+        "jobs",
     ):
         assert f"\n  {command}" in text
         run(command, "--help")
@@ -233,6 +236,19 @@ def test_verify_fails_after_a_flipped_bit(lake):
     assert not result["ok"]
     assert result["damaged"][0]["column"] == "image"
     run("verify", lake, code=1)
+
+
+def test_version_is_published(lake, tmp_path):
+    target = str(tmp_path / "site" / "lake")
+    text = run("publish", lake, target, "--version", "a")
+    assert text.startswith(f"published 4 rows to {target}, ")
+    assert "left out: " in text
+    assert "tag 'b'" in text
+    assert run_json("info", target)["tags"].keys() == {"a"}
+    assert "--overwrite" in run_json("publish", lake, target, code=2)["error"]
+    done = run_json("publish", lake, target, "--overwrite")
+    assert (done["rows"], done["tags"], done["views"]) == (3, ["b"], ["first"])
+    assert "hf upload" in run_json("publish", lake, "hf://datasets/me/x", code=2)["error"]
 
 
 def test_vacuum_counts_and_deletes(lake):

@@ -30,7 +30,7 @@ PAGES = {
     if not set(WRITTEN) & set(path.parts)
 }
 TOP = {name: (ROOT / name).read_text() for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")}
-BLOCK = re.compile(r"(<!-- not run: .+ -->\n)?^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"(<!-- not run: [^\n]+ -->\n)?^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 FRAMEWORKS = (
     "guides/train_pytorch.md",
     "guides/train_tensorflow.md",

@@ -527,15 +527,15 @@ def test_views_saved_by_others_meanwhile_on_s3_are_kept(bucket, monkeypatch):
 
 
 REQUESTS = {
-    "create": 27,
-    "open": 7,
+    "create": 25,
+    "open": 5,
     "first read": 1,
     "second read": 0,
     "append": 1,
-    "commit": 34,
-    "old commit": 54,
+    "commit": 33,
+    "old commit": 53,
     "tag": 17,
-    "refresh": 2,
+    "refresh": 1,
 }
 """Maximum number of requests per step; exact figures keep them from growing unnoticed."""
 

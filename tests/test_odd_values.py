@@ -24,6 +24,7 @@ from deeplake_lite.dataset.export.methods import Exports
 from deeplake_lite.dataset.export.shards.record_frames import frame
 from deeplake_lite.dataset.export.shards.tf_example import serialize_example
 from deeplake_lite.dataset.loading import Loadable, LoadableRows
+from deeplake_lite.dataset.mapping import Mappable
 from deeplake_lite.dataset.querying import Queryable
 from deeplake_lite.ingest.options import Options as IngestOptions
 
@@ -241,6 +242,7 @@ FUNCTIONS: dict[str, dict[str, Any]] = {
     "exists": {"url": new_url},
     "open": {"url": lambda: lake().url},
     "mix": {"views": lambda: [(lake(), 1)]},
+    "jobs": {"url": lambda: lake().url},
     "browse_diff": {"ds": lake},
     "compare": {"a": lambda: evaluated(), "b": lambda: evaluated()},
     "function": {"returns": "float32"},
@@ -301,10 +303,13 @@ METHODS: dict[str, dict[str, Any]] = {
     "delete_tag": {"name": "v1"},
     "diff": {"a": "v1", "b": "main"},
     "merge": {"branch": "other"},
+    "map": {"function": lambda: lambda batch: batch["x"], "into": "x", "columns": "x"},
+    "lineage": {"column": "x"},
     "rebase": {},
     "restore": {"version": "v1"},
     "optimize": {},
     "vacuum": {},
+    "publish": {"url": new_url},
     "__getitem__": {"index": 0},
     "split": {"fractions": [0.5, 0.5]},
     "folds": {"k": 2},
@@ -343,10 +348,10 @@ METHODS: dict[str, dict[str, Any]] = {
 
 READING = {
     "__getitem__", "split", "folds", "query", "suspects", "browse", "diff", "to_folder", "batches",
-    "pytorch", "jax", "tensorflow", "pytorch_dataset", "materialize", "to_coco", "to_yolo",
-    "to_webdataset", "to_huggingface", "to_parquet", "to_numpy", "to_torch",
+    "pytorch", "jax", "tensorflow", "pytorch_dataset", "materialize", "publish", "to_coco",
+    "to_yolo", "to_webdataset", "to_huggingface", "to_parquet", "to_numpy", "to_torch",
     "to_deeplake", "to_lance",
-    "evaluate", "to_mds", "to_litdata",
+    "evaluate", "lineage", "to_mds", "to_litdata",
     "to_tfrecord", "to_arrayrecord",
     "to_voc", "to_cvat", "to_labelstudio", "to_fiftyone",
 }  # fmt: skip
@@ -359,7 +364,9 @@ def public(*classes: type) -> list[str]:
     return [name for name in named if not name.startswith("_") or name == "__getitem__"]
 
 
-OF_DATASETS = dict.fromkeys(public(dl.Dataset, dl.View, Queryable, Exports, Loadable, LoadableRows))
+PARENTS = (Queryable, Mappable, Exports, Loadable, LoadableRows)
+
+OF_DATASETS = dict.fromkeys(public(dl.Dataset, dl.View, *PARENTS))
 
 
 def parameters(function: Callable[..., Any]) -> dict[str, str]:

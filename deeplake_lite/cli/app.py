@@ -32,9 +32,10 @@ INTERRUPTED = 130
 
 
 def _as_option(match: re.Match[str]) -> str:
-    """Return the option for a matched Python keyword argument, with the value if one was matched.
+    """Return the command-line option that replaces a keyword argument in an error message.
 
-    A pattern matches the name of the argument as its first group, and the value as its second.
+    `match` has the name of the argument as its first group and, if its pattern has two groups, the
+    value as its second.
     """
     option = f"--{match[1].replace('_', '-')}"
     return f"{option} {match[2]}" if match.re.groups > 1 else option
@@ -43,6 +44,8 @@ def _as_option(match: re.Match[str]) -> str:
 SHELL_REPLACEMENTS = (
     (r"""on_error=["'](\w+)["']""", r"--on-error \1"),
     (r"""update=["']force["']""", "--force"),
+    (r"\b(restart|update)=True", _as_option),
+    (r"\b(restart|update|name|batch|where|setup|into)=(?=[\s.,])", _as_option),
     (r"\b(older_than|spare|commit_every)=['\"]?(\w[\w.]*)['\"]?", _as_option),
     (r"\b(older_than|spare|commit_every)=", _as_option),
     (r"query\(…, \{'(\w+)': value\}\)", r"--param \1=VALUE"),
@@ -50,10 +53,12 @@ SHELL_REPLACEMENTS = (
     (r"make one with dl\.create\([^)]*\)", "make one with deeplake-lite ingest"),
     (r"dl\.open\(…, version=('[^']*')\)", r"--version \1"),
     (r"ds\.branches, ds\.tags or ds\.log\(\)", "deeplake-lite info and deeplake-lite log"),
+    (r"\boverwrite=True", "--overwrite"),
     (r"\bds\.log\(\)", "deeplake-lite log"),
     (r"\bds\.verify\(\)", "deeplake-lite verify"),
 )
-"""Patterns of Python code in error messages, with the command-line options to print instead."""
+"""Pairs of a pattern for Python code in error messages, and the command-line text to print
+instead."""
 
 HELP = """Datasets for deep learning, versioned like code.
 
@@ -128,7 +133,7 @@ def open_lake(url: str, version: str | None = None) -> Dataset:
 
 
 def print_json(document: object) -> None:
-    """Print a command's result as one JSON document."""
+    """Print a JSON document, indented, to stdout."""
     typer.echo(json.dumps(document, ensure_ascii=False, indent=2, default=str))
 
 

@@ -121,7 +121,8 @@ def next_commands(url: str, environ: Mapping[str, str] = os.environ) -> list[str
     """
     runner, lake = "uv run --extra demo " if UV in environ else "", shlex.quote(url)
     code = f"import deeplake_lite as dl; print(dl.open({url!r})[0])"
-    quoted = f'"{code}"' if lake == url else shlex.quote(code)  # double quotes are easier to read
+    # Double quotes are easier to read than what `shlex.quote` returns.
+    quoted = f'"{code}"' if lake == url else shlex.quote(code)
     return [
         f"{runner}deeplake-lite info {lake}",
         f"{runner}deeplake-lite diff {lake} v1 main",

@@ -131,7 +131,7 @@ def _check_choice(option: str, value: str, *choices: str) -> str:
 
 
 def _parse_types(options: list[str]) -> dict[str, str] | None:
-    """Parse the values of ``--type`` to a dict from column name to type, or None if there are none.
+    """Parse the values of ``--type`` to a dict that maps columns to types, or to None.
 
     >>> _parse_types(["species=class_label"])
     {'species': 'class_label'}

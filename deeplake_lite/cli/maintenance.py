@@ -1,4 +1,4 @@
-"""Commands that verify and clean up a lake, and manage its branches and tags."""
+"""Commands that verify, clean up and publish a lake, and manage its branches and tags."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from deeplake_lite.cli.app import (
     print_json,
     size,
 )
+from deeplake_lite.htypes.words import pluralize
 
 
 @app.command()
@@ -71,6 +72,33 @@ def vacuum(
     )
     if result.why:
         typer.echo(for_the_shell(result.why))
+
+
+@app.command()
+@command
+def publish(
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="Folder or URL of the lake.")],
+    target: Annotated[str, typer.Argument(metavar="TARGET", help="Folder or URL to publish to.")],
+    version: Version = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace a published lake in the folder TARGET.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Copy one version to a new lake, for a web server or the Hugging Face hub.
+
+    TARGET gets the rows without their history, and the tags and saved views of the version.
+    """
+    from dataclasses import asdict
+
+    done = open_lake(source, version).publish(target, overwrite=overwrite)
+    if as_json:
+        print_json(asdict(done))
+        return
+    amount = "" if done.files is None else f", {done.files} files, {size(done.bytes or 0)}"
+    typer.echo(f"published {pluralize(done.rows, 'row')} to {done.url}{amount}")
+    if done.left_out:
+        typer.echo(f"left out: {', '.join(done.left_out)}")
 
 
 @app.command()

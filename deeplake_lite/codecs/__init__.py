@@ -1,8 +1,8 @@
 """Functions that look up codecs by name, by configuration, or by the first bytes of a file.
 
-The module of a codec is imported on first use, because importing Pillow and numcodecs takes longer
-than importing this package may take. To add a codec, add a file to this folder and a line below.
-Other packages add codecs through entry points (`deeplake_lite.plugins`).
+The module of a codec is imported on first use, because importing Pillow and numcodecs would slow
+down ``import deeplake_lite``. To add a codec, add a file to this folder and a line to `_IMAGES` or
+`_NUMBERS`. Other packages add codecs through entry points (`deeplake_lite.plugins`).
 
 >>> get("jpeg", quality=95)
 Jpeg(quality=95, subsampling='420')
@@ -51,7 +51,8 @@ _IMAGES = {
     "tiff": "Tiff",
     "bmp": "Bmp",
 }
-"""A dict from codec name to class name, for image files. A codec's module has the codec's name."""
+"""A dict from the name of a codec for image files to the name of its class. The class is in the
+module that has the codec's name."""
 
 _NUMBERS = {
     "raw": "Raw",
@@ -59,10 +60,11 @@ _NUMBERS = {
     "lz4": "Lz4",
     "blosc": "Blosc",
 }
-"""A dict from codec name to class name, for raw numbers. A codec's module has the codec's name."""
+"""A dict from the name of a codec for raw numbers to the name of its class. The class is in the
+module that has the codec's name."""
 
 IMAGES, NUMBERS = tuple(_IMAGES), tuple(_NUMBERS)
-"""Names of the codecs in this package."""
+"""Names of the codecs in this package, without those that other packages add."""
 
 
 def names() -> tuple[str, ...]:
@@ -85,7 +87,7 @@ def image_codecs() -> tuple[str, ...]:
 
 
 def number_codecs() -> tuple[str, ...]:
-    """Return the names of the codecs for raw numbers, which store neither dtype nor shape.
+    """Return the names of the codecs for raw numbers. These codecs store neither dtype nor shape.
 
     >>> number_codecs()
     ('raw', 'zstd', 'lz4', 'blosc')
@@ -95,7 +97,7 @@ def number_codecs() -> tuple[str, ...]:
 
 
 def is_image_codec(name: str) -> bool:
-    """Return whether a codec writes image files. Raises NotFoundError for an unknown name.
+    """Return whether the named codec writes image files. Raises NotFoundError for an unknown name.
 
     >>> is_image_codec("png"), is_image_codec("zstd")
     (True, False)
@@ -182,13 +184,13 @@ def sniff(data: Buffer) -> ImageCodec:
 
 
 def _first_match(data: Buffer, names: tuple[str, ...]) -> ImageCodec | None:
-    """Return the first of the named codecs that recognises a file, or None."""
+    """Return the first of the named codecs whose format `data` begins with, or None."""
     codecs = (cast("ImageCodec", _build(name, {})) for name in names)
     return next((codec for codec in codecs if codec.matches(data)), None)
 
 
 def _build_config(config: Mapping[str, object], options: Mapping[str, object]) -> Codec:
-    """Return the codec with a configuration, overriding some of its fields."""
+    """Return the codec that `config` describes, with the fields in `options` replaced."""
     merged = {**config, **options}
     return _build(merged.pop("name", None), merged)
 
@@ -208,7 +210,7 @@ def _build(name: object, options: Mapping[str, object]) -> Codec:
 
 @cache
 def _load_class(name: object) -> type[Codec]:
-    """Import the class of a codec."""
+    """Import the class of the codec with the given name."""
     classes = _IMAGES | _NUMBERS
     if isinstance(name, str) and name in classes:
         cls: type[Codec] = getattr(import_module(f"{__name__}.{name}"), classes[name])

@@ -29,7 +29,7 @@ def to_little_endian(array: NDArray[Any]) -> NDArray[Any]:
 def check_pixels(
     codec: Codec, array: NDArray[Any], allowed: Mapping[str, Collection[int]], way_out: str
 ) -> None:
-    """Check that a format can store pixels. Raises InvalidValueError.
+    """Raise InvalidValueError if an image format cannot store an array.
 
     Parameters
     ----------
@@ -38,9 +38,9 @@ def check_pixels(
     array : ndarray, (h, w) or (h, w, channels)
         Pixels.
     allowed : mapping
-        A dict from dtype name to allowed numbers of channels. 1 stands for an array (h, w).
+        A dict from dtype name to allowed numbers of channels, where 1 means shape (h, w).
     way_out : str
-        Last sentences of the error message.
+        Last sentences of the error message, which say what the user can do instead.
     """
     channels = array.shape[2] if array.ndim == 3 else 1
     fits = channels in allowed.get(array.dtype.name, ()) and array.ndim == (

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from deeplake_lite.codecs.base import Header, ImageCodec
 
 MAX_BYTES = 1 << 31
-"""Maximum size of a decoded image in bytes, regardless of the limits: 2 GiB, as for all cells.
+"""Maximum size of a decoded image in bytes: 2 GiB, as for all cells. `Limits` cannot raise it.
 
 Pillow's default limit, 179 million pixels, is too low for scans and microscopy. In addition, each
 codec rejects files whose headers claim more pixels than the files can contain."""
@@ -102,7 +102,7 @@ def check_begin(data: Buffer, codec: ImageCodec | None = None) -> None:
 def check_size(
     codec: ImageCodec, height: int, width: int, pixel: int, limits: Limits = NO_LIMITS
 ) -> None:
-    """Check that an image has pixels, but not too many.
+    """Check that an image has at least one pixel and does not exceed the limits.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def check_size(
 
 
 def check_shape(header_shape: tuple[int, ...], shape: tuple[int, ...]) -> None:
-    """Check that an image's header has the stored shape `shape`, where ``()`` means any shape.
+    """Check that the shape in an image's header is `shape`, as stored in the lake, unless it is ().
 
     Call this function before you allocate memory for the pixels.
 
@@ -143,14 +143,17 @@ def check_shape(header_shape: tuple[int, ...], shape: tuple[int, ...]) -> None:
 
 
 def check_header(header: Header, shape: tuple[int, ...], dtype: np.dtype[Any] | None) -> None:
-    """Check that an image fits into an array with a shape and dtype. Raises MisfitError."""
+    """Check that an image fits into an array with the given shape and dtype, or raise MisfitError.
+
+    ``()`` allows any shape, and None allows any dtype.
+    """
     check_shape(header.shape, shape)
     if dtype is not None and not np.can_cast(header.dtype, dtype):
         raise MisfitError(f"{header.shape} {header.dtype} does not fit into {shape} {dtype}.")
 
 
 def incomplete_error(codec: ImageCodec, data: bytes, reason: object) -> InvalidValueError:
-    """Build the error for a file with a broken structure."""
+    """Build the error for an image file that is truncated or whose structure is invalid."""
     return InvalidValueError(
         f"must be a complete {codec.name.upper()} file, but its {len(data):,} bytes are not: "
         f"{reason}.{_WAY_OUT}"
@@ -160,7 +163,7 @@ def incomplete_error(codec: ImageCodec, data: bytes, reason: object) -> InvalidV
 def unsupported_error(codec: ImageCodec, reason: str) -> InvalidValueError:
     """Build the error for a complete file that Pillow cannot read.
 
-    The reason continues the words "but it", as ``"has 600 scans"`` does.
+    `reason` follows the words "but it" in the message. An example is ``"has 600 scans"``.
     """
     return InvalidValueError(
         f"must be a {codec.name.upper()} file that Pillow can read, but it {reason}. Convert it to "

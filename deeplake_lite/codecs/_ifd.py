@@ -1,8 +1,8 @@
-"""A check that a TIFF file contains everything to which its directories point.
+"""A check that a TIFF file contains everything that its directories (IFDs) point to.
 
-For each directory, `check_whole` checks that the file contains the values of the entries and the
-listed strips or tiles, and that there are enough strips or tiles for the image. Then it continues
-with the directories to which that directory points.
+For each directory, `check_whole` checks that the file contains the values of all entries and all
+listed strips or tiles of pixels, and that the strips or tiles cover the image. Then it does the
+same for the further directories that the directory points to.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _SUB_PAGES = 330
 _METADATA = (34665, 34853)  # EXIF, GPS
 
 _LARGEST_TILE = 1 << 22
-"""Maximum number of pixels of a tile in an image that is smaller than the tile. Small images in one
-tile of 2,048 x 2,048 pixels are common."""
+"""Number of pixels that a tile may always have, even if the image is much smaller than the tile.
+Small images in one tile of 2,048 x 2,048 pixels are common."""
 
 _SIZES = {
     1: 1,
@@ -50,7 +50,7 @@ _INTEGERS = {1: "u1", 3: "u2", 4: "u4", 13: "u4", 16: "u8", 18: "u8"}
 
 
 class _Entry(NamedTuple):
-    """One field of a directory."""
+    """One field of a directory: the type, number and place of its values."""
 
     kind: int
     """TIFF type of the values."""
@@ -64,7 +64,7 @@ class _Entry(NamedTuple):
 
 @dataclass(frozen=True)
 class _Directory:
-    """A directory, which describes a page or metadata."""
+    """A directory, which describes a page of the file or holds metadata."""
 
     entries: dict[int, _Entry]
     """A dict from tag number to entry."""
@@ -75,7 +75,7 @@ class _Directory:
 
 @dataclass(frozen=True)
 class _File:
-    """The bytes of a file, with methods to read its directories."""
+    """The bytes of a TIFF file, with methods that read its directories."""
 
     data: bytes
     order: Literal["little", "big"]
@@ -85,7 +85,7 @@ class _File:
     """Whether the file is a BigTIFF, which has 8-byte offsets."""
 
     def number(self, at: int, size: int) -> int:
-        """Read an unsigned number."""
+        """Read an unsigned integer of `size` bytes at offset `at`."""
         self.need(at, size, "a directory")
         return int.from_bytes(self.data[at : at + size], self.order)
 
@@ -95,7 +95,7 @@ class _File:
             raise ValueError(f"{part} ends at byte {at + size:,}, so the file is truncated")
 
     def directory(self, at: int) -> _Directory:
-        """Read a directory and check that the file contains the values of its entries."""
+        """Read the directory at offset `at`, and check that the file contains all its values."""
         word = 8 if self.big else 4
         head, step = (8, 20) if self.big else (2, 12)
         count = self.number(at, head)
@@ -105,7 +105,10 @@ class _File:
         return _Directory(entries, self.number(end, word))
 
     def entry(self, at: int, word: int) -> tuple[int, _Entry]:
-        """Return an entry and its tag. Values of up to `word` bytes are in the entry itself."""
+        """Return the tag number and the entry at offset `at`.
+
+        Values of up to `word` bytes are stored in the entry itself.
+        """
         kind, count = self.number(at + 2, 2), self.number(at + 4, word)
         size = count * _SIZES.get(kind, 0)
         start = at + 4 + word
@@ -115,7 +118,10 @@ class _File:
         return self.number(at, 2), _Entry(kind, count, start)
 
     def values(self, entry: _Entry | None) -> NDArray[np.uint64]:
-        """Return the numbers of an entry, (count,), or an empty array if there is no entry."""
+        """Return the values of an entry as an array (count,).
+
+        The array is empty if `entry` is None or if its values are not unsigned integers.
+        """
         if entry is None or entry.kind not in _INTEGERS:
             return np.empty(0, np.uint64)
         dtype = np.dtype(_INTEGERS[entry.kind]).newbyteorder("<" if self.order == "little" else ">")
@@ -162,7 +168,10 @@ def check_whole(data: bytes) -> None:
 
 
 def _check_pixels(file: _File, entries: dict[int, _Entry], *, needed: bool) -> None:
-    """Check that a page has enough strips or tiles, and that the file contains them."""
+    """Check that a page has enough strips or tiles for its pixels, and that the file contains them.
+
+    A page without any strips or tiles is an error only if `needed` is true.
+    """
     tiled = _TILES in entries
     starts = file.values(entries.get(_TILES if tiled else _STRIPS))
     sizes = file.values(entries.get(_TILE_SIZES if tiled else _STRIP_SIZES))
@@ -180,7 +189,7 @@ def _check_pixels(file: _File, entries: dict[int, _Entry], *, needed: bool) -> N
 
 
 def _count_parts(file: _File, entries: dict[int, _Entry], *, tiled: bool) -> int:
-    """Return the number of strips or tiles of a page."""
+    """Return how many strips or tiles a page needs for its pixels, according to its size."""
 
     def number(tag: int, default: int) -> int:
         values = file.values(entries.get(tag))

@@ -37,11 +37,11 @@ class NumberCodec(Codec):
 
     @abstractmethod
     def _claimed(self, data: memoryview) -> int:
-        """Return the decompressed size that the header of `data` claims. May raise any error."""
+        """Return the decompressed size, as the header of `data` has it. May raise any error."""
 
     @abstractmethod
     def _decompress(self, data: memoryview, into: NDArray[np.uint8]) -> None:
-        """Decompress `data` into an array (nbytes,) of the claimed size. May raise any error."""
+        """Decompress `data` into a byte array of the decompressed size. May raise any error."""
 
     @override
     def encode(self, array: NDArray[Any]) -> Buffer:
@@ -81,7 +81,7 @@ class NumberCodec(Codec):
     def _check_claim(
         self, expected: int, claimed: int, shape: tuple[int, ...], dtype: np.dtype[Any]
     ) -> None:
-        """Check that the claimed size is the size of an array with the stored shape."""
+        """Raise DamagedError if the size in the header is not the size of the stored shape."""
         if claimed != expected:
             raise DamagedError(
                 f"{dtype} of shape {shape} takes {expected:,} bytes, but the {self.name!r} data "

@@ -25,7 +25,7 @@ _ORDERS: dict[bytes, Literal["little", "big"]] = {b"II": "little", b"MM": "big"}
 
 
 def read_orientation(exif: bytes, xmp: bytes = b"") -> int:
-    """Return the orientation in metadata, 1 to 8, or 1 (upright) if there is none.
+    """Return the orientation that metadata specifies, 1 to 8, or 1 (upright) if there is none.
 
     Parameters
     ----------
@@ -74,7 +74,10 @@ def upright(pixels: NDArray[Any], orientation: int) -> NDArray[Any]:
 
 
 def _from_exif(block: bytes) -> int | None:
-    """Return the value of the orientation tag, which may be invalid, or None without a tag."""
+    """Return the value of the orientation tag in an EXIF block, or None if there is no such tag.
+
+    The value may be invalid.
+    """
     order = _ORDERS.get(block[:2])
     if order is None:
         return None

@@ -2,7 +2,7 @@
 
 First, the codec checks that the file is complete. Then, Pillow's plugin for this format reads the
 header (``Image.open`` might use another plugin). Finally, decoding loads the pixels, converts them
-to the form that `Layout` describes, and rotates them upright.
+to the mode and dtype of a `Layout`, and rotates them upright.
 
 ==============================  =========================  ===========
 In the file                     Pixels                     dtype
@@ -61,13 +61,13 @@ if TYPE_CHECKING:
 
 
 class Layout(NamedTuple):
-    """The form of the array to which pixels with a certain Pillow mode are converted."""
+    """The mode, channels and dtype to which pixels with a certain Pillow mode are converted."""
 
     mode: str
     """Pillow mode to which the pixels are converted."""
 
     channels: tuple[int, ...] = ()
-    """Size of the channel axis, if there is one."""
+    """Size of the channel axis, as a tuple with one item, or ``()`` without a channel axis."""
 
     dtype: str = "uint8"
     """NumPy's name of the dtype."""
@@ -188,7 +188,7 @@ class PillowCodec(ImageCodec):
         return None
 
     def _read(self, image: ImageFile, data: bytes) -> NDArray[Any]:
-        """Return the converted, upright pixels."""
+        """Load the pixels of an open file, and return them converted and upright."""
         layout = self._layout(image)
         self._before_load(image, data)
         orientation = self._orientation(image, data)
@@ -218,10 +218,16 @@ class PillowCodec(ImageCodec):
         return (width, height) if self._orientation(image, data) >= 5 else (height, width)
 
     def _before_load(self, image: ImageFile, data: bytes) -> None:
-        """Prepare memory, or do checks that Pillow does not do. May raise any error."""
+        """Run before Pillow loads the pixels, to allocate memory or to check what Pillow does not.
+
+        Subclasses override this method, which does nothing here. It may raise any error.
+        """
 
     def _after_load(self, image: ImageFile, data: bytes) -> None:
-        """Check that the file contained all pixels. May raise any error."""
+        """Run after Pillow has loaded the pixels, to check that the file contained all of them.
+
+        Subclasses override this method, which does nothing here. It may raise any error.
+        """
 
     def _orientation(self, image: ImageFile, data: bytes) -> int:  # noqa: ARG002 (PNG needs data)
         """Return the orientation, 1 to 8, of the pixels that Pillow loads."""
@@ -235,7 +241,7 @@ def open_image(
     data: bytes,
     failure: Callable[[ImageCodec, bytes, object], LakeError],
 ) -> Iterator[ImageFile]:
-    """Open a file with a Pillow plugin, for a ``with`` block whose errors `failure` replaces.
+    """Open a file with a Pillow plugin. If the ``with`` block fails, raise `failure`'s error.
 
     If the bytes are malformed, plugins raise all kinds of errors (struct.error, KeyError,
     zlib.error, …), so all exceptions are caught.

@@ -40,7 +40,7 @@ class Codec(ABC):
     """
 
     name: ClassVar[str]
-    """Registry key, such as ``"jpeg"``."""
+    """Name of the codec in the registry, such as ``"jpeg"``."""
 
     @abstractmethod
     def encode(self, array: NDArray[Any]) -> Buffer:
@@ -50,13 +50,14 @@ class Codec(ABC):
     def decode(self, data: Buffer, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
         """Decode `data` to a new writable array.
 
-        `shape` and `dtype` are those stored in the lake. If the bytes have a header, the codec
-        follows the header, whose shape must be `shape`, unless `shape` is ``()``. Raises
-        DamagedError if `data` cannot be decoded, and allocates no more memory than `shape` needs.
+        `shape` and `dtype` are those stored in the lake. A codec whose bytes have a header uses
+        the shape and dtype of the header instead, and checks that its shape equals `shape`, unless
+        `shape` is ``()``. Raises DamagedError if `data` cannot be decoded, and allocates no more
+        memory than `shape` needs.
         """
 
     def decode_into(self, data: Buffer, shape: tuple[int, ...], out: NDArray[Any]) -> None:
-        """Decode into a C-contiguous array with the shape and dtype of the sample."""
+        """Decode a sample into a C-contiguous array that has the sample's shape and dtype."""
         put(self.decode(data, shape, out.dtype), out)
 
     def get_config(self) -> dict[str, Any]:
@@ -130,7 +131,7 @@ class ImageCodec(Codec):
         return 1
 
     def colour_space(self, data: bytes) -> str:  # noqa: ARG002 (most formats have RGB)
-        """Return the colour space of a file if `decode` converts it to RGB, otherwise ""."""
+        """Return the file's colour space if `decode` converts the colours to RGB, otherwise ""."""
         return ""
 
     def reads_fewer_bits(self, data: bytes) -> bool:  # noqa: ARG002 (most formats have 8 bits)

@@ -29,7 +29,7 @@ blosc.use_threads = False
 
 @dataclass(frozen=True)
 class Blosc(NumberCodec):
-    """One Blosc 1 chunk, the format of numcodecs' class Blosc.
+    """A codec that stores an array as one Blosc 1 chunk, in the format of numcodecs' class Blosc.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """BMP: uncompressed pixels, grey and RGB.
 
-A file is complete if it contains as many pixels as its header says. The file size in the header is
-ignored, since many programs write it incorrectly, except if the pixels are compressed and their
-size is missing.
+A file is complete if it contains as many pixels as its header says. Many programs write a wrong
+file size into the header, so the file size is used only if the pixels are compressed and the header
+does not say how many bytes they take.
 
 Notes
 -----
@@ -69,7 +69,7 @@ class Bmp(PillowCodec):
 
 
 def _end_of_pixels(data: bytes) -> int:
-    """Return the offset at which the pixels end, according to the headers."""
+    """Return the offset at which the pixels end, according to the header."""
     if len(data) < 18:
         return 18
     file_size, start, header = _read_number(data, 2), _read_number(data, 10), _read_number(data, 14)
@@ -100,5 +100,5 @@ def _row_size(width: int, bits: int) -> int:
 
 
 def _read_number(data: bytes, at: int, size: int = 4, *, signed: bool = False) -> int:
-    """Read a little-endian number."""
+    """Read a little-endian integer of `size` bytes at offset `at`."""
     return int.from_bytes(data[at : at + size], "little", signed=signed)

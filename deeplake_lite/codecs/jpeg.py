@@ -193,7 +193,9 @@ class Jpeg(ImageCodec):
         *,
         fast: bool = False,
     ) -> NDArray[Any]:
-        """Decode at the smallest scale, 1/8 to 1, that keeps `side` pixels on the longer side.
+        """Decode an image at the smallest scale from 1/8 to 1 that suffices for a size.
+
+        It suffices if the longer side of the image has at least `side` pixels.
 
         >>> codec = Jpeg()
         >>> data = codec.encode(np.zeros((480, 640, 3), "uint8"))
@@ -218,10 +220,10 @@ class Jpeg(ImageCodec):
     ) -> NDArray[Any]:
         """Return the upright pixels.
 
-        With `side`, the pixels are scaled down as far as the longer side keeps `side` pixels. They
-        are decoded into `out` if possible, otherwise into a new array; the caller has to check
-        which array is returned. Raises MisfitError if the header's shape differs from `shape`,
-        unless `shape` is ``()``.
+        Unless `side` is 0, the image is decoded at the smallest scale at which its longer side has
+        at least `side` pixels. The pixels are decoded into `out` if possible, otherwise into a new
+        array; the caller has to check which array is returned. Raises MisfitError if the header's
+        shape differs from `shape`, unless `shape` is ``()``.
         """
         try:
             frame = self._read_frame(data, limits)
@@ -238,7 +240,7 @@ class Jpeg(ImageCodec):
         return pixels if frame.orientation == 1 else upright(pixels, frame.orientation)
 
     def _read_frame(self, data: bytes, limits: Limits = NO_LIMITS) -> _Frame:
-        """Walk over the segments, and check that the file is not truncated."""
+        """Read the segments before the first scan, and check that the file is not truncated."""
         if not data.startswith(self.magic):
             check_begin(data, self)
         at, frame, exif, xmp = 2, 0, b"", b""
@@ -342,6 +344,9 @@ def _decode(
 
 
 def _fix_scan_header(data: bytes, scan: int) -> bytes:
-    """Set parameters that sequential scans do not use, but that some cameras set to zero."""
+    """Return the file with the standard Ss, Se, Ah and Al in the header of its first scan.
+
+    Sequential scans do not use these parameters, and some cameras set all of them to zero.
+    """
     start = scan + 5 + 2 * data[scan + 4]
     return data[:start] + bytes([0, 63, 0]) + data[start + 3 :]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Lz4(NumberCodec):
-    """The size as little-endian uint32, then one LZ4 block: the format of numcodecs' class LZ4.
+    """A codec that stores the size as little-endian uint32, then one LZ4 block, as numcodecs does.
 
     Parameters
     ----------

@@ -223,12 +223,12 @@ def _has_transparent_colour(image: ImageFile) -> bool:
 
 
 def _is_interlaced(data: bytes) -> bool:
-    """Return whether the rows are stored in seven passes."""
+    """Return whether the image is interlaced, that is, stored in seven passes."""
     return data[28] == 1
 
 
 def _unpacked_size(data: bytes) -> int:
-    """Return the number of bytes in all rows after inflation."""
+    """Return how many bytes the IDAT chunks must inflate to, according to the header."""
     width, height = int.from_bytes(data[16:20]), int.from_bytes(data[20:24])
     bits = data[24] * _CHANNELS.get(data[25], 1)
     passes = _ADAM7 if _is_interlaced(data) else [(0, 0, 1, 1)]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Zstd(NumberCodec):
-    """One Zstandard frame with content size and checksum, in the format of numcodecs' class Zstd.
+    """A codec that stores an array as one Zstandard frame with checksum, as numcodecs does.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ BLOCK_BYTES = 128 * 1024
 
 
 def content_size(data: memoryview) -> tuple[int | None, int]:
-    """Return the content size in a frame's header, or None, and the offset of the first block.
+    """Return the content size (None if the header lacks it) and the offset of the first block.
 
     Raises
     ------

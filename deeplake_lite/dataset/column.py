@@ -53,7 +53,7 @@ class Column:
 
     @property
     def field(self) -> Field:
-        """The schema's entry for the column."""
+        """The entry of the schema for the column."""
         return self._pinned[1]
 
     @property
@@ -63,7 +63,7 @@ class Column:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the classes or keypoints of the column's type, or of the items of a sequence.
+        """Names of the classes or keypoints, if values or the items of sequences have such names.
 
         Raises ColumnAttributeError for a type without names.
         """
@@ -126,7 +126,9 @@ class Column:
         edits.set_one(ds.handle, self.name, int(index), values)
 
     def __eq__(self, other: object) -> Any:
-        """Compare each value with `other`, which is one value or one per row; return (n,) bool.
+        """Compare each value with `other`, which is one value or one per row.
+
+        Returns a mask, (n,) bool.
 
         Classes are compared by name. None equals only null. Times may be given as strings.
 
@@ -143,7 +145,9 @@ class Column:
         return ~(self == other)
 
     def __lt__(self, other: object) -> NDArray[np.bool_]:
-        """Compare each value with `other`, which is one value or one per row; return (n,) bool.
+        """Compare each value with `other`, which is one value or one per row.
+
+        Returns a mask, (n,) bool.
 
         Null compares as False.
 
@@ -249,7 +253,7 @@ class Column:
 
     @property
     def _pinned(self) -> tuple[View, Field]:
-        """The view and the column's field, which no other thread can change during a read."""
+        """The view and the column's field, both fixed, so that other threads cannot change them."""
         view = self.view.pin()
         return view, view.rows.table.schema[self.name]
 
@@ -279,8 +283,8 @@ def _names_of(htype: Htype) -> Sequence[str] | None:
 
 
 def _have_one_shape(values: list[Any]) -> bool:
-    """Return whether all values, and the items within each value, have the same shape."""
+    """Return whether all values have the same shape, and so do the items within each value."""
     try:
         return len(set(map(np.shape, values))) <= 1
-    except ValueError:  # NumPy raises it for a list whose items differ in length
+    except ValueError:  # NumPy raises this error for a list whose items differ in length
         return False

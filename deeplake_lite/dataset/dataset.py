@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
+from deeplake_lite.dataset import lazy_calls
 from deeplake_lite.dataset.metadata import Change, Metadata
 from deeplake_lite.dataset.versions import history
 from deeplake_lite.dataset.versions.transaction import Transaction
@@ -18,8 +19,9 @@ from deeplake_lite.lazy import LazyModule
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, MutableMapping
 
-    from deeplake_lite.dataset import maintenance
+    from deeplake_lite.dataset import maintenance, publishing
     from deeplake_lite.dataset.handle import Handle
+    from deeplake_lite.dataset.lazy_calls import Origin
     from deeplake_lite.dataset.repr.report import Report
     from deeplake_lite.dataset.saved import evaluations, named_views, pickles
     from deeplake_lite.dataset.selection import RowSelection
@@ -44,6 +46,7 @@ else:
     maintenance = LazyModule("deeplake_lite.dataset.maintenance")
     merging = LazyModule("deeplake_lite.dataset.versions.merge")
     named_views = LazyModule("deeplake_lite.dataset.saved.named_views")
+    publishing = LazyModule("deeplake_lite.dataset.publishing")
     pickles = LazyModule("deeplake_lite.dataset.saved.pickles")
     upserts = LazyModule("deeplake_lite.dataset.write.upserts")
 
@@ -896,6 +899,40 @@ class Dataset(View):
 
     # ---- views and maintenance
 
+    def lineage(self, column: str) -> Origin | None:
+        """Return where the values of a column come from: the job that has last filled it.
+
+        Parameters
+        ----------
+        column : str
+            Name of the column.
+
+        Returns
+        -------
+        Origin or None
+            The job's function, parameters and input version, and the origins of its input columns.
+            None if no job of `map` has filled the column.
+
+        Raises
+        ------
+        ColumnNotFoundError
+            When there is no such column.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://lineage-doc", {"x": "int32"})
+        >>> ds.append({"x": [1, 2]})
+        >>> before = ds.commit("two rows")
+        >>> def double(batch):
+        ...     return batch["x"] * 2
+        >>> job = ds.map(double, into={"y": "int32"})
+        >>> origin = ds.lineage("y")
+        >>> origin.function, origin.inputs, origin.input_version == before, origin.rows
+        ('double', {'x': None}, True, 2)
+        """
+        return lazy_calls.lineage(self, column)
+
     def views(self) -> named_views.SavedViews:
         """Return the saved views of the lake, by name.
 
@@ -1023,6 +1060,70 @@ class Dataset(View):
         (0, 'No version expires without older_than=. Every object is needed by a version.')
         """
         return maintenance.vacuum(self.handle, older_than, spare, dry_run=dry_run)
+
+    def publish(
+        self,
+        url: str,
+        *,
+        overwrite: bool = False,
+        storage_options: Mapping[str, object] | None = None,
+    ) -> publishing.Published:
+        """Copy this version, without its history, to a new lake that others can read.
+
+        Any web server can serve the folder of the new lake, and it can be uploaded to the Hugging
+        Face hub. There, ``dl.open("https://…")`` or ``dl.open("hf://…")`` reads it. Rows are
+        written contiguously, and keep their ids. Encoded values are copied byte for byte. Bytes of
+        deleted rows and of earlier versions are not copied.
+
+        Metadata is copied, and so are the tags, saved views and saved evaluations of this version.
+        If a view also reads other versions or lakes, it is left out. The new lake's only commit has
+        the message of this version, and its id and time under ``"published"`` in the metadata.
+
+        Parameters
+        ----------
+        url : str
+            A new or empty location, as for `create`. If this version has already been published
+            there, nothing is written.
+        overwrite : bool
+            Whether to replace a published lake in the folder. It stays until the new one is
+            complete. Other lakes are not replaced, and neither are lakes on an object store.
+        storage_options : mapping, optional
+            Options of the object store at `url`, as for `dl.open`.
+
+        Returns
+        -------
+        Published
+            The new lake's URL and version; the numbers of rows, files and bytes; what was copied
+            with the rows, and what was left out.
+
+        Raises
+        ------
+        UncommittedError
+            When there are uncommitted edits.
+        ExistsError
+            When the location is not empty.
+        DamagedError
+            When a cell is damaged. Nothing is published then.
+        ReadOnlyError
+            When `url` is on a web server.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://publish-doc", {"x": "int32"})
+        >>> ds.append({"x": [1, 2, 3]})
+        >>> version = ds.commit("three rows")
+        >>> ds.tag("v1")
+        >>> done = ds.publish("memory://published")
+        >>> done.tags, done.left_out
+        (('v1',), ('1 older version',))
+        >>> [commit.message for commit in dl.open("memory://published", version="v1").log()]
+        ['three rows']
+        """
+        with self.handle.locked():
+            return publishing.publish(
+                self.handle, url, overwrite=overwrite, storage_options=storage_options
+            )
 
     def verify(self) -> Report:
         """Read all data of this version and compare it with its hashes and checksums.

@@ -1,4 +1,4 @@
-"""The state behind a Dataset: its table, its open transaction, and the lock for both."""
+"""The state of a Dataset: its table, its open transaction, and a lock for these two."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Handle:
         self.lake, self.table = lake, table
         self._guard = threading.RLock()
         self._editor: int | None = None
-        """Identifier of the thread that is running an edit, or None."""
+        """Identifier of the thread that is running an edit, or None if no edit is running."""
 
     @property
     def repository(self) -> Repository:
@@ -96,11 +96,11 @@ class Handle:
     def edit[**P, T](
         self, change: Callable[Concatenate[Table, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Apply a function to the table of the open transaction, starting one if there is none.
+        """Apply a function to the table of the open transaction. If there is none, start one.
 
-        Readers see the result once the function has returned. If the function fails or is
+        The edit becomes visible once the function has returned. If the function fails or is
         interrupted, the handle keeps its previous table. This is not a context manager, because an
-        interrupt at the end of a ``with`` block can skip the exit code.
+        interrupt at the end of a ``with`` block may skip the code that leaves the block.
         """
         with self.locked():
             self.check_writable()
@@ -184,12 +184,12 @@ class Handle:
                 f"There are uncommitted edits ({diffs.Status.of(table)}). Before {action}, commit "
                 "them with ds.commit('…') or drop them with ds.discard()."
             )
-        if table.edits:  # for example, a row was added and deleted again
+        if table.edits:  # the edits cancel out, such as adding and deleting a row
             self.discard()
 
 
 def _abandon(table: Table, *, is_first: bool) -> None:
-    """Drop a table whose edit failed, and its scratch space if no earlier edit uses it."""
+    """Drop a table whose edit failed. If this was the first edit, also drop its scratch space."""
     try:
         table.abandon()
     finally:

@@ -1,4 +1,4 @@
-"""The keywords of the loader methods, defined once for all these methods.
+"""The keywords of the loader methods, which are defined here once for all of these methods.
 
 `LoaderOptions` has the types for type checkers, and `Keywords` has the default values.
 """
@@ -11,10 +11,10 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, TypedDict
 
 type Collate = Literal["stack", "pad", "list", "ragged"]
-"""How the values of several rows are combined."""
+"""How the values of several rows are combined in a batch."""
 
 type Last = Literal["uneven", "drop", "pad"]
-"""How an incomplete last batch is handled."""
+"""What happens to rows that do not fill the last batch."""
 
 type Cache = Literal["encoded", "decoded", "disk"] | None
 """Form in which rows are cached for the next epoch."""
@@ -60,6 +60,7 @@ class LoaderOptions(_SharedOptions, _OrderOptions, total=False):
     batch_transform: Callable[..., object] | None
     cache: str | None
     collate: str | Mapping[str, str] | Callable[[list[Any]], object] | None
+    disk_budget: float | str | None
     drop_last: bool
     num_workers: int | None
     on_error: str
@@ -91,6 +92,7 @@ class Keywords:
     world_size: int | None = None
     memory_budget: float | str | None = None
     cache: Cache = "encoded"
+    disk_budget: float | str | None = None
     workers: Literal["threads", "processes"] = "threads"
     num_workers: int | None = None
     on_error: Literal["raise", "skip"] = "raise"
@@ -105,7 +107,7 @@ def with_signature[F: Callable[..., Any]](method: F) -> F:
     >>> list(inspect.signature(dl.View.jax).parameters)[:5]
     ['self', 'batch_size', 'sharding', 'columns', 'shuffle']
     """
-    # `drop_last` is not in `Keywords`, because it is only another spelling of ``last="drop"``.
+    # `drop_last` is not in `Keywords`, because ``drop_last=True`` becomes ``last="drop"``.
     keyword = inspect.Parameter.KEYWORD_ONLY
     named = [p for p in inspect.signature(method).parameters.values() if p.name != "options"]
     keywords = [

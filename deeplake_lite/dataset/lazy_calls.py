@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Unpack
 
+    from deeplake_lite.dataset.dataset import Dataset
     from deeplake_lite.dataset.keywords import IterableOptions, SizedOptions
     from deeplake_lite.dataset.loading import Loadable
     from deeplake_lite.dataset.saved.evaluations import Stored
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
         TorchIterableDataset as TorchIterableDataset,
     )
     from deeplake_lite.loader.mix import Mix
+    from deeplake_lite.map import Job as Job
+    from deeplake_lite.map import Origin as Origin
     from deeplake_lite.widget import Browser as Browser
 
 
@@ -53,7 +56,7 @@ async def query_async(
 
 
 def repeat(question: Question, most_rows: int | None = None) -> View:
-    """Run a query or a ranking again. A query may stop once it has found `most_rows` rows."""
+    """Run a query or a ranking again. A query may stop when it has found `most_rows` rows."""
     if question.kind == "suspects":
         from deeplake_lite.review import ask as rank
 
@@ -145,3 +148,17 @@ def browse(view: View, *, cache_bytes: int) -> Browser:
     from deeplake_lite.widget import browse
 
     return browse(view, cache_bytes=cache_bytes)
+
+
+def map_rows(view: View, function: Callable[..., object], **options: Any) -> Job:
+    """Start or resume a job that fills columns."""
+    from deeplake_lite.map import map_rows
+
+    return map_rows(view, function, **options)
+
+
+def lineage(ds: Dataset, column: str) -> Origin | None:
+    """Return the job that has last filled a column."""
+    from deeplake_lite.map import find_origin
+
+    return find_origin(ds, column)

@@ -1,7 +1,7 @@
 """Maintenance of a lake: rewriting it contiguously, deleting unneeded files, and verifying it.
 
-A vacuum runs under the writers' lock. It first lets old versions expire, and then deletes objects
-that no remaining version needs and that are older than the age `spare`.
+A vacuum runs under the writers' lock. The vacuum first lets old versions expire, and then deletes
+objects that no remaining version needs and that are older than the age `spare`.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.scratch import Note
 
 MIN_AGE = timedelta(minutes=10)
-"""Minimum age of the objects that a vacuum deletes from an object store. It exceeds `CONFIRM_AFTER`
-by a margin for differences between clocks, and for the duration of a commit."""
+"""Minimum age of the objects that a vacuum deletes from an object store. It is longer than
+`CONFIRM_AFTER`, to allow for clocks that differ, and for the duration of a commit."""
 
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
@@ -74,7 +74,7 @@ def optimize(handle: Handle, *, shuffle: bool, seed: int) -> str:
                 order = order[np.random.default_rng(seed).permutation(len(order))]
             try:
                 version = handle.table.rewrite(branch, order, message)
-            except ConflictError:  # on an object store, another writer may have committed meanwhile
+            except ConflictError:  # on an object store, another writer may commit at the same time
                 continue
             handle.refresh()
             return version
@@ -89,7 +89,7 @@ def verify(handle: Handle) -> Report:
     handle.rows().check_committed("Verification")
     repository = handle.repository
     repository = repository.checking()
-    table = Table.open(repository, repository.reader(handle.version))  # with empty caches
+    table = Table.open(repository, repository.reader(handle.version))  # a table with empty caches
     live = table.rows.live()
     all_slots = np.arange(table.slots)  # including deleted rows, which older versions may need
     row_damage = table.verify_rows()
@@ -111,7 +111,7 @@ def verify(handle: Handle) -> Report:
                 and not f.htype.nullable
                 and table.digests(f.id, np.array([slot]))[0] == 0
             ):
-                continue  # a null of a version in which the column was nullable
+                continue  # the cell was null in an older version, when the column was nullable
             prefix = "in a deleted row, " if is_deleted else ""
             text = prefix + without_hint(reason)
             damages.append(Damaged(f.name, row, row_id, text))
@@ -127,7 +127,7 @@ def verify(handle: Handle) -> Report:
 
 
 def _row_in(table: Table, slot: int | None) -> int | None:
-    """Return the position of the row in a slot, or None if the slot has none."""
+    """Return the position of the row in a slot, or None if there is no row in the slot."""
     if slot is None or (row := int(table.rows.positions(np.array([slot]))[0])) < 0:
         return None
     return row
@@ -142,7 +142,7 @@ def vacuum(handle: Handle, older_than: object, spare: object, *, dry_run: bool) 
         _check_spared_age_on_store(spared_age, spare)
     cutoff = None if older_than is None else _cutoff(older_than, now)
     with repository.lock(), contextlib.ExitStack() as working:
-        repository = repository.reopened()  # the cache may predate another vacuum
+        repository = repository.reopened()  # caches may be older than the last vacuum
         if not dry_run:
             working.enter_context(
                 vacuums.announce_vacuum(repository, _time_before(now, spared_age))
@@ -157,7 +157,7 @@ def vacuum(handle: Handle, older_than: object, spare: object, *, dry_run: bool) 
             *named_views.versions_needed(repository),
             *(note["version"] for note in transactions),
         }
-        # Objects that are older than every open transaction belong to none of them.
+        # Open transactions need no object that is older than all of them.
         starts = (datetime.fromisoformat(note["started"]) for note in transactions)
         limit = min([_time_before(now, spared_age), *starts])
         with vacuums.pin_versions(repository, needed):
@@ -175,10 +175,10 @@ def vacuum(handle: Handle, older_than: object, spare: object, *, dry_run: bool) 
 
 
 def _expire(repository: Repository, cutoff: datetime, plan: Expiry) -> None:
-    """Let versions expire, after recording the ancestors of the versions that stay.
+    """Let versions expire, after recording the ancestors of the remaining versions as links.
 
-    Links that are no longer needed are dropped first, because Icechunk keeps the versions that
-    they name, and the parents of versions whose parents it keeps.
+    Links that are no longer needed are dropped, because Icechunk keeps all versions that links
+    name, and their parents.
     """
     vacuums.add_links(repository, plan.links)
     vacuums.drop_links(repository, but=plan.links)
@@ -249,8 +249,9 @@ def _remove_leftovers(repository: Repository) -> None:
 
 
 def _named_versions(repository: Repository) -> set[str]:
-    """Return the versions to which branches and tags point."""
-    return {*history.branches(repository).values(), *history.tags(repository).values()}
+    """Return the versions to which branches and tags point, and those of unfinished jobs."""
+    branches, tags = history.branches(repository), history.tags(repository)
+    return {*branches.values(), *tags.values(), *history.job_tips(repository)}
 
 
 def _check_main_exists(repository: Repository) -> None:
@@ -270,13 +271,13 @@ def _check_main_exists(repository: Repository) -> None:
 
 
 def _open_transactions(repository: Repository) -> list[Note]:
-    """Return the records of a local lake's open transactions; object stores have no records."""
+    """Return the records of open transactions of a local lake. Object stores have none."""
     local = local_folder(repository.url) is not None
     return open_transactions(repository.writers_folder()) if local else []
 
 
 def _spared_age(spare: object) -> timedelta:
-    """Return the age that an object must reach before a vacuum deletes it. Raises OptionError.
+    """Return the minimum age of the objects that a vacuum deletes. Raises OptionError.
 
     >>> _spared_age("90m")
     datetime.timedelta(seconds=5400)
@@ -290,7 +291,7 @@ def _spared_age(spare: object) -> timedelta:
 
 
 def _check_spared_age_on_store(age: timedelta, spare: object) -> None:
-    """Reject a short spared age on an object store, where open transactions are not visible.
+    """Reject a short minimum age on an object store, where open transactions are not visible.
 
     A writer whose transaction is younger than `CONFIRM_AFTER` commits the transaction without
     checking that its chunks still exist.
@@ -335,7 +336,7 @@ def _time_before(now: datetime, age: timedelta) -> datetime:
 
 
 def _in_utc(moment: datetime) -> datetime:
-    """Return a time in UTC, or the first or last time that Python can represent in UTC.
+    """Return a time in UTC. If Python cannot represent it, return the first or last time in UTC.
 
     >>> from datetime import timezone
     >>> _in_utc(datetime.min.replace(tzinfo=timezone(timedelta(hours=1)))).year
@@ -349,7 +350,7 @@ def _in_utc(moment: datetime) -> datetime:
 
 
 def _parse_age(name: str, value: object, example: str) -> timedelta:
-    """Return the age that a string describes, capped at the longest timedelta.
+    """Return the age that a string describes, limited to the longest timedelta.
 
     Raises
     ------

@@ -11,11 +11,11 @@ from deeplake_lite.errors import LakeError, NotFoundError
 from deeplake_lite.schema import check_metadata
 
 type Change = Callable[[Mapping[str, object]], dict[str, object]]
-"""Function from the current metadata to the new metadata."""
+"""Function that returns the new metadata, given the current metadata."""
 
 
 class Metadata(MutableMapping[str, Any]):
-    """The current metadata of a dataset or a column. Values are returned as copies.
+    """The current metadata of a dataset or a column, as a mapping whose values are copies.
 
     Parameters
     ----------

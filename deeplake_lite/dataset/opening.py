@@ -99,7 +99,8 @@ def open(
     Parameters
     ----------
     url : str
-        URL or folder of the lake. A lake at ``https://…`` is read-only.
+        URL or folder of the lake. A lake at ``https://…`` is read-only, and so is one on the
+        Hugging Face hub, at ``hf://datasets/USER/REPO[@REVISION]/PATH``.
     version : str, datetime, date or Commit, optional
         Version to open read-only: a tag, branch, commit id (or its beginning), time, day (its
         beginning, in local time), or a commit from ``ds.log()``.
@@ -164,9 +165,9 @@ def open(
 def open_for(lake: Lake, url: str, version: history.Version | None = None) -> Dataset:
     """Open a lake that a query or a saved view refers to by URL, with the settings of `lake`.
 
-    The limits and the verification of reads are inherited. Storage options and the roots of links
-    are inherited only if the URL is that of `lake` itself, so that credentials never reach another
-    store.
+    The opened lake has the same limits and verifies reads in the same way. The storage options and
+    the roots of links are the same only if the URL is that of `lake` itself, so that credentials
+    never reach another store.
 
     Parameters
     ----------
@@ -219,6 +220,5 @@ def _check_limits(limits: object) -> None:
 
 def at_branch(lake: Lake, branch: str) -> Dataset:
     """Return a dataset at the tip of a branch. Raises VersionNotFoundError."""
-    tip = history.check_branch(lake.repository, branch)
-    table = Table.open(lake.repository, lake.repository.reader(tip))
+    table = Table.open(lake.repository, history.branch_reader(lake.repository, branch))
     return Dataset(Handle(lake.at(branch, branch), table))

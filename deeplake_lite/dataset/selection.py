@@ -31,12 +31,13 @@ else:
 class ReadTable(Protocol):
     """A table from which views read. Columns are identified by id, and rows by slot.
 
-    A slot is the index at which this table stores a row; it has no meaning in another table.
+    A slot is the index at which this table stores a row. The same slot of another table may have
+    another row.
     """
 
     @property
     def snapshot_id(self) -> str:
-        """Id of the commit that the table shows, or was derived from."""
+        """Id of the commit that the table shows, or from which it was derived."""
         ...
 
     @property
@@ -67,6 +68,11 @@ class ReadTable(Protocol):
         """Whether the rows have ids that identify them in every version of the lake."""
         ...
 
+    @property
+    def is_in_slot_order(self) -> bool:
+        """Whether the rows are in the order of their slots."""
+        ...
+
     def __len__(self) -> int: ...
 
     def live(self) -> NDArray[np.int64]:
@@ -82,7 +88,7 @@ class ReadTable(Protocol):
         ...
 
     def read(self, columns: Iterable[str], slots: NDArray[np.int64]) -> dict[str, Cells]:
-        """Return a dict from column ids to the cells in `slots`."""
+        """Return a dict that maps column ids to the cells in `slots`."""
         ...
 
     def flat(self, column: str, slots: NDArray[np.int64]) -> FlatCells:
@@ -90,7 +96,7 @@ class ReadTable(Protocol):
         ...
 
     def part(self, column: str, slots: NDArray[np.int64], index: Index) -> DenseCells | None:
-        """Return the part of each cell that `index` selects, or None if `read` is as fast."""
+        """Return the part of each cell that `index` selects, or None if `read` would be as fast."""
         ...
 
     def shapes(self, column: str, slots: NDArray[np.int64]) -> NDArray[np.int32]:
@@ -110,21 +116,21 @@ class ReadTable(Protocol):
         ...
 
     def digests(self, column: str, slots: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """Return the digests of cells, (n,) uint64; equal cells have equal digests."""
+        """Return the digests of cells, (n,) uint64. Equal cells have equal digests."""
         ...
 
     def statistics(self, column: str) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
-        """Return bounds and counts of each chunk of a scalar column, or None if unknown."""
+        """Return the bounds and counts of each chunk of a scalar column, or None if unknown."""
         ...
 
     def checked(self) -> ReadTable:
-        """Return this table for copying: each read is verified, and may raise DamagedError."""
+        """Return this table for copying. Each read is verified; damage raises DamagedError."""
         ...
 
 
 @dataclass(frozen=True)
 class Lake:
-    """The lake of a handle and its views, and the branch or version that the handle is at."""
+    """The lake of a handle and its views, with the branch or version that the handle is on."""
 
     repository: Repository
     """The repository that holds the versions."""
@@ -135,10 +141,10 @@ class Lake:
     branch: str | None = None
     """The branch that the handle is on, or None for a fixed version."""
     name: str = ""
-    """The branch, tag, commit or time at which the handle was opened, if any."""
+    """The branch, tag, commit or time at which the handle was opened, or an empty string."""
 
     def at(self, branch: str | None, name: str) -> Lake:
-        """Return the same lake for a handle on a branch, or at a version."""
+        """Return this lake for a handle that is on another branch, or at another version."""
         return replace(self, branch=branch, name=name)
 
 
@@ -176,7 +182,7 @@ class RowSelection:
         return self.table, self.live() if positions is None else self.at(positions)
 
     def checked(self) -> Self:
-        """Return these rows for copying: each read is verified, and may raise DamagedError."""
+        """Return these rows for copying. Each read is verified; damage raises DamagedError."""
         return replace(self, table=self.table.checked())
 
     def take(self, positions: NDArray[np.int64]) -> Self:

@@ -1,8 +1,8 @@
 """The text and HTML reprs of datasets, views, columns and diffs.
 
-The functions here collect the data, and `repr.html` renders it. A text repr reads only the schema;
-an HTML page also reads a few cells, within the limits of `repr.preview`. Neither repr raises: if a
-page fails, the text is shown instead, or if the text fails, the name of the class.
+The functions here collect the data, and `repr.html` draws them. A text repr reads only the schema.
+An HTML page also reads a few cells, within the limits of `repr.preview`. Neither raises an error:
+if the page fails, the text is shown, and if the text fails, the name of the class.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def column_html(column: Column) -> str:
 
 
 def _first_success(subject: object, *renderers: Callable[[], str]) -> str:
-    """Return the result of the first renderer that does not raise, or else the object's class."""
+    """Return the result of the first renderer that succeeds, or else the object's class."""
     for render in renderers:
         try:
             return render()
@@ -121,14 +121,14 @@ def title_of(url: str) -> str:
 
 
 def version_of(view: View) -> tuple[str, str]:
-    """Return the branch, tag or time at which a dataset was opened, if any, and the commit id."""
+    """Return the branch, tag or time at which a dataset was opened, or "", and its commit id."""
     handle = getattr(view, "handle", None)  # a view of a dataset has no name of its own
     name = "" if handle is None else handle.branch or handle.lake.name
     return ("" if view.version.startswith(name) else name), view.version
 
 
 def dirty_of(view: View) -> str:
-    """Describe the edits of the open transaction; return an empty string if there are none."""
+    """Describe the edits of the open transaction. Returns an empty string if there are none."""
     from deeplake_lite.dataset.versions.diff import Status  # `diff` calls this module for its reprs
 
     table = view.rows.table
@@ -163,18 +163,19 @@ VERSIONS = 8
 def _first_slots(view: View) -> Slots:
     """Return the slots of the first rows, up to the number that a page may read.
 
-    If the view has more rows, one extra slot is returned, so that the caller can tell.
+    If the view has more rows than this number, one more slot is returned, so that the caller can
+    tell.
     """
     return view.rows.at(np.arange(min(len(view), preview.COUNTED_ROWS + 1)))
 
 
 def _in_parallel[A, B](read: Callable[[A], B], of: Iterable[A]) -> list[B]:
-    """Call `read` for each argument in the decoding threads, because reads wait for the store."""
+    """Call `read` for each item in the decoding threads, so that the waiting times overlap."""
     return decode_pool().map(read, of)
 
 
 def _try[T](read: Callable[[], T], default: T) -> T:
-    """Return the result of a read, or the default if it fails, for pages of damaged lakes."""
+    """Return the result of a read, or `default` if the read fails, since a lake may be damaged."""
     try:
         return read()
     except Exception:
@@ -182,7 +183,7 @@ def _try[T](read: Callable[[], T], default: T) -> T:
 
 
 def _describe_values(view: View, f: Field, slots: Slots) -> ColumnSummary:
-    """Describe a column by shapes in the first index chunk, and by its size if that is cheap."""
+    """Describe a column by the shapes in the first index chunk, and by its size if it is cheap."""
     near = preview.nearby(slots)
     is_complete = len(near) == len(view)
     table = view.rows.table
@@ -238,7 +239,7 @@ def _versions(view: View) -> Iterable[VersionLine]:
 
 
 def _column_outline(column: Column) -> ColumnPage:
-    """Summarize a column without reading its cells; its metadata is listed as facts."""
+    """Summarize a column without reading its cells. The facts are its metadata."""
     view, f = column.view, column.field
     facts = tuple((name, str(value)) for name, value in f.metadata.items())
     version = "@".join(filter(None, version_of(view)))

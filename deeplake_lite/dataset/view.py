@@ -16,6 +16,7 @@ from deeplake_lite.dataset import lazy_calls
 from deeplake_lite.dataset.column import Column
 from deeplake_lite.dataset.export.methods import Exports
 from deeplake_lite.dataset.loading import LoadableRows
+from deeplake_lite.dataset.mapping import Mappable
 from deeplake_lite.dataset.querying import Queryable
 from deeplake_lite.dataset.read.positions import is_position, resolve_index, resolve_position
 from deeplake_lite.dataset.read.reading import read_row, read_rows
@@ -43,7 +44,7 @@ else:
     splitting = LazyModule("deeplake_lite.dataset.splits.parts")
 
 
-class View(LoadableRows, Exports, Queryable):
+class View(LoadableRows, Exports, Queryable, Mappable):
     """Some rows and columns of one version of a lake.
 
     Views are returned by indexing, queries and splits. Do not call the constructor yourself.
@@ -68,9 +69,10 @@ class View(LoadableRows, Exports, Queryable):
     ) -> None:
         self._rows, self._names = rows, names
         self.origin = origin
-        """How the rows were selected, such as ``"[3:9]"`` or a query."""
+        """How the rows were selected, such as ``"[3:9]"``, or the text of a query."""
         self.record = record
-        """Plan and timings of the query behind the view, which `explain` shows, or None."""
+        """Plan and timings of the query behind the view, for `explain`; None if there is no
+        query."""
 
     # ---- properties
 
@@ -140,7 +142,7 @@ class View(LoadableRows, Exports, Queryable):
         return View(view.rows.take(positions), view.columns, _origin(index))
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Return an iterator over the rows as dicts, which reads them a block at a time."""
+        """Return an iterator over the rows as dicts. Rows are read a block at a time."""
         view = self.pin()
         return read_rows(view, view.schema.fields)
 
@@ -421,12 +423,12 @@ class View(LoadableRows, Exports, Queryable):
         return self
 
     def checked(self) -> View:
-        """Return this view for copying: each read is verified, and may raise DamagedError."""
+        """Return this view for copying. Each read is verified; damage raises DamagedError."""
         view = self.pin()
         return View(view.rows.checked(), view.columns, view.origin, record=view.record)
 
     def select(self, names: tuple[str, ...]) -> View:
-        """Return the same rows with only some columns; `names` may be empty.
+        """Return the same rows with only the columns in `names`, which may be empty.
 
         Raises
         ------
@@ -437,7 +439,7 @@ class View(LoadableRows, Exports, Queryable):
         return View(self.rows, names, self.origin)
 
     def field(self, name: str) -> Field:
-        """Return the schema's entry for a column.
+        """Return the entry of the schema for a column.
 
         Raises
         ------

@@ -4,9 +4,9 @@ Steps: `api` checks the options and finds the columns (`columns`). `detection` (
 outlines of objects), `classification` and `segmentation` compute metrics (`findings`).
 `evaluation` shows, writes and saves the metrics, and `comparison` compares two evaluations.
 
-Objects are read by `objects` and `masks`, compared by `overlaps` and `outlines`, and matched by
-`matching`; `average_precision` averages over the matches. `page` and `drawing` draw the results as
-HTML.
+`objects` and `masks` read the objects of each row. `overlaps` and `outlines` compare predicted with
+true objects, and `matching` matches them. `average_precision` computes average precision and recall
+from the matches. `page` and `drawing` draw the results as HTML.
 """
 
 from deeplake_lite.evaluate.api import evaluate

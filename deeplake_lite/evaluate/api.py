@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _OBJECTS = ("labels", "scores", "truth_labels", "crowd", "areas", "iou", "score")
 
 DEFAULTS: dict[str, Any] = {"iou": 0.5, "score": 0.5, "bins": 15, "ignore": 255}
-"""Default values of the options. All other options have the default None."""
+"""Default values of options. Options that are not listed have the default None."""
 
 UNSET: Any = ...
 """Placeholder for an option that was not passed, if None is one of its valid values."""

@@ -31,7 +31,7 @@ AREAS = {
     "medium": (32.0**2, 96.0**2),
     "large": (96.0**2, 1e10),
 }
-"""Ranges of areas, in square pixels."""
+"""Maps the name of each range of areas to its limits, in square pixels."""
 
 WRONG, RIGHT, IGNORED = 0, 1, 2
 """Outcomes of a prediction: it matches no true object, it matches one, or it does not count."""
@@ -87,7 +87,7 @@ def average(judged: JudgedPredictions, truth: Numbers, limits: Sequence[int]) ->
     recall = np.full((classes, areas, thresholds, len(limits)), np.nan)
     curves = np.full((classes, thresholds, len(RECALLS)), np.nan)
     score = np.full_like(curves, np.nan)
-    order = np.lexsort((-judged.scores, judged.classes))  # stable, so ties stay in row order
+    order = np.lexsort((-judged.scores, judged.classes))  # keeps row order for ties
     bounds = np.searchsorted(judged.classes[order], np.arange(classes + 1))
     for number in range(classes):
         of_class = order[bounds[number] : bounds[number + 1]]
@@ -108,7 +108,7 @@ def average(judged: JudgedPredictions, truth: Numbers, limits: Sequence[int]) ->
 
 
 def _curves(outcomes: NDArray[np.uint8], total: int) -> tuple[Numbers, Floats]:
-    """Return the prediction that reaches each recall, and the precision at that recall.
+    """Return the prediction that reaches each recall, and the precision at each recall.
 
     Returns
     -------

@@ -57,7 +57,7 @@ class Classes:
         return number
 
     def numbers(self, htype: Htype, values: Values) -> NDArray[np.int64]:
-        """Return the class numbers of values, (n,) int64. A null, which is -1, stays -1.
+        """Return the evaluation's class number of each value, (n,) int64, or -1 for null.
 
         Parameters
         ----------
@@ -76,7 +76,7 @@ class Classes:
         return np.array(table, np.int64)[inverse].reshape(codes.shape)
 
     def _number_of(self, names: tuple[str, ...], code: int) -> int:
-        """Return the number of the class that has the number `code` in a column with `names`."""
+        """Return the evaluation's number of the class that is `code` in a column with `names`."""
         if code < 0:
             return -1
         if names and code >= len(names):

@@ -54,13 +54,13 @@ class _Predictions:
     """The predictions of some rows."""
 
     codes: Numbers
-    """Predicted class, (n,) int64; -1 for null."""
+    """Predicted class of each row, (n,) int64; -1 for null."""
     score: Floats | None = None
-    """Score of the predicted class, (n,) float64."""
+    """Score of each row's predicted class, (n,) float64."""
     truth_score: Floats | None = None
-    """Score of the true class, (n,) float64."""
+    """Score of each row's true class, (n,) float64."""
     rank: Numbers | None = None
-    """Number of classes with a higher score than the true class, (n,) int64."""
+    """Number of classes that have a higher score than the row's true class, (n,) int64."""
     are_probabilities: bool = True
     """Whether the scores of each row are probabilities that sum to 1."""
 
@@ -110,7 +110,7 @@ def evaluate_classes(
 
 
 def _check_kinds(pred_field: Field, true_field: Field) -> None:
-    """Raise SchemaError if classes cannot be matched."""
+    """Raise SchemaError if the classes of the two columns cannot be matched with each other."""
     if not (is_label(pred_field) or is_scores(pred_field)):
         raise SchemaError(
             "The column of predicted classes must have one class, or one vector with a score for "
@@ -166,7 +166,7 @@ def _vector_classes(
 
 
 def _codes(view: View, f: Field, rows: Numbers, classes: Classes) -> Numbers:
-    """Return the class number of each row, (n,) int64; -1 for null."""
+    """Return the evaluation's class number of each row, (n,) int64; -1 for null."""
     values = read_values(view, [f], rows, follow=False)[f.name]
     if f.htype.classes is not None:
         return classes.numbers(f.htype, np.ma.filled(values, -1))

@@ -66,17 +66,18 @@ class ObjectColumns:
     """The columns that describe the predicted objects or the true objects."""
 
     shapes: Field
-    """Boxes, keypoints, outlines or masks."""
+    """Column of boxes, keypoints, outlines or masks."""
     labels: Field | None
-    """Class of each object; None if there is only one class."""
+    """Column with the class of each object; None if there is only one class."""
     scores: Field | None = None
-    """Score of each prediction; None for true objects."""
+    """Column with the score of each prediction; None for true objects."""
     crowd: Field | None = None
-    """Whether each true object is a crowd, an area with any number of objects."""
+    """Column that says whether each true object is a crowd, an area with any number of objects."""
     areas: Field | None = None
-    """Area of each true object; None if areas are computed."""
+    """Column with the area of each true object; None if areas are computed."""
     boxes: Field | None = None
-    """Boxes of true objects that are keypoints; None if boxes are computed from the points."""
+    """Column with the boxes of true objects that are keypoints; None if boxes are computed from
+    points."""
 
     def fields(self) -> list[Field]:
         """Return the columns to read."""
@@ -146,7 +147,7 @@ class _Finder:
         fits: Callable[[Field], bool],
         taken: set[Field | None] = frozenset(),  # type: ignore[assignment]
     ) -> Field | None:
-        """Return the column that the user passed, or a column with a related name, or None.
+        """Return the column that the user passed, or one with a related name, or None.
 
         `taken` are columns that already have another purpose.
         """
@@ -164,16 +165,16 @@ class _Finder:
         return None
 
     def only(self, fits: Callable[[Field], bool], taken: set[Field | None]) -> Field | None:
-        """Return the only column that fits and is not taken, or None if there are none or several.
+        """Return the only column that `fits` accepts, or None if there are none or several.
 
-        Columns that seem to belong to other shapes do not count.
+        Columns in `taken` do not count, nor columns that seem to belong to other shapes.
         """
         others = self._columns_of_other_shapes()
         free = [f for f in self._view.schema if fits(f) and f not in taken and f.name not in others]
         return free[0] if len(free) == 1 else None
 
     def _columns_of_other_shapes(self) -> set[str]:
-        """Return possible names of columns that belong to other shapes, such as another model's."""
+        """Return names of columns that may belong to other shapes, such as another model's."""
         shapes = [f for f in self._view.schema if f not in self._shapes and _is_shapes(f)]
         stems = [_GEOMETRY.sub("", f.name) for f in shapes]
         return {f"{stem}{form}" for stem in stems if stem for forms in _NAMES.values()
@@ -189,13 +190,13 @@ class _Finder:
         )
 
     def _related(self, shapes: Field, word: str) -> list[str]:
-        """Return possible names of a column that belongs to shapes, the most likely ones first."""
+        """Return the names that a column of these shapes may have, the most likely ones first."""
         stem = _GEOMETRY.sub("", shapes.name)
         stems = [stem] if stem != shapes.name else []
         name, singular = shapes.name, shapes.name.removesuffix("s")
         stems += [f"{n}{sign}" for n in dict.fromkeys((name, singular)) for sign in "_/"]
         if shapes is self._shapes[1]:
-            # Columns without a prefix do not belong to shapes with a prefix, such as gt_boxes.
+            # A column such as "labels" does not belong to shapes with a prefix, such as "gt_boxes".
             stems += ["truth_", ""] if stem == name else ["truth_"]
         return [f"{stem}{form}" for stem in stems for form in _NAMES[word]]
 
@@ -206,11 +207,11 @@ NEEDED: dict[Callable[[Field], bool], str] = {
     is_object_flags: "a column with a list of booleans per row",
     is_boxes: "a column of boxes",
 }
-"""A dict that maps each function to a description of the columns for which it returns True."""
+"""Maps each function to a description of the columns for which the function returns True."""
 
 
 def class_names(fields: Sequence[Field | None]) -> tuple[str, ...]:
-    """Return the class names of all columns, without repetition; empty if there are no names.
+    """Return the class names of all columns, without repetition, or () if no column has names.
 
     Raises
     ------

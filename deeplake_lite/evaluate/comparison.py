@@ -198,7 +198,7 @@ class Comparison:
 
 
 def _differing(a: dict[str, Any], b: dict[str, Any]) -> str | None:
-    """Describe the options that affect metrics and differ; return None if none differ."""
+    """Describe the differing options that affect metrics, or return None if no option differs."""
     keys = [k for k in ("iou", "score", "bins", "ignore") if a.get(k) != b.get(k)]
     return ", ".join(f"{k} {a.get(k)} and {b.get(k)}" for k in keys) or None
 

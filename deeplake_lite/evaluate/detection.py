@@ -43,7 +43,8 @@ BLOCK_ROWS = 512
 """Number of rows that are read at a time."""
 
 MAX_PAIRS = 2**22
-"""Maximum number of pairs of objects that are compared at a time, unless a row has more."""
+"""Maximum number of pairs of objects that are compared at a time. A row with more is not
+divided."""
 
 BACKGROUND = "background"
 """Name in the confusion matrix for the absence of an object."""
@@ -56,9 +57,9 @@ class Rules:
     limits: tuple[int, ...]
     """Maximum numbers of predictions of a class that count in a row, in ascending order."""
     areas: tuple[str, ...]
-    """Names of ranges of object areas, from `AREAS`; the first is ``"all"``."""
+    """Names of ranges of object areas, from `AREAS`. The first name is always ``"all"``."""
     iou: float
-    """Minimum overlap of a match, for counts and the confusion matrix."""
+    """Minimum overlap of a match, for the counts and the confusion matrix."""
     score: float
     """Minimum score of a prediction, for counts and the confusion matrix."""
     sigmas: tuple[float, ...] | None = None
@@ -66,7 +67,7 @@ class Rules:
 
     @property
     def thresholds(self) -> Floats:
-        """Minimum overlaps of a match: COCO's `THRESHOLDS` and, if it is not among these, `iou`."""
+        """Minimum overlaps of a match: COCO's `THRESHOLDS`, and `iou` if COCO lacks it."""
         return THRESHOLDS if self._equals_iou.any() else np.append(THRESHOLDS, self.iou)
 
     @property
@@ -81,7 +82,7 @@ class Rules:
 
 @dataclass(frozen=True, eq=False)
 class _Block:
-    """The outcomes of a block of rows."""
+    """The results of matching the objects in a block of rows."""
 
     judged: JudgedPredictions
     truth: list[tuple[Numbers, Flags]]
@@ -128,10 +129,10 @@ type _Part = tuple["Objects", "Objects", Floats, Numbers]
 def _parts(
     predictions: Objects, truth: Objects, rules: Rules, positions: Numbers, sizes: ImageSizes
 ) -> Iterator[_Part]:
-    """Yield predictions, truth, overlaps and the start of each row's overlaps, in blocks of rows.
+    """Yield blocks of rows with their predictions, true objects and overlaps.
 
-    Predictions beyond the limit of each class are left out. The remaining predictions are sorted by
-    row, class and descending score.
+    Each block also has the start of each row's overlaps. Predictions beyond the limit of each class
+    are left out, and the others are sorted by row, class and descending score.
     """
     predictions, indices = _best_first(predictions, rules.limits[-1])
     if predictions.masks is not None:
@@ -155,7 +156,7 @@ def _starts(counts: Numbers) -> Numbers:
 
 
 def _best_first(objects: Objects, limit: int) -> tuple[Objects, Numbers]:
-    """Return the best `limit` objects of each row and class, and their indices.
+    """Return the `limit` objects with the highest scores in each row and class, and their indices.
 
     The result is sorted by row, class and descending score.
     """
@@ -174,7 +175,7 @@ def _ranks(rows: Numbers, classes: Numbers) -> Numbers:
 
 
 def _take(objects: Objects, order: Numbers) -> Objects:
-    """Return the objects with the indices `order`. Rows without objects get the count 0."""
+    """Return the objects with the indices `order`. A row without objects has the count 0."""
     return replace(
         objects,
         counts=np.bincount(objects.rows[order], minlength=len(objects.counts)),
@@ -188,7 +189,7 @@ def _take(objects: Objects, order: Numbers) -> Objects:
 
 
 def _rows_of(objects: Objects, begin: int, end: int) -> Objects:
-    """Return the objects of the rows from `begin` up to, but not including, `end`."""
+    """Return the objects of the rows from `begin` to `end`, excluding `end`."""
     starts = _starts(objects.counts)
     first = int(starts[begin])
     last = int(starts[end - 1] + objects.counts[end - 1])
@@ -233,7 +234,7 @@ def _mask_overlaps(
 ) -> tuple[Objects, Objects, Floats]:
     """Return predictions and truth with the areas of their masks, and the overlaps of the masks.
 
-    `indices` are the positions of the predictions among all predicted masks of these rows.
+    `indices` are the indices of the predictions in the list of all predicted masks of these rows.
     """
     pred_masks, true_masks = predictions.masks, truth.masks
     assert pred_masks is not None
@@ -320,7 +321,7 @@ def _judge(
 
 @dataclass(frozen=True, eq=False)
 class _PairOverlaps:
-    """The overlaps of pairs of objects, and the position of each pair in the array of overlaps."""
+    """The overlaps of pairs of objects, in one array, and where to find a pair in this array."""
 
     flat: Floats
     """Overlaps, (pairs,) float64."""
@@ -331,7 +332,7 @@ class _PairOverlaps:
     """Position of each true object, (g,) int64."""
 
     def of(self, partners: Numbers) -> Floats:
-        """Return the overlap of each prediction with its true object, or 0 if `partners` is -1."""
+        """Return the overlap of each prediction with its partner; 0 if the partner is -1."""
         result = np.zeros(len(partners))
         has_partner = partners >= 0
         result[has_partner] = self.flat[self.own[has_partner] + self.other[partners[has_partner]]]
@@ -341,7 +342,7 @@ class _PairOverlaps:
 def _match_classes(
     predictions: Objects, truth: Objects, pairs: _PairOverlaps, ignored: Flags, thresholds: Floats
 ) -> Numbers:
-    """Match the objects of the same row and class. Return indices of true objects, as `match`."""
+    """Return the index of the true object that matches each prediction, like `match`."""
     classes = 1 + max(predictions.classes.max(initial=0), truth.classes.max(initial=0))
     order = np.lexsort((truth.classes, truth.rows))
     chosen = match(
@@ -352,7 +353,7 @@ def _match_classes(
         truth.crowd[order],
         thresholds,
     )
-    return np.append(order, -1)[chosen]  # -1 stays -1
+    return np.append(order, -1)[chosen]  # index -1 becomes -1
 
 
 def _outcomes(chosen: Numbers, ignored: Flags, outside: Flags) -> NDArray[np.uint8]:
@@ -389,7 +390,7 @@ def _row_metrics(
     partners: Numbers,
     overlap: Floats,
 ) -> dict[str, NDArray[Any]]:
-    """Return a dict from metric to its value in each row: matches, errors, mean overlap and F1."""
+    """Return the metrics of each row, which are matches, errors, mean overlap and F1, by name."""
     rows, n = predictions.rows, len(truth.counts)
     right = np.bincount(rows[outcome == RIGHT], minlength=n)
     wrong = np.bincount(rows[outcome == WRONG], minlength=n)
@@ -411,9 +412,10 @@ def _confusions(
     pairs: _PairOverlaps,
     iou: float,
 ) -> NDArray[np.int64]:
-    """Return pairs of a true and a predicted class, (n, 2) int64; -1 for the background.
+    """Return pairs of a true and a predicted class, (n, 2) int64, with -1 for the background.
 
-    Matches are pairs of the same class. The remaining objects are matched across classes.
+    A match is a pair of the same class. Objects without a match are then matched across classes, in
+    pairs of different classes.
     """
     is_right = partners >= 0
     is_unmatched = counts.copy()

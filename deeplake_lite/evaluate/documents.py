@@ -1,4 +1,4 @@
-"""Conversion of evaluations to and from their stored form: a JSON document and arrays."""
+"""Conversion of evaluations to their stored form, which is a JSON document and arrays, and back."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def bars(
     """Draw bars in the unit square, and the diagonal, which stands for perfect calibration."""
     parts, low = list(_axes(labels)), 0.0
     for high, value in zip(edges.tolist(), y.tolist(), strict=True):
-        if value == value:  # not NaN
+        if value == value:  # false for NaN
             box: dict[str, Any] = {
                 "x": _x(low), "y": _y(value), "width": f"{(high - low) * SIDE - 1:.1f}",
                 "height": f"{value * SIDE:.1f}", "fill": "var(--dl-accent)", "fill-opacity": 0.7,
@@ -80,7 +80,10 @@ def bars(
 
 
 def matrix(title: str, names: Sequence[str], counts: NDArray[np.float64]) -> Html:
-    """Draw a confusion matrix. Rows are true classes; a cell's shade is its share of the row."""
+    """Draw a confusion matrix of true classes (rows) by predicted classes (columns).
+
+    The shade of a cell is the cell's share of its row.
+    """
     n, parts = len(names), []
     totals = counts.sum(axis=1, keepdims=True)
     shares = np.divide(counts, totals, out=np.zeros_like(counts), where=totals > 0)

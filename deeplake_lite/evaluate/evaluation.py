@@ -96,7 +96,7 @@ class Evaluation:
 
     @property
     def summary(self) -> dict[str, float]:
-        """Metrics for all rows and classes: a dict from name to value, NaN if undefined."""
+        """Metrics for all rows and classes, as a dict from name to value; NaN if undefined."""
         return dict(self._findings.summary)
 
     @property
@@ -114,7 +114,7 @@ class Evaluation:
 
     @property
     def classes(self) -> pd.DataFrame:
-        """Metrics for each class: a DataFrame indexed by class name."""
+        """Metrics for each class, as a DataFrame indexed by class name."""
         import pandas as pd
 
         columns = {name: values.copy() for name, values in self._findings.by_class.items()}
@@ -122,10 +122,10 @@ class Evaluation:
 
     @property
     def confusion(self) -> pd.DataFrame:
-        """The confusion matrix: a DataFrame with the true classes as rows.
+        """The confusion matrix: a DataFrame of true classes (rows) by predicted classes (columns).
 
-        In evaluations of objects, the last row and column are the background: the last row counts
-        predictions without an object, and the last column counts objects without a prediction.
+        In evaluations of objects, the last row and column are the background. The last row counts
+        predictions that match no object, and the last column counts objects without a prediction.
         """
         import pandas as pd
 
@@ -138,7 +138,7 @@ class Evaluation:
         )
 
     def curve(self, name: str | None = None) -> pd.DataFrame:
-        """Return the precision at each recall; for classifications, accuracy at each confidence.
+        """Return a curve: precision by recall or, for classifications, accuracy by confidence.
 
         Parameters
         ----------
@@ -172,7 +172,7 @@ class Evaluation:
 
     @property
     def rows(self) -> pd.DataFrame:
-        """Metrics for each evaluated row: a DataFrame indexed by row id.
+        """Metrics for each evaluated row, as a DataFrame indexed by row id.
 
         Evaluations of objects have the columns ``tp``, ``fp``, ``fn``, ``iou`` (mean over the true
         objects, where a missed object counts as 0) and ``f1``. Evaluations of classes have

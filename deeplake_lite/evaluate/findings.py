@@ -21,14 +21,14 @@ class Findings:
     """The metrics of an evaluation."""
 
     summary: Mapping[str, float]
-    """A dict from metric to its value for all rows and classes, NaN if undefined."""
+    """Maps each metric to its value for all rows and classes; NaN if undefined."""
     counts: Mapping[str, int]
-    """Number of evaluated ``rows``, numbers of rows that were left out (``unlabelled`` without
-    truth, ``unpredicted`` without prediction), and numbers of objects or pixels."""
+    """Maps names to numbers: ``rows`` that were evaluated, rows that were left out (``unlabelled``
+    without truth, ``unpredicted`` without prediction), and objects or pixels."""
     classes: tuple[str, ...]
     """Names of the classes."""
     by_class: Mapping[str, NDArray[Any]]
-    """A dict from metric to its value for each class, (classes,) float64."""
+    """Maps each metric to its value for each class, (classes,) float64."""
     outside: str
     """Name of the last row and column of the confusion matrix, such as ``"background"``. Empty if
     the last row and column belong to a class."""
@@ -39,7 +39,7 @@ class Findings:
     class_curves: NDArray[Any]
     """Precision of each class at each recall, (classes, points) float64; (0, 0) if unavailable."""
     rows: Mapping[str, NDArray[Any]]
-    """A dict from metric to its value for each evaluated row, (rows,) float64."""
+    """Maps each metric to its value for each evaluated row, (rows,) float64."""
     positions: NDArray[np.int64]
     """Positions of the evaluated rows in the view, (rows,) int64."""
     main: str = ""
@@ -47,6 +47,6 @@ class Findings:
     quality: str = ""
     """Name of the metric in `rows` by which rows are compared; higher is better."""
     units: Mapping[str, str] = field(default_factory=dict)
-    """A dict from each metric in `rows` that is no float to its type, ``"int32"`` or ``"bool"``."""
+    """Maps each metric in `rows` that is no float to its dtype, ``"int32"`` or ``"bool"``."""
     notes: tuple[str, ...] = ()
-    """Sentences that explain why metrics are missing."""
+    """Sentences that explain why some metrics are missing."""

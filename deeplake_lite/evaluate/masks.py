@@ -27,7 +27,7 @@ type Size = tuple[int, int]
 
 
 class RowMasks:
-    """The masks of the objects of some rows, which are drawn on request, row by row.
+    """The masks of the objects of some rows. The masks of a row are drawn when they are requested.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class RowMasks:
 
     @cached_property
     def _encoded(self) -> list[dict[int, dict[str, Any]]]:
-        """The run-length encodings of COCO files: a dict from object index to encoding per row.
+        """The run-length encodings of a COCO file: for each row, a dict by object index.
 
         `from_coco` stores the encodings in the column ``coco``, because they are not polygons.
         """
@@ -123,7 +123,7 @@ class RowMasks:
 
 
 def _runs(document: Any, ids: Any) -> dict[int, dict[str, Any]]:
-    """Return a dict from object index to run-length encoding, for the objects of an image."""
+    """Return a dict that maps indices of an image's objects to run-length encodings."""
     annotations = document.get("annotations") if isinstance(document, dict) else None
     if not isinstance(annotations, dict):
         return {}

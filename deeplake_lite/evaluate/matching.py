@@ -6,8 +6,8 @@ matched with the unmatched true object that overlaps it most. An ignored object 
 no other object fits, and a crowd may be matched any number of times. Among equal overlaps, the last
 object is chosen.
 
-Groups are independent, so the first predictions of all groups are matched at once, then the second
-predictions of all groups, and so on.
+Groups do not affect each other. Therefore, the first predictions of all groups are matched at once,
+then the second predictions of all groups, and so on.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ type Flags = NDArray[np.bool_]
 type Floats = NDArray[np.float64]
 
 BLOCK_CELLS = 2**21
-"""Maximum number of overlaps that are compared at a time, counted for each threshold and range."""
+"""Maximum number of overlaps, times thresholds and ranges of areas, that are compared at a time."""
 
 
 @dataclass(frozen=True, eq=False)
 class GroupedObjects:
-    """The predictions or the true objects of all groups. The objects of a group are consecutive."""
+    """The predictions or the true objects of all groups, one group after the other."""
 
     groups: Numbers
     """Group of each object, (n,) int64, ascending."""
@@ -93,18 +93,19 @@ class _Block:
     """Several groups, sorted by descending number of predictions."""
 
     first: Numbers
-    """First prediction of each group."""
+    """Index of the first prediction of each group."""
     sizes: Numbers
     """Number of predictions of each group."""
     others: Numbers
-    """True objects of each group in reverse order, padded with -1, (groups, width) int64."""
+    """Indices of each group's true objects in reverse order, padded with -1, (groups, width)
+    int64."""
 
 
 def _blocks(predicted: Numbers, true: Numbers, copies: int) -> Iterator[_Block]:
     """Yield blocks of groups with both predictions and true objects.
 
-    In a block, groups are padded to the same number of true objects. To limit the padding, groups
-    with 1, 2, up to 4, up to 8, … true objects are in separate blocks.
+    Within a block, all groups are padded to the same number of true objects. To limit the padding,
+    there are separate blocks for groups with 1, 2, up to 4, up to 8, … true objects.
     """
     groups = np.intersect1d(predicted, true)
     first, last = (np.searchsorted(predicted, groups, side) for side in ("left", "right"))

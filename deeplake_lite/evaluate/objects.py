@@ -140,7 +140,7 @@ class ObjectReader:
         return replace(bare, boxes=boxes, points=points, areas=areas)
 
     def _companion(self, f: Field, cells: Cells, counts: Numbers, positions: Numbers) -> Any:
-        """Return all values of a column that has one value per object, as one array or list."""
+        """Return the values of a column that has one value per object, as one array or list."""
         self._check_counts(f, _counts(f, cells), counts, positions)
         if isinstance(cells, NestedCells):
             if cells.items.valid is not None:

@@ -1,8 +1,8 @@
 """Draw outlines and run-length encodings as masks, with exactly the pixels of COCO's tools.
 
 See `rleFrPoly` and `rleFrString` in https://github.com/cocodataset/cocoapi (common/maskApi.c). An
-outline is drawn at five times its size, and its crossings with the columns of pixels are recorded.
-A pixel is inside if the number of crossings before it, in column-major order, is odd.
+outline is drawn at five times its size, and the points where it crosses a column of pixels are
+recorded. A pixel is inside if the number of crossings before it, in column-major order, is odd.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ _SCALE = 5
 _FARTHEST = 2.0**40  # coordinates farther from 0 than this are clipped
 
 _LONGEST = 2**17
-"""Sides of up to this length are drawn point by point. A longer side leaves the image, and its
-crossings are calculated from the exact line; they may differ from COCO's by a fifth of a pixel."""
+"""Sides of up to this length are drawn point by point. A longer side extends beyond the image, and
+its crossings are calculated from the exact line. These crossings may differ from COCO's by a fifth
+of a pixel."""
 
 
 def mask_of_outlines(
@@ -90,8 +91,8 @@ def mask_of_runs(encoded: dict[str, Any]) -> NDArray[np.bool_]:
 def _decode_runs(text: str) -> list[int]:
     """Decode COCO's compressed runs.
 
-    Each character has five bits of a number. From the fourth run on, the number is the difference
-    to the run two before.
+    Each character has five bits of a number. From the fourth run on, the number is not the length
+    of the run, but its difference from the length of the run two before.
     """
     runs: list[int] = []
     at = 0
@@ -124,7 +125,7 @@ def _crossings(outline: NDArray[np.float64], height: int, width: int) -> NDArray
 
 
 def _runs(rows: NDArray[np.bool_]) -> list[slice]:
-    """Return the slices of consecutive rows that are true.
+    """Return the slices of consecutive elements of `rows` that are True.
 
     >>> _runs(np.array([True, True, False, True]))
     [slice(0, 2, None), slice(3, 4, None)]

@@ -22,7 +22,8 @@ COCO_SIGMAS = (
     0.026, 0.025, 0.025, 0.035, 0.035, 0.079, 0.079, 0.072, 0.072, 0.062, 0.062, 0.107, 0.107,
     0.087, 0.087, 0.089, 0.089,
 )  # fmt: skip
-"""Spread between annotators, relative to the person's size, for each of COCO's 17 keypoints."""
+"""Standard deviation between annotators for each of COCO's 17 keypoints, relative to the person's
+size."""
 
 _TINY = float(np.spacing(1))
 

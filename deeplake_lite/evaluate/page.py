@@ -27,7 +27,7 @@ MAX_CONFUSIONS = 6
 
 @dataclass(frozen=True)
 class Table:
-    """A table whose rows begin with a name."""
+    """A table. The first cell of each row is its name."""
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]

@@ -95,7 +95,7 @@ class _ClassNumbers:
         self._numbers: dict[int, int] = {}
 
     def find(self, value: int) -> int:
-        """Return the class number of a value, or -1 if it has no class or does not occur."""
+        """Return the class number of a value, or -1 if the value has no class or does not occur."""
         return self.of(value) if self._names else self._numbers.get(value, -1)
 
     def of(self, value: int) -> int:
@@ -119,7 +119,7 @@ def _pairs(
     row: int,
     column: str,
 ) -> dict[tuple[int, int], int]:
-    """Return a dict from pairs of a true and a predicted class to the row's number of pixels."""
+    """Return a dict that maps pairs (true class, predicted class) to the row's number of pixels."""
     if predicted.shape != true.shape:
         raise InvalidValueError(
             f"a predicted mask must have the same size as the true mask, {true.shape}, but its "

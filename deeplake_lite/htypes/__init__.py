@@ -41,7 +41,7 @@ _MODULES = {cls: module for module, cls in CLASSES.items()} | {
     "convert_boxes": "boxes",
     "resolve_link": "roots",
 }
-"""Module that defines each public name. The module is imported when the name is first used."""
+"""Maps each public name to the module that defines the name, which is imported on first use."""
 
 
 def __getattr__(name: str) -> Any:

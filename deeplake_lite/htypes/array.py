@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.cells import Values
     from deeplake_lite.htypes.facets import Axes
 
-_MAX_BYTES = 1 << 31  # of one cell
+_MAX_BYTES = 1 << 31  # maximum size of one cell
 _MAX_AXES = 32
 MAX_ANY_AXES = 8
-"""Maximum number of axes if that number differs from row to row."""
+"""Maximum number of axes in a column whose arrays differ in their number of axes."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -76,8 +76,8 @@ class Array(Htype):
     """Name of the dtype that users see."""
 
     shape: Shape | None
-    """Size of each axis, with None for an axis of varying size. If the number of axes varies, the
-    whole shape is None."""
+    """Size of each axis, with None for an axis of varying size. `shape` is None if the number of
+    axes varies."""
 
     codec: str | None = None
     """Name of the codec that stores each row's array."""
@@ -94,7 +94,7 @@ class Array(Htype):
             hint = "Images have the type Image."
             known = codecs.NUMBERS
             if str(self.codec) not in known:
-                known = codecs.number_codecs()  # also looks for plugins
+                known = codecs.number_codecs()  # includes codecs of other packages
             self._set(codec=choice("codec of an array", self.codec, known, ALIASES, else_=hint))
         super().__post_init__()
 
@@ -113,7 +113,7 @@ class Array(Htype):
     @property
     @override
     def varying(self) -> int:
-        """Number of axes up to and including the last axis whose size is not declared."""
+        """Number of axes up to and including the last axis of varying size."""
         return max((i + 1 for i, size in enumerate(self._sizes) if size is None), default=0)
 
     @property
@@ -137,7 +137,7 @@ class Array(Htype):
 
     @override
     def values_from(self, of: Htype, values: Values) -> Values:
-        """Return the values unchanged: numbers lose the meaning that they have in the type `of`."""
+        """Return the values unchanged, as plain numbers without their meaning in the type `of`."""
         return values
 
     @property

@@ -1,9 +1,9 @@
 """Conversion of values to arrays of the column's dtype and shape.
 
-`as_block` converts the values of all rows at once. If that fails, `each` converts the values one
-by one with `as_array`, so that the error names the row and the bad number. Casting never changes a
-value silently, with one exception: float columns round numbers, including integers, to their
-precision.
+`as_block` converts the values of all rows at once. If that fails, `each` converts the values one by
+one with `as_array`, so that the error names the row and the bad number. Numbers that the dtype
+cannot represent are rejected, with one exception: float columns round numbers, including integers,
+to their precision.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 type Shape = tuple[int | None, ...]
 
 _CAST_FROM = {"b": "b", "i": "bui", "u": "bui", "f": "buif", "c": "buifc"}
-"""Kinds of dtypes that can be cast to each kind of dtype, as letters of NumPy's `dtype.kind`."""
+"""Maps the kind of a dtype (NumPy's `dtype.kind`) to the kinds that can be cast to this kind."""
 
 _THREADS = 8
 _SHARE = 64  # maximum number of values that a thread converts at a time
-_LONGEST_AXIS = 2**31 - 1  # elements, since sizes are stored as int32
+_LONGEST_AXIS = 2**31 - 1  # maximum length of an axis, since lengths are stored as int32
 _COPY_BELOW = 1 << 20  # bytes; copying a smaller array is faster than making a view of it
 
 
@@ -58,7 +58,7 @@ def each[T](values: Iterable[object], convert: Callable[[Any], T]) -> list[T]:
 
 
 def each_in_threads[T](values: Iterable[object], convert: Callable[[Any], T]) -> list[T]:
-    """Convert values like `each`, but in several threads, to read files or run codecs in parallel.
+    """Convert values like `each`, but in several threads that read files or run codecs in parallel.
 
     >>> each_in_threads([1, 2], str)
     ['1', '2']
@@ -89,7 +89,7 @@ def _pool() -> Pool:
 def as_block(values: Values, dtype: str, shape: Shape, dtypes: Dtypes = ANY) -> NDArray[Any]:
     """Return n values of equal shape as an array (n, *shape).
 
-    Error messages suggest another dtype from `dtypes`.
+    `dtypes` are the dtypes that error messages may suggest instead.
 
     >>> as_block([1, True], "int8", ())
     array([1, 1], dtype=int8)
@@ -108,7 +108,7 @@ def as_block(values: Values, dtype: str, shape: Shape, dtypes: Dtypes = ANY) -> 
 def as_array(value: object, dtype: str, shape: Shape, dtypes: Dtypes = ANY) -> NDArray[Any]:
     """Return one value as an array of `dtype` and `shape`, where None stands for any size.
 
-    Error messages suggest another dtype from `dtypes`.
+    `dtypes` are the dtypes that error messages may suggest instead.
 
     >>> as_array([[1, 2], [3, 4]], "float32", (None, 2))
     array([[1., 2.],
@@ -138,7 +138,7 @@ def fits(shape: tuple[int, ...], required: Shape) -> bool:
 def cast(array: NDArray[Any], dtype: str, dtypes: Dtypes = ANY) -> NDArray[Any]:
     """Return an array cast to `dtype`, in native byte order.
 
-    Error messages suggest another dtype from `dtypes`.
+    `dtypes` are the dtypes that error messages may suggest instead.
 
     Raises
     ------
@@ -186,7 +186,7 @@ def as_buffer(array: NDArray[Any]) -> Buffer:
 
 
 def from_buffer(data: Buffer, dtype: str, shape: tuple[int, ...]) -> NDArray[Any]:
-    r"""Return a new array with the given bytes, dtype and shape.
+    r"""Return a new array of the given dtype and shape that has the given bytes.
 
     >>> from_buffer(b"\x01\x00\x02\x00", "int16", (2, 1))
     array([[1],
@@ -310,7 +310,7 @@ def _is_array(kind: type) -> bool:
 
 
 def _without_columns(value: Any) -> object:
-    """Replace pandas, polars and Arrow columns in a list by arrays, in which nulls are None.
+    """Replace pandas, polars and Arrow columns in a list by arrays, with None for nulls.
 
     >>> import pandas as pd
     >>> _without_columns([pd.array([1, None]), [2, 3]])
@@ -343,7 +343,7 @@ def _restore_integers(value: object, array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _from_objects(array: NDArray[Any], target: np.dtype[Any]) -> NDArray[Any]:
-    """Convert an object array of numbers to a numeric dtype; return any other array unchanged.
+    """Convert an object array of numbers to a numeric dtype. Other arrays are returned unchanged.
 
     >>> _from_objects(np.array([2**63, 1], object), np.dtype("uint64"))
     array([9223372036854775808,                   1], dtype=uint64)
@@ -367,7 +367,7 @@ def _from_objects(array: NDArray[Any], target: np.dtype[Any]) -> NDArray[Any]:
 
 
 def _decimals_to_floats(array: NDArray[Any]) -> NDArray[Any]:
-    """Replace decimals in an object array by floats, unless they are too large for any float.
+    """Convert decimals in an object array to floats, except those that are too large for any float.
 
     >>> _decimals_to_floats(np.array([Decimal("0.1"), Decimal("1e400")], object))
     array([0.1, Decimal('1E+400')], dtype=object)
@@ -424,7 +424,7 @@ def _check_range(array: NDArray[Any], target: np.dtype[Any], dtypes: Dtypes) -> 
 
 
 def _wrong_kind(array: NDArray[Any], target: np.dtype[Any], dtypes: Dtypes) -> InvalidValueError:
-    """Build the error for values that `target` cannot represent: strings, fractions or objects."""
+    """Build the error for values that `target` cannot represent, such as strings or fractions."""
     first = array.reshape(-1)[0]
     if array.dtype.kind == "O":
         kinds = set(map(type, array.flat))

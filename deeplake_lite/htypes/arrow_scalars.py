@@ -1,8 +1,8 @@
 """Conversion of Arrow values to Python objects, or to NumPy times that Python cannot represent.
 
-Python's datetimes are limited to the years 1 to 9999, even after conversion to their time zone, and
-its durations to 999,999,999 days. Beyond these limits, pyarrow raises errors that do not name the
-row.
+Python's datetimes are limited to the years 1 to 9999, also after conversion to the time zone of the
+value, and its durations to 999,999,999 days. For values beyond these limits, pyarrow raises errors
+that do not name the row.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def python_value(item: pa.Scalar) -> Any:
     r"""Return a value as a Python object.
 
     Times that Python cannot represent become NumPy times. Invalid UTF-8 bytes in a string become
-    lone surrogates. No htype accepts a string with lone surrogates, so encoding it raises an error
-    that names the row.
+    lone surrogates. No htype accepts a string with lone surrogates, so encoding this string raises
+    an error that names the row.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def _exact(item: pa.Scalar) -> object:
             return np.datetime64(item.value, "D")
         case pa.Date64Scalar():
             return np.datetime64(item.value, "ms")
-        case pa.TimestampScalar():  # in UTC, as in lakes
+        case pa.TimestampScalar():  # without its time zone, since lakes store times in UTC
             return np.datetime64(item.value, item.type.unit)
         case pa.DurationScalar():
             return np.timedelta64(item.value, item.type.unit)

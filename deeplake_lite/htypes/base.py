@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.cells import Values
 
 type Check = Literal["header", "full"]
-"""How to check files: by reading only their header and end, or by also decoding them."""
+"""How to check files. "header" reads only their header and end, and "full" also decodes them."""
 
-_MAX_ITEMS = 5  # str() shortens longer lists
-_MAX_CHARACTERS = 80  # str() shortens longer fields
+_MAX_ITEMS = 5  # maximum number of items of a list in `str(htype)`
+_MAX_CHARACTERS = 80  # maximum length of any other field in `str(htype)`
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Htype(Facets):
     """Whether a cell may be None."""
 
     default: Any = field(default=None, kw_only=True)
-    """Value of the column in rows that are appended without a value for it. It consists of
+    """Value of the column in rows that are appended without a value for this column. It consists of
     built-in types."""
 
     _limits: Limits = field(default=DEFAULT_LIMITS, kw_only=True, metadata={"stored": False})
@@ -116,7 +116,7 @@ class Htype(Facets):
             ) from error
 
     def _set_default(self, default: object) -> None:
-        """Set the default in a form that `to_json` can write and `from_json` can restore."""
+        """Set the default as a value that `to_json` can write and `from_json` can restore."""
         self._set(default=freeze(default))
         cells = self.encode([self.default])
         if not _fits_json(default):
@@ -154,7 +154,7 @@ class Htype(Facets):
 
     @property
     def varying(self) -> int:
-        """Number of axes up to and including the last one whose size may differ between rows."""
+        """Number of axes up to and including the last axis whose size may differ between rows."""
         match self.layout:
             case Ragged(ndim=ndim):
                 return ndim
@@ -170,11 +170,11 @@ class Htype(Facets):
 
     @property
     def takes_files(self) -> bool:
-        """Whether users may pass a file as a value, by its path, URL or bytes."""
+        """Whether users may pass a file as a value, as a path, URL or bytes."""
         return False
 
     def hands_files_to(self, other: Htype) -> bool:  # noqa: ARG002 (types that store files use it)
-        """Return whether the stored cells are files from which `other` reads the same values."""
+        """Return whether cells are files from which the type `other` would read the same values."""
         return False
 
     def values_from(self, of: Htype, values: Values) -> Values:
@@ -204,9 +204,9 @@ class Htype(Facets):
 
     @abstractmethod
     def _encode(self, values: Values, check: Check) -> Cells:
-        """Check and encode values, none of which is null.
+        """Check and encode values without nulls.
 
-        Raises InvalidValueError with the row of the first bad value.
+        Raises InvalidValueError for the first bad value, with the position of its row as `row`.
         """
 
     @abstractmethod
@@ -237,7 +237,7 @@ class Htype(Facets):
         *,
         fast: bool = False,  # noqa: ARG002 (likewise)
     ) -> Any:
-        """Decode a ragged cell of pixels, at a smaller size if that is faster.
+        """Decode a ragged cell of pixels, to a smaller image if that is faster.
 
         Parameters
         ----------
@@ -265,7 +265,7 @@ class Htype(Facets):
         """
 
     def preview_stored(self, data: Buffer, shape: tuple[int, ...]) -> Picture | str:
-        """Return a preview of a stored ragged cell, decoding only a part of it if possible."""
+        """Return a preview of a stored ragged cell. Only a part of it is decoded, if possible."""
         return self.preview(self.decode(data, shape))
 
     def encode(self, values: Values, *, check: Check = "header") -> Cells:
@@ -300,11 +300,11 @@ class Htype(Facets):
         return _with_nulls(self._encode(_fill(block, valid, self.blank), check), valid)
 
     def computed(self) -> Htype:
-        """Return the type of these values in the result of a query: nullable and lossless."""
+        """Return the type of these values in query results: nullable, and with a lossless codec."""
         return replace(self, nullable=True, default=None)
 
     def encode_default(self, n: int) -> Cells:
-        """Return `n` cells with the default or null, for rows appended without this column.
+        """Return `n` cells for rows that are appended without this column: the default, or null.
 
         Raises
         ------
@@ -469,7 +469,7 @@ def to_code(htype: Htype) -> str:
     >>> to_code(Sequence(ClassLabel(["Text("])))
     "dl.Sequence(dl.ClassLabel(['Text(']))"
     """
-    # String literals are matched first, so that "Text(" within one is left alone.
+    # String literals are matched first, so that "Text(" within a literal is not changed.
     strings_and_names = r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|\b([A-Z]\w*)(?=\()"""
     return re.sub(strings_and_names, lambda m: m[1] or f"dl.{m[2]}", repr(htype))
 
@@ -484,7 +484,8 @@ def _as_block(values: Any) -> Values:
     if isinstance(values, list | tuple):
         rows: Values = without_tensors(without_arrow(values))
         return rows
-    if hasattr(values, "__array__") or is_column(type(values)):  # torch, xarray, pandas, polars
+    # Such objects come from torch, xarray, pandas or polars.
+    if hasattr(values, "__array__") or is_column(type(values)):
         array = array_of(values)
         if array.ndim:
             return array
@@ -506,7 +507,7 @@ def _partly_masked(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def _holds_mask(values: Values, *, deep: bool) -> bool:
-    """Return whether a list contains a masked array; with `deep`, nested lists are searched too."""
+    """Return whether a list contains a masked array. With `deep`, also search nested lists."""
     kinds = set(map(type, values))
     if any(issubclass(kind, np.ma.MaskedArray) for kind in kinds):
         return True
@@ -517,7 +518,7 @@ def _holds_mask(values: Values, *, deep: bool) -> bool:
 
 
 def _unmask(value: object, row: int, *, takes_none: bool) -> object:
-    """Return a row's value without its mask, or None if all elements are masked."""
+    """Return the value of one row without its mask, or None if all of its elements are masked."""
     if isinstance(value, list | tuple):
         if takes_none or not _holds_mask(value, deep=True):
             return value
@@ -584,7 +585,7 @@ def _fill(values: Values, valid: NDArray[np.bool_], blank: object) -> Values:
 
 
 def _with_nulls(cells: Cells, valid: NDArray[np.bool_]) -> Cells:
-    """Mark cells as null. Null ragged cells lose the bytes of their placeholder, to save space."""
+    """Return the cells with some marked as null. Null ragged cells are stored without bytes."""
     match cells:
         case DenseCells(values):
             return DenseCells(values, valid)
@@ -596,7 +597,7 @@ def _with_nulls(cells: Cells, valid: NDArray[np.bool_]) -> Cells:
 
 
 def _show(value: object) -> str:
-    """Format the value of a field as Python code that evaluates to this value."""
+    """Format the value of a field as Python code."""
     if isinstance(value, float) and not np.isfinite(value):
         return f"float({str(value)!r})"
     if isinstance(value, complex) and not np.isfinite(value):
@@ -619,5 +620,5 @@ def _show_short(value: object) -> str:
 
 
 def _is_strings(value: object) -> TypeGuard[tuple[str, ...]]:
-    """Return whether a value is a non-empty tuple of strings, which `_show` writes as a list."""
+    """Return whether a value is a non-empty tuple of strings. `_show` formats it as a list."""
     return isinstance(value, tuple) and bool(value) and all(isinstance(item, str) for item in value)

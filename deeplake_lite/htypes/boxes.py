@@ -30,7 +30,7 @@ FORMATS = ("xyxy", "xywh", "cxcywh")
 
 _UNITS = ("pixels", "fraction")
 _DTYPES = ("float16", "float32", "float64", "int16", "int32", "int64")
-_TOLERANCE = 1e-3  # how far fractions may be below 0 or above 1, since converters round
+_TOLERANCE = 1e-3  # how far fractions may exceed 0 to 1, because converters round them
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -116,7 +116,7 @@ class Boxes(Htype):
     @property
     @override
     def varying(self) -> int:
-        """1, for the number of boxes."""
+        """The number of varying axes, which is 1, since the number of boxes varies."""
         return 1
 
     @property
@@ -150,7 +150,7 @@ class Boxes(Htype):
     def _encode(self, values: Values, check: Check) -> RaggedCells:
         arrays = each(values, self._read)
         if arrays and self._find_fault(np.concatenate(arrays)):
-            each(arrays, self._check)  # slower than the check of the whole block, but finds the row
+            each(arrays, self._check)  # raises an error that names the row
         return RaggedCells([as_buffer(array) for array in arrays], shapes_of(arrays, 2))
 
     def _read(self, value: object) -> NDArray[Any]:
@@ -188,7 +188,7 @@ class Boxes(Htype):
         return None
 
     def _negative_size(self, boxes: NDArray[Any], box: int, axis: int) -> str:
-        """Return an error message for a box with a negative width or height."""
+        """Return an error message for a box whose width or height is negative."""
         size, letter = (("width", "x"), ("height", "y"))[axis]
         if self.format != "xyxy":
             return (

@@ -1,7 +1,8 @@
-"""Blocks of checked, encoded cells of one column, passed between htypes and storage.
+"""Blocks of checked and encoded cells of one column, which htypes pass to storage.
 
-There is one class per storage layout. Cells may be shared, so they must not be changed. They may
-also share memory with the values that the caller passed in, so copy cells that outlive the call.
+There is one class per storage layout. Several blocks may share memory with each other, so cells
+must not be changed. Cells may also share memory with the values that the caller passed in, so copy
+cells that are kept after the call.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ class RaggedCells:
     """Stored C-contiguous bytes of each cell; ``b""`` where null."""
 
     shapes: NDArray[np.int32]
-    """(n, ndim) int32: shape of each decoded value, with -1 for missing axes. Null cells have no
-    axes. (n, 0) if the layout stores no shapes."""
+    """(n, ndim) int32: shape of each decoded value, with -1 for missing axes, or (n, 0) if the
+    layout stores no shapes. All axes of a null cell are missing."""
 
     valid: NDArray[np.bool_] | None = None
     """(n,) bool, False where null; None if no cell is null."""
@@ -101,7 +102,7 @@ type Cells = DenseCells | RaggedCells | NestedCells
 
 
 def take(cells: Cells, rows: NDArray[np.integer[Any]]) -> Cells:
-    """Return the cells at `rows`, in the order of `rows`, which may contain a row twice.
+    """Return the cells at the positions `rows`, in this order. A position may occur twice.
 
     >>> take(DenseCells(np.array([5, 6, 7])), np.array([2, 0, 0])).values
     array([7, 5, 5])
@@ -152,7 +153,7 @@ def _validity(parts: Sequence[NDArray[np.bool_]]) -> NDArray[np.bool_] | None:
 
 
 def _spans(starts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return all positions in spans, given their starts and lengths.
+    """Return the positions in all spans, which are given by their starts and lengths.
 
     >>> _spans(np.array([7, 2]), np.array([2, 3])).tolist()
     [7, 8, 2, 3, 4]

@@ -29,7 +29,7 @@ def choice(
     *,
     else_: str = "",
 ) -> str:
-    """Return the known value that the user means. The error's last sentence is `else_`.
+    """Return the member of `known` that `value` means. Errors end with the sentence `else_`.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def choice(
 
 
 def dtype_choice(name: str, value: object, known: Sequence[str]) -> str:
-    """Return the known dtype that the user means, whose name or NumPy type is `value`.
+    """Return the known dtype that a user means by its name or NumPy type.
 
     >>> dtype_choice("dtype of boxes", np.float32, ("float32", "int32"))
     'float32'
@@ -69,12 +69,12 @@ def dtype_choice(name: str, value: object, known: Sequence[str]) -> str:
 
 
 def dtype_name(value: object) -> str:
-    """Return NumPy's name for a dtype, or any other value as a string.
+    """Return NumPy's name for a dtype. Any value that is not a dtype is returned as a string.
 
     >>> dtype_name(float), dtype_name("Float32"), dtype_name("floaty")
     ('float64', 'float32', 'floaty')
     """
-    if not isinstance(value, str | type | np.dtype):  # to NumPy, None means float64
+    if not isinstance(value, str | type | np.dtype):  # NumPy would read None as float64
         return str(value)
     for spec in (value, value.casefold()) if isinstance(value, str) else (value,):
         try:
@@ -85,7 +85,7 @@ def dtype_name(value: object) -> str:
 
 
 def suggest_nearest(value: object, known: Mapping[str, str] | Sequence[str]) -> str:
-    """Return a hint with the most similar known value, or an empty string if none is similar.
+    """Return a hint that names the most similar known value, or "" if none is similar.
 
     >>> suggest_nearest("lable", ["image", "label"]), suggest_nearest("x", ["image"])
     (" Did you mean 'label'?", '')

@@ -161,7 +161,7 @@ class ClassLabel(Htype):
     @property
     @override
     def item(self) -> Htype | None:
-        """Type of a single class if rows have several classes, else None."""
+        """Type of a single class if a row has a list of classes, otherwise None."""
         return ClassLabel(self.names) if self.multiple else None
 
     @override
@@ -196,7 +196,7 @@ class ClassLabel(Htype):
         return number
 
     def to_names(self, values: Any) -> Any:
-        """Return the name of a class number, a list of names for a list of numbers, None for null.
+        """Return the name of a class number, a list of names for several, or None for null.
 
         If the classes have no names, their numbers are returned as strings.
         """
@@ -236,7 +236,7 @@ class ClassLabel(Htype):
         return numbers
 
     def _check_no_booleans(self, values: Values) -> None:
-        """Reject booleans that may be part of a one-hot vector."""
+        """Raise InvalidValueError for booleans, which may come from a one-hot vector."""
         if self.takes_truth:
             return
         row = _find_boolean(values)
@@ -252,7 +252,7 @@ class ClassLabel(Htype):
         )
 
     def _to_number(self, value: object) -> object:
-        """Convert a class name to its number; return any other value unchanged."""
+        """Convert a class name to its number. Any other value is returned unchanged."""
         if isinstance(value, str):
             return self.index(value)
         if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim):

@@ -1,4 +1,4 @@
-"""Suggestions of a dtype for numbers that do not fit their column."""
+"""Suggestions of another dtype for numbers that do not fit the dtype of their column."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Dtypes:
     """Names of the dtypes that error messages may suggest."""
 
     of: Any = None
-    """The htype that messages suggest to declare with another dtype. If it is None, messages
-    suggest only the name of the dtype."""
+    """The htype that messages suggest declaring with another dtype. If it is None, messages suggest
+    only the name of the dtype."""
 
     def declared(self, name: str) -> str:
         """Return the code that declares a column with one of the dtypes.
@@ -66,7 +66,7 @@ class Dtypes:
         """Build the error for a number that would become infinite in a float dtype."""
         widest = "float64" if target.kind == "f" else "complex128"
         largest = float(np.finfo(widest).max)
-        with np.errstate(over="ignore"):  # NumPy compares a float32 in float32
+        with np.errstate(over="ignore"):  # `largest` may overflow in float32
             is_finite = all(abs(part) <= largest for part in (value.real, value.imag))
         if widest in self.names and is_finite:
             hint = f"Declare the column as {self.declared(widest)}."

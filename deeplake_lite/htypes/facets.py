@@ -1,6 +1,6 @@
 """Properties of htypes that the layers above use, apart from how cells are stored.
 
-Each property is plain data, so that no layer depends on the class of an htype:
+Each property returns plain data, so that no other layer needs to know the classes of htypes:
 
 ===============  ===================================================================
 used by          properties
@@ -37,7 +37,7 @@ type Axes = tuple[int | None, ...]
 """Size of each axis of a value, with None for an axis whose size differs between rows."""
 
 type Sql = Literal["bool", "number", "time", "class", "text", "bytes", "json"]
-"""How SQL treats a column of scalars. SQL has no tensors."""
+"""Kind of SQL value that a scalar becomes in a query. SQL has no tensors."""
 
 type BrowserKind = Literal[
     "image", "mask", "text", "json", "embedding", "boxes", "polygons", "keypoints", "class",
@@ -55,14 +55,14 @@ class Pixels:
     object (n, h, w)."""
 
     codec: str
-    """How cells are stored: the name of a file format, ``"auto"`` for any file format, or the codec
-    of raw pixels."""
+    """How cells are stored. This is the name of a file format, ``"auto"`` for files of any format,
+    or the codec of raw pixels."""
 
     dtype: str | None = None
     """Dtype of the pixels; None if it differs between files."""
 
     mode: str | None = None
-    """Mode to which images are converted when they are read."""
+    """Mode to which images are converted when they are read; None for no conversion."""
 
     names: tuple[str, ...] = ()
     """Names of the classes of a mask."""
@@ -86,7 +86,7 @@ class Coordinates:
     """Description of positions in an image. They are drawn over the image and scale with it."""
 
     marks: Literal["boxes", "keypoints", "polygons"]
-    """Shape of the marks: rectangles, points that may be connected, or outlines."""
+    """What to draw: rectangles, points that may be connected, or outlines."""
 
     parts: tuple[Literal["x", "y", "visibility"], ...]
     """Meaning of each number along the last axis."""
@@ -109,15 +109,15 @@ class Browser:
     """How the browser shows a column."""
 
     kind: BrowserKind
-    """How values are drawn. If it is ``"image"`` but the type has no `pixels`, the browser shows
-    the image that `Htype.preview` returns."""
+    """How values are drawn. For ``"image"`` and a type without `pixels`, the browser shows the
+    image that `Htype.preview` returns."""
 
     editable: bool = False
     """Whether cells can be edited in the browser, and not only in Python."""
 
 
 class Facets(ABC):
-    """The properties and their defaults, which are right for plain numbers."""
+    """The properties with their defaults, which are right for plain numbers."""
 
     # ---- structure
 
@@ -207,11 +207,11 @@ class Facets(ABC):
         return str(getattr(self, "dtype", layout.dtype))
 
     def details(self) -> Iterator[str]:
-        """Yield short descriptions of the configuration, such as the codec, classes or format."""
+        """Yield short strings that describe the type, such as its codec, classes or format."""
         yield from ()
 
     def to_words(self, value: Any) -> str | None:
-        """Return a text that no other value has, or None if values are shown as images instead.
+        """Return a text that no other value has, or None for values that are shown as images.
 
         Parameters
         ----------
@@ -241,7 +241,7 @@ class Facets(ABC):
 
     @property
     def sql(self) -> Sql | None:
-        """How SQL treats the values, or None for tensors, because SQL has no tensors."""
+        """Kind of SQL value that the values become in queries, or None for tensors."""
         return None
 
     @property
@@ -260,13 +260,13 @@ class Facets(ABC):
 
     @property
     def is_per_object(self) -> bool:
-        """Whether a value has one item per object in the row, such as a box.
+        """Whether a value is a list with one item for each object in the row, such as its box.
 
-        Items at the same position in such columns belong to the same object.
+        In all such columns, the items at the same position belong to the same object.
         """
         if self.pixels is not None:
             return self.pixels.role == "object_masks"
-        if self.classes is not None:  # tags
+        if self.classes is not None:  # several classes that describe the whole row
             return False
         if self.coordinates is not None or self.item is not None:
             return True
@@ -287,13 +287,13 @@ class Facets(ABC):
     # ---- two types
 
     def continues(self, other: Htype) -> bool:
-        """Return whether cells stored as `other` keep their meaning when read as this type."""
+        """Return whether cells stored as `other` mean the same when they are read as this type."""
         return self == other
 
     def united(self, other: Htype) -> Htype | None:
-        """Return a type for the values of both types, or None if they mean different things.
+        """Return a type that can store the values of both types, or None if their meanings differ.
 
-        The caller handles nulls and defaults, so neither type is nullable or has a default here.
+        Neither type is nullable or has a default here, because the caller handles these properties.
         """
         return other if self == other else None
 
@@ -314,9 +314,9 @@ class Facets(ABC):
         return None
 
     def describes(self, other: Htype) -> bool:
-        """Return whether `other` agrees with every option that is set in this type.
+        """Return whether `other` has the same value for every option that is set in this type.
 
-        Options that are not set in this type may be set in `other`.
-        The caller handles nulls and defaults, so neither type is nullable or has a default here.
+        Options that are not set in this type may have any value in `other`. Neither type is
+        nullable or has a default here, because the caller handles these properties.
         """
         return self == other

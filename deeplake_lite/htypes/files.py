@@ -1,7 +1,8 @@
 """Reading of files from paths and URLs.
 
 `read` opens local paths and ``file://`` URLs itself, http(s) URLs with urllib, and all other URLs
-with fsspec. To read from untrusted links, pass `permit`: it is called before each redirect.
+with fsspec. To read links from an untrusted source, pass a function as `permit`. It is called
+before each redirect, and raises an error to reject the redirect.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 _SCHEME = re.compile(
     r"[A-Za-z][A-Za-z0-9+.-]*(?=://|::[A-Za-z][A-Za-z0-9+.-]*:)"
-)  # fsspec chains schemes: a::b://
+)  # fsspec's chained URLs, such as zip://a.csv::s3://bucket/b.zip
 
 
 def scheme_of(source: str) -> str | None:
@@ -35,7 +36,7 @@ def scheme_of(source: str) -> str | None:
 
 
 def is_file_struct(value: object) -> bool:
-    """Return whether a value is a file as in Hugging Face datasets: a dict of bytes and path.
+    """Return whether a value is a dict of bytes and path, the files of Hugging Face datasets.
 
     >>> is_file_struct({"bytes": b"...", "path": None}), is_file_struct({"bytes": None})
     (True, False)
@@ -48,7 +49,7 @@ def is_file_struct(value: object) -> bool:
 
 
 def rebase_paths(value: Any, folder: str) -> Any:
-    """Return a value in which relative file paths are joined to a folder.
+    """Return a value with every relative file path in it joined to a folder.
 
     >>> [rebase_paths(path, "/data") for path in ("a.jpg", "/b.jpg", "s3://bucket/c.jpg")]
     ['/data/a.jpg', '/b.jpg', 's3://bucket/c.jpg']
@@ -103,7 +104,7 @@ def read(source: str | os.PathLike[str], permit: Callable[[str], None] | None = 
         elif scheme == "file":
             data = Path(local_path(text)).read_bytes()
         elif scheme in ("http", "https"):
-            from deeplake_lite.htypes.web import read_web  # imports in 30 ms and is rarely needed
+            from deeplake_lite.htypes.web import read_web  # rarely needed, and slow to import
 
             data = read_web(text, permit)
         else:
@@ -127,7 +128,7 @@ def read(source: str | os.PathLike[str], permit: Callable[[str], None] | None = 
 
 def _read_store(url: str) -> bytes:
     """Read a URL with fsspec."""
-    import fsspec  # imports in 30 ms and is rarely needed
+    import fsspec  # rarely needed, and slow to import
 
     try:
         with fsspec.open(url, "rb") as file:

@@ -33,7 +33,7 @@ _COLUMNS = {
 _SCALARS = {("pyarrow", "Scalar")}
 _NULLS = {("pandas", "NAType"), ("pandas", "NaTType")}
 _DEEPEST = 1_000
-"""Greatest depth of nested lists that is examined; Python itself cannot handle much more."""
+"""Maximum depth to which nested lists are examined. Python itself cannot handle much more."""
 
 _FRAMES = {("pandas", "DataFrame"), ("polars", "DataFrame")}
 
@@ -78,7 +78,7 @@ def frame_array(frame: Any) -> np.ndarray[Any, Any]:
 
 
 def column_array(column: Any) -> np.ndarray[Any, Any]:
-    """Convert a column to an array: an object array for strings and for columns with nulls.
+    """Convert a column to an array, which has dtype object for strings and for columns with nulls.
 
     Nulls become None, but null times become NaT. NaN in a NumPy-backed pandas column stays NaN.
 
@@ -96,7 +96,7 @@ def column_array(column: Any) -> np.ndarray[Any, Any]:
 
 def _is_plain(column: Any) -> bool:
     """Return whether NumPy can hold all values of a column: times, or numbers without nulls."""
-    if str(getattr(column, "dtype", "")).startswith("Sparse"):  # in sparse columns, NaN means null
+    if str(getattr(column, "dtype", "")).startswith("Sparse"):  # sparse columns use NaN as null
         return True
     kind = np.asarray(column[:1]).dtype.kind
     return kind in "mM" or (kind in "biufc" and not _find_nulls(column).any())
@@ -138,7 +138,7 @@ def text_objects(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 def without_arrow(values: Any) -> Any:
     """Replace Arrow scalars in a list by Python objects, and pandas' nulls by None.
 
-    NumPy would read Arrow scalars as raw memory, through the buffer protocol.
+    NumPy would read an Arrow scalar through the buffer protocol, as raw memory.
 
     >>> import pandas as pd, pyarrow as pa
     >>> without_arrow([pa.scalar("rose"), pa.scalar(None), 1, [pd.NA, pd.NaT]])
@@ -171,6 +171,6 @@ def _holds_scalar(values: Any) -> bool:
         if not any(issubclass(kind, list | tuple) for kind in kinds):
             return False
         items = chain.from_iterable(lists)
-        # By id, because a list that contains itself twice would double at each depth.
+        # Keep each list once, since a list that contains itself twice would double at each depth.
         lists = list({id(i): i for i in items if isinstance(i, list | tuple)}.values())
     return False  # a list that contains itself, which the type rejects

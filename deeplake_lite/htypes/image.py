@@ -1,7 +1,8 @@
 """The type of images, stored as image files.
 
-Paths and URLs are read. Files in the column's codec are checked and stored unchanged. All other
-files, arrays and Pillow images are decoded to pixels and encoded.
+Files at paths and URLs are read into the lake. Files in the column's codec are checked and stored
+unchanged. All other files, arrays and Pillow images are decoded to pixels and encoded with the
+column's codec.
 """
 
 from __future__ import annotations
@@ -81,14 +82,14 @@ class _Cell(NamedTuple):
     """Stored bytes."""
 
     shape: tuple[int, ...]
-    """Stored shape, padded to three axes."""
+    """Stored shape, which always has three axes. A missing third axis is -1."""
 
     notice: str = ""
     """Warning for the user if detail or channels were lost, otherwise empty."""
 
 
 def _known_codecs(given: object) -> tuple[str, ...]:
-    """Return the names of all codecs. Plugins are only looked up if `given` is not built in."""
+    """Return the names of all codecs. Other packages' codecs are included if `given` is unknown."""
     built_in = ("auto", *codecs.IMAGES, *codecs.NUMBERS)
     return built_in if str(given) in built_in else ("auto", *codecs.names())
 
@@ -181,7 +182,8 @@ class Image(Htype):
                 "Leave quality out."
             )
         if self.quality is not None:
-            codecs.get(self.codec, quality=self.quality)  # raises if it is out of range
+            # This raises an error if the quality is out of range.
+            codecs.get(self.codec, quality=self.quality)
         if (self.codec, self.mode) == ("webp", "L"):
             raise SchemaError("WebP cannot store grey images. Declare Image('png', mode='L').")
         super().__post_init__()
@@ -263,7 +265,7 @@ class Image(Htype):
     @property
     @override
     def varying(self) -> int:
-        """2, for the height and width."""
+        """The number of varying axes, which is 2: the height and the width."""
         return 2
 
     @property
@@ -320,7 +322,8 @@ class Image(Htype):
 
     def _encode_pillow(self, image: Pillow, check: Check) -> _Cell:
         """Store the file from which a Pillow image was opened, or encode its pixels."""
-        self._limits.check_picture(image.size[::-1], len(image.getbands()))  # before loading it
+        # The pixels have not been loaded yet.
+        self._limits.check_picture(image.size[::-1], len(image.getbands()))
         with lock_of(image):
             is_storable = self.codec in ("auto", CODECS.get(image.format or ""))
             if is_storable or is_turned_tiff(image):
@@ -362,7 +365,7 @@ class Image(Htype):
         return _Cell(data, _pad_shape(self._converted_shape(header.shape)), notice)
 
     def _add_loss_notice(self, cell: _Cell, source: str, frames: int, space: str) -> _Cell:
-        """Add the warning for losses that would occur with any codec."""
+        """Return the cell with a warning about lost frames or colours, which every codec loses."""
         codec = self._codec.name.upper()
         if frames > 1:
             return cell._replace(notice=frames_dropped(source, frames, codec))
@@ -411,7 +414,7 @@ class Image(Htype):
         return self._codec if isinstance(self._codec, ImageCodec) else None
 
     def _converted_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the shape that an image has after its conversion to the column's mode."""
+        """Return the shape that an image has after it is converted to the column's mode."""
         return (*shape[:2], *CHANNELS[self.mode]) if self.mode else shape
 
     @override
@@ -458,7 +461,7 @@ class Image(Htype):
             ) from error
 
     def _check_size(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-        """Check that a stored shape is that of an image, and within the memory limits."""
+        """Check that a stored shape is the shape of an image, and within the memory limits."""
         check_recorded(shape, (2, 3))
         self._limits.check_picture(shape, dtype.itemsize)
 
@@ -482,7 +485,7 @@ class Image(Htype):
         return self._file_codec(data).decode_small(data, shape, dtype, side, fast=fast)
 
     def from_file(self, data: bytes) -> NDArray[Any]:
-        """Return the image in a file of any format."""
+        """Return the pixels of an image file of any format, in the column's mode."""
         codec = codecs.sniff(data)
         header = codec.probe(data, self._limits)
         pixels = decode_file(codec, data, header)
@@ -506,7 +509,7 @@ class Image(Htype):
 
 
 def _bits_notice(image: Pillow) -> str:
-    """Return a warning if a file has more bits than Pillow reads, otherwise an empty string."""
+    """Return a warning if a file has more bits per channel than Pillow reads, otherwise ""."""
     if image.format not in _DEEP or (file := source_file(image)) is None:
         return ""
     try:

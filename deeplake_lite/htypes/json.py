@@ -119,9 +119,9 @@ def _write(value: object) -> bytes:
 
 
 def _find_duplicate_key(value: object) -> Exception | None:
-    """Return the error for a duplicate key in JSON given as bytes, or None if there is no such key.
+    """Return the error for a duplicate key in JSON given as bytes, or None if all keys are unique.
 
-    JSON from a cell of a CSV file, for example, arrives as bytes.
+    For example, JSON from a cell of a CSV file is passed as bytes.
     """
     if isinstance(value, bytes):
         try:

@@ -13,7 +13,7 @@ from deeplake_lite.htypes.decimals import as_json_number
 
 
 def same_json(a: object, b: object) -> bool:
-    """Return whether two values are the same JSON; this is stricter than ``==``.
+    """Return whether two values are the same JSON. This comparison is stricter than ``==``.
 
     Numbers are compared by value, and objects regardless of key order. But true differs from 1, and
     0.0 from -0.0. Values that JSON does not support, such as bytes in a default, are compared with
@@ -40,7 +40,7 @@ def same_json(a: object, b: object) -> bool:
 
 
 def canonical_json(value: object) -> str:
-    """Return a string that identifies a JSON value: values that queries consider equal share it.
+    """Return a string that two JSON values share only if queries consider them equal.
 
     Objects are equal regardless of key order. Numbers are compared by value, so -0.0 equals 0. The
     number 1, the string ``"1"`` and true are three different values.
@@ -59,7 +59,7 @@ def canonical_json(value: object) -> str:
 
 
 def check_keys(value: object) -> None:
-    """Reject a dict in which two keys become the same string in JSON.
+    """Raise ValueError if two keys of a dict become the same string in JSON.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def built_in(value: object) -> Any:
 
 
 def _with_whole_numbers(value: object) -> object:
-    """Return JSON with whole numbers as integers, and keys as strings."""
+    """Return JSON with floats that are whole numbers as integers, and keys as strings."""
     if isinstance(value, np.generic | np.ndarray | Decimal):
         value = built_in(value)
     if isinstance(value, dict):

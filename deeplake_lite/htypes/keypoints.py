@@ -104,7 +104,7 @@ class Keypoints(Htype):
     @property
     @override
     def varying(self) -> int:
-        """1, for the number of instances, or 2 if the number of points varies too."""
+        """The number of varying axes: 1 (instances), or 2 if the number of points varies too."""
         return 1 if self.names else 2
 
     @property
@@ -205,7 +205,7 @@ class Keypoints(Htype):
 
 
 def _reorder(points: object, order: list[int]) -> NDArray[Any]:
-    """Return the points of a row, rearranged so that point i is the previous point ``order[i]``.
+    """Return the points of a row in another order, in which point i is the old point ``order[i]``.
 
     >>> _reorder([[[1, 1], [2, 2]]], [1, 0]).tolist()
     [[[2.0, 2.0], [1.0, 1.0]]]

@@ -109,13 +109,13 @@ class Link(Htype):
     @property
     @override
     def stores_shapes(self) -> bool:
-        """False, since the shape of the linked file is not known."""
+        """False, since the shape of the linked file's value is not known."""
         return False
 
     @property
     @override
     def varying(self) -> int:
-        """Number of varying axes of the values in linked files."""
+        """Number of axes, up to the last varying one, of the values in linked files."""
         return int(self.of.varying)
 
     @override

@@ -151,7 +151,7 @@ class Mask(Htype):
 
     @override
     def values_from(self, of: Htype, values: Values) -> Values:
-        """Return masks with this type's class numbers; classes are matched by name.
+        """Return masks renumbered to this type's class numbers. Classes are matched by their names.
 
         Raises
         ------
@@ -174,7 +174,7 @@ class Mask(Htype):
         return each(values, partial(self._renumber, of))
 
     def _renumber(self, of: Mask, value: object) -> NDArray[Any] | None:
-        """Convert a mask of the type `of` to this type's numbers for the same class names."""
+        """Return a mask of the type `of` with this type's numbers for its classes."""
         if value is None:
             return None
         mask = np.asarray(of.from_file(value) if isinstance(value, bytes) else value, np.int64)
@@ -253,7 +253,7 @@ class Mask(Htype):
         return self._encode_numbers(value)
 
     def _encode_file(self, data: bytes, check: Check) -> tuple[Buffer, tuple[int, ...]]:
-        """Store a PNG of the column's dtype unchanged; re-encode any other lossless file."""
+        """Store a PNG of the column's dtype unchanged, and re-encode any other lossless file."""
         source = codecs.sniff(data)
         if source.name == "png":
             source = _indexed()
@@ -282,11 +282,12 @@ class Mask(Htype):
                 f"a mask must have one frame, but this {source.name.upper()} has {frames} frames "
                 "or pages. Pass the numbers of one frame as an array."
             )
-        encoded = self._encode_numbers(decode_file(source, data, header))  # checks the numbers
+        # The encoder also checks the numbers of the classes.
+        encoded = self._encode_numbers(decode_file(source, data, header))
         return (data, header.shape) if is_storable else encoded
 
     def _encode_numbers(self, value: Any) -> tuple[Buffer, tuple[int, ...]]:
-        """Return the stored bytes and the shape of an array of class numbers, after a check."""
+        """Check an array of class numbers, and return its stored bytes and shape."""
         numbers = as_array(value, self.dtype, (None, None), Dtypes(_DTYPES, self))
         if 0 in numbers.shape:
             raise InvalidValueError(
@@ -317,7 +318,7 @@ class Mask(Htype):
         return np.unpackbits(bits, count=count).reshape(shape).view(bool)
 
     def from_file(self, data: bytes) -> NDArray[Any]:
-        """Return the mask in a file."""
+        """Return the mask that a file contains."""
         mask: NDArray[Any] = self.decode_cells(self.encode([data]))[0]
         return mask
 

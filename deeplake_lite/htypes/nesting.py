@@ -1,4 +1,4 @@
-"""Encoding of lists as one column with the items of all rows, and the number of items per row."""
+"""Encoding of lists as a column with the items of all rows, and the number of items in each row."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
 """Access to the pixels of Pillow images, and to the files from which they were opened.
 
 An image remembers the name of its file, or its stream, until its pixels are loaded. But the image
-may no longer show that file: it may have been painted on, rotated in place or moved to another
-frame, and the file may have been replaced. Therefore, the file is opened again and compared with
-the image: by headers as long as the image is not loaded, and otherwise also by pixels.
+may no longer show the content of that file: it may have been painted on, rotated in place or moved
+to another frame, and the file may have been replaced. Therefore, the file is opened again and
+compared with the image. If the pixels of the image are not loaded, only the headers are compared;
+otherwise, the pixels are compared too.
 
 Pillow is imported when the first image is used, since importing it takes as long as importing the
 rest of this package.
@@ -38,10 +39,10 @@ CODECS = {
     "TIFF": "tiff",
     "BMP": "bmp",
 }
-"""Codec of this package for each format, by Pillow's name of the format."""
+"""Maps Pillow's name of each format to the codec of this package."""
 
 _SINGLE = ("JPEG", "MPO", "BMP")
-"""Formats that count as having one image; further images in an MPO are previews or depth maps."""
+"""Formats that count as having one frame. Further images in an MPO are previews or depth maps."""
 
 _MODES = {
     "1": "L",
@@ -54,10 +55,11 @@ _MODES = {
     "RGBa": "RGBA",
     "La": "LA",
 }
-"""Mode to which images are converted, for each rare mode."""
+"""Maps each rare mode to the mode to which its images are converted."""
 
 RECOLOURED = ("CMYK", "YCbCr", "LAB", "HSV", "RGBa", "La")
-"""Modes with another colour space or premultiplied alpha, whose conversion loses information."""
+"""Modes with another colour space or with premultiplied alpha. Converting them loses
+information."""
 
 _LOCKS = [RLock() for _ in range(64)]
 
@@ -82,7 +84,7 @@ def lock_of(image: Image) -> AbstractContextManager[Any]:
 
 
 def untouched_file(image: Image) -> bytes | None:
-    """Return the file from which an image was opened, or None if the image may have changed since.
+    """Return the file of an image, or None if the image may have changed since it was opened.
 
     >>> from PIL import Image
     >>> file = BytesIO()
@@ -104,7 +106,7 @@ def untouched_file(image: Image) -> bytes | None:
 
 
 def source_file(image: Image) -> bytes | None:
-    """Return the file from which an image was opened, even if the image was edited since.
+    """Return the file from which an image was opened, even if the image was edited since then.
 
     Return None if the file no longer exists, or was replaced by an image of another size or mode.
     """
@@ -143,7 +145,7 @@ def loading(image: Image) -> Iterator[None]:
 
 
 def frames_of(image: Image) -> int:
-    """Return the number of frames in an image's file, or 1 if the image shows a later frame.
+    """Return the number of frames in the file of an image, or 1 if the image is a later frame.
 
     The TIFF plugin counts pages by seeking to each of them, which would discard edits to the image.
     Therefore, the pages are counted in a fresh copy.
@@ -197,14 +199,14 @@ def _pixels(image: Image) -> NDArray[Any]:
 
 
 def _unpacked_mode(image: Image) -> str:
-    """Return a mode without a palette for an image; it has alpha if a colour is transparent."""
+    """Return the mode to which to convert an image that may have a palette or transparency."""
     if "transparency" not in image.info:
         return "RGB"
     return {"1": "LA", "L": "LA", "P": "RGBA", "RGB": "RGBA"}.get(image.mode, image.mode)
 
 
 def _read_again(image: ImageFile) -> bytes | None:
-    """Return the bytes of an image's stream or file, or None if the file no longer exists."""
+    """Return the bytes of the image's stream or file, or None if the file no longer exists."""
     stream = image.fp
     if isinstance(stream, BytesIO):
         return stream.getvalue()
@@ -232,7 +234,7 @@ def _read_path(path: Any) -> bytes | None:
 
 
 def _shows(image: ImageFile, data: bytes) -> bool:
-    """Return whether an image still shows the file with these bytes."""
+    """Return whether an image still equals the image in a file with the given bytes."""
     # Open the image again in the same way, because Pillow loads rotated TIFF files differently from
     # a path: it drops their EXIF orientation without rotating the pixels.
     path = image.filename if image.filename and os.path.isfile(image.filename) else None
@@ -253,7 +255,7 @@ def _shows(image: ImageFile, data: bytes) -> bool:
 
 
 def _palette(image: ImageFile) -> tuple[str, bytes] | None:
-    """Return the mode and bytes of an image's palette, or None; this does not load the image."""
+    """Return the mode and bytes of an image's palette, or None, without loading the image."""
     palette = image.palette
     return None if palette is None else (palette.rawmode or palette.mode, bytes(palette.palette))
 
@@ -261,8 +263,8 @@ def _palette(image: ImageFile) -> tuple[str, bytes] | None:
 def is_turned_tiff(image: Image) -> bool:
     """Return whether an image was opened from a TIFF file with an EXIF orientation.
 
-    When Pillow loads such an image, it either rotates the pixels or drops the orientation, so only
-    the file tells which way is up.
+    When Pillow loads such an image, it either rotates the pixels or drops the orientation.
+    Therefore, only the file tells which way is up.
     """
     from PIL.ImageFile import ImageFile
 
@@ -291,7 +293,7 @@ _ORIENTATION = 0x0112
 def _has_pixels(image: ImageFile) -> bool:
     """Return whether the pixels were loaded, and therefore may have been edited.
 
-    `load` is not called here, since it closes the stream, which another row with this image needs.
+    `load` is not called, since it closes the stream, which another row with this image may need.
     """
     return getattr(image, "_im", image) is not None
 
@@ -299,9 +301,9 @@ def _has_pixels(image: ImageFile) -> bool:
 def _same_metadata(image: ImageFile, fresh: ImageFile) -> bool:
     """Return whether an image still has the metadata of its file.
 
-    Users may add entries to `info`, but not remove or change any: an image without its GPS
-    position, for example, is no longer the file on disk. Adding a transparent colour changes the
-    pixels.
+    Users may add entries to `info`, but not remove or change any. For example, an image whose GPS
+    position was removed is no longer equal to the file on disk. Adding a transparent colour changes
+    the pixels.
     """
     from PIL.Image import Image
 

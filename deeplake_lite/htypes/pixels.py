@@ -82,9 +82,10 @@ def convert_pixels(pixels: NDArray[Any], mode: str) -> NDArray[Any]:
 
 
 def lost_channels(pixels: NDArray[Any], converted: NDArray[Any]) -> str:
-    """Return the mode of `pixels` if `converted` has lost information, otherwise "".
+    """Return the mode of `pixels` if the conversion to `converted` lost information, otherwise "".
 
-    Grey pixels can be converted to any mode without loss, and opaque pixels can lose their alpha.
+    Grey pixels can be converted to any mode without loss, and opaque pixels to a mode without
+    alpha.
 
     >>> colour, grey = np.full((1, 1, 3), [[[9, 0, 0]]], "uint8"), np.full((1, 1, 3), 9, "uint8")
     >>> [lost_channels(p, convert_pixels(p, "L")) for p in (colour, grey)]
@@ -117,7 +118,7 @@ def resize(pixels: NDArray[Any], height: int, width: int) -> NDArray[Any]:
 
 
 def decode_file(source: ImageCodec, data: bytes, header: Header) -> NDArray[Any]:
-    """Decode a user's file. Raises InvalidValueError if it is damaged."""
+    """Decode a file from the user. Raises InvalidValueError if the file is damaged."""
     try:
         return source.decode(data, header.shape, np.dtype(header.dtype))
     except DamagedError as error:

@@ -1,8 +1,8 @@
 """Conversion of htype configurations to strict JSON and back.
 
-Defaults may contain NaN, bytes and complex numbers, which JSON does not support. They are written
-as JSON objects with a single key that begins with ``$``, such as ``{"$float": "nan"}``. A dict with
-such a key in the default itself is written as ``{"$object": …}``.
+Defaults may contain NaN, bytes and complex numbers, which JSON does not support. Each is written as
+a JSON object with a single key that begins with ``$``, such as ``{"$float": "nan"}``. If a default
+itself contains a dict with such a key, the dict is written as ``{"$object": …}``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from deeplake_lite.htypes.times import exact_span
 
 
 def to_builtins(value: object) -> Any:
-    """Convert a value to built-in types: arrays and tuples to lists, and times to ISO 8601 strings.
+    """Convert a value to built-in types. Arrays and tuples become lists, and times become strings.
 
     >>> to_builtins((np.float64(0.5), np.array([1, 2]), np.datetime64("2026-01-02")))
     [0.5, [1, 2], '2026-01-02']
@@ -48,7 +48,7 @@ def to_builtins(value: object) -> Any:
 
 
 def freeze(value: object) -> Any:
-    """Return a value whose lists and dicts are read-only; deep copies of them can be edited.
+    """Return a value with read-only lists and dicts, of which deep copies can be edited.
 
     >>> freeze({"tags": ["new"]})["tags"].append("old")
     Traceback (most recent call last):

@@ -24,9 +24,9 @@ _warned: set[str] = set()
 class collect_notices:
     """Collect the notices that are added in this thread.
 
-    This is a class rather than a generator, because an interrupt may leave a generator suspended. A
-    suspended generator resets the context variable when it is freed, which fails in another
-    context.
+    This is a class rather than a generator with `contextmanager`, because an interrupt may leave a
+    generator suspended. When such a generator is freed, it resets the context variable, possibly in
+    another context, where this raises an error.
 
     >>> with collect_notices() as notices:
     ...     add_notice("a PNG file")
@@ -54,7 +54,7 @@ def pixels_changed(description: str) -> str:
 
 
 def frames_dropped(source: str, frames: int, codec: str) -> str:
-    """Return the notice about an image whose other frames or pages were not encoded."""
+    """Return the notice about an image of which only the first frame or page was encoded."""
     return (
         f"{source} has {frames} frames or pages, but only the first was encoded, as {codec}. "
         f"{_KEEP} To store every frame, append each as an array to a column of "

@@ -40,7 +40,7 @@ CLASSES = {
     "sequence": "Sequence",
     "link": "Link",
 }
-"""Class of each type, by the type's name, which is also the name of the type's module."""
+"""Maps the name of each type, which is also the name of its module, to its class."""
 
 _BUILTIN: dict[Any, str] = {
     bool: "bool",
@@ -59,7 +59,7 @@ _BUILTIN: dict[Any, str] = {
 def load_class(name: str) -> type[Htype] | None:
     """Import a type from this package or a plugin, and return its class.
 
-    Return None if no type has this name.
+    Returns None if no type has this name.
 
     >>> load_class("class_label")
     <class 'deeplake_lite.htypes.class_label.ClassLabel'>
@@ -152,7 +152,7 @@ def from_config(config: Any) -> Htype:
 
 
 def _from_word(word: str) -> Htype:
-    """Return the type for the name of a type or dtype, which may be in upper or lower case.
+    """Return the type that has a name, or a `Scalar` of the dtype that has a name, in any case.
 
     >>> _from_word("Text"), _from_word("ClassLabel"), _from_word("double")
     (Text(), ClassLabel(), Scalar('float64'))
@@ -175,7 +175,7 @@ def _from_word(word: str) -> Htype:
 
 
 def _without_arguments(cls: type[Htype] | None) -> Htype:
-    """Return a type with its default arguments. Raises SchemaError if the type needs arguments."""
+    """Build a type with its default arguments. Raises SchemaError if the type needs arguments."""
     assert cls is not None
     try:
         return cls()

@@ -2,9 +2,9 @@
 
 A root is a folder or a URL prefix. Links may only point to files under one of the roots.
 
-A lake from a stranger may contain links to your private files. Symbolic links and ``..`` are
-resolved before a local path is compared with the roots. URLs are compared by scheme, host and path,
-and rejected if servers could interpret them in different ways.
+The reason is that a lake from a stranger may contain links to your private files. Symbolic links
+and ``..`` are resolved before a local path is compared with the roots. URLs are compared by scheme,
+host and path, and rejected if servers could interpret them in different ways.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _permitted_path(url: str, allow: tuple[str, ...]) -> Path:
 
 
 def _real_path(path: str, root: str) -> Path | None:
-    """Resolve `path` relative to a root; return None if it is outside the root."""
+    """Resolve `path` relative to a root. Returns None if the result is outside the root."""
     scheme = scheme_of(root)
     if scheme not in (None, "file"):
         return None

@@ -31,7 +31,7 @@ DTYPES = (
 """Names of the dtypes that columns may have, apart from times."""
 
 WORDS = {"str": "text", "string": "text", "bytes": "bytes", "int": "int64", "float": "float64"}
-"""Aliases that users may write for a type or dtype."""
+"""Maps each alias that users may write to the name of a type or dtype."""
 
 _TIME = re.compile(rf"(datetime|timedelta)64\[({'|'.join(UNITS)})\]")
 
@@ -101,7 +101,7 @@ class Scalar(Htype):
 
     @override
     def values_from(self, of: Htype, values: Values) -> Values:
-        """Return the values unchanged: numbers lose the meaning that they have in the type `of`."""
+        """Return the values unchanged, as plain numbers without their meaning in the type `of`."""
         return values
 
     @property

@@ -149,7 +149,7 @@ class Sequence(Htype):
 
 
 def _itemwise(convert: Callable[[Values], Values], rows: Values) -> list[object]:
-    """Convert the items of all rows in one call; an error names the row and the item."""
+    """Convert the items of all rows in one call. Errors name the row and the item."""
     lists = [[] if row is None else list(row) for row in rows]
     try:
         items = iter(convert([item for items in lists for item in items]))
@@ -165,7 +165,7 @@ def _itemwise(convert: Callable[[Values], Values], rows: Values) -> list[object]
 
 
 def _locate(lists: list[list[object]], item: int) -> tuple[int, int]:
-    """Return the row of an item and its index in that row.
+    """Return the row of an item of the concatenated lists, and the item's index in this row.
 
     >>> _locate([["a"], [], ["b", "c"]], 2)
     (2, 1)

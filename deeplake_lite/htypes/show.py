@@ -21,7 +21,7 @@ THUMBNAIL = 96
 """Longer side of a thumbnail, in pixels."""
 
 _WIDTH = 80  # characters of a line
-_VALUES = 4  # shown numbers of an array
+_VALUES = 4  # how many numbers of an array to show
 
 
 def short_text(text: str) -> str:
@@ -89,7 +89,7 @@ def class_thumbnail(classes: NDArray[Any], side: int = THUMBNAIL) -> Picture:
 
 
 def class_colour(number: int) -> tuple[int, int, int]:
-    """Return the colour of a class number: black for 0, then hues a golden angle apart.
+    """Return the colour of a class number: black for 0, and evenly spread hues for other numbers.
 
     >>> class_colour(0), class_colour(1), class_colour(2)
     ((0, 0, 0), (240, 84, 84), (84, 129, 240))

@@ -87,7 +87,7 @@ def array_of(value: Any) -> np.ndarray[Any, Any]:
 
 
 def object_in(value: Any) -> Any:
-    """Return the Python object in an array without axes, such as a string tensor of TensorFlow.
+    """Return the Python object in an array without axes, such as TensorFlow's string tensors.
 
     Other values are returned unchanged.
 
@@ -103,7 +103,7 @@ def object_in(value: Any) -> Any:
 
 
 def with_numpys_dtype(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Convert another library's dtype to the smallest NumPy dtype that represents it exactly.
+    """Convert other packages' dtypes to the smallest NumPy dtype that represents them exactly.
 
     JAX and TensorFlow use bfloat16, float8 and int4 from the package ml_dtypes.
 
@@ -132,4 +132,4 @@ def _to_numpy(value: object) -> np.ndarray[Any, Any]:
 
 
 _WITHOUT_NUMPY = ("torch.bfloat16", "torch.float8")
-"""Prefixes of PyTorch's dtypes that NumPy lacks, and that float32 can represent exactly."""
+"""Prefixes of PyTorch dtypes that NumPy lacks. Float32 can represent their numbers exactly."""

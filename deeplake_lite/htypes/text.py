@@ -130,8 +130,8 @@ def _suggest_conversion(value: object) -> str:
 def not_utf8(text: str, at: int) -> InvalidValueError:
     r"""Build the error for a string with a lone surrogate.
 
-    Python's "surrogateescape" decodes invalid bytes to such surrogates. In that case, the message
-    names the byte.
+    Python's error handler "surrogateescape" decodes invalid bytes to such surrogates. If the
+    surrogate comes from an invalid byte, the message names the byte.
 
     >>> str(not_utf8("caf\udce9", 3))
     "must be text in UTF-8, but the byte 0xe9 at position 3 is not. Decode the bytes with ..."

@@ -23,7 +23,7 @@ UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns")
 """Units that a time column may have, from coarse to fine."""
 
 COUNTED = ("timedelta64[Y]", "timedelta64[M]")
-"""Durations without a fixed length, which Arrow, pandas and CSV represent as integers."""
+"""Durations of varying length, which Arrow, pandas and CSV represent as integers."""
 
 _WORDS = {
     "year": "Y",
@@ -37,7 +37,7 @@ _WORDS = {
     "microsecond": "us",
     "nanosecond": "ns",
 }
-"""NumPy's abbreviation of each unit, by the unit's name in the singular."""
+"""Maps the singular name of each unit to NumPy's abbreviation."""
 
 _TIME = re.compile(
     # a year with five or more digits needs a month, since 20260131 may be a whole date
@@ -80,7 +80,7 @@ def cast_time(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 def spans_of(values: Any, dtype: str) -> Any:
-    """Convert integers in a table, including those in lists, to durations of months or years.
+    """Convert integers in a table, also in lists, to durations if `dtype` is months or years.
 
     Values are returned unchanged if `dtype` is not such a duration, or if they are not integers.
 
@@ -104,7 +104,7 @@ def spans_of(values: Any, dtype: str) -> Any:
 
 
 _MAX_COUNT = 2**63 - 1
-"""Largest number of units in a duration. The smallest int64 means NaT."""
+"""Largest number of units in a duration. The smallest int64 is not a number, but means NaT."""
 
 
 def read_time(value: object, dtype: np.dtype[Any]) -> np.datetime64 | np.timedelta64:
@@ -144,14 +144,14 @@ def _read_uniform_times(values: list[Any]) -> NDArray[Any] | None:
 def _years_of(times: NDArray[Any]) -> NDArray[np.int64]:
     """Return the year of each time.
 
-    Callers compare the years with those in the parsed strings, since NumPy silently wraps around if
-    nanoseconds cannot represent a year.
+    Callers compare these years with the years in the parsed strings, since NumPy silently wraps
+    around for times that nanoseconds cannot represent.
     """
     return times.astype("datetime64[Y]").astype(np.int64) + 1970
 
 
 def _convert(times: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Convert times to another unit. Raises InvalidValueError if that changes their value."""
+    """Convert times to another unit. Raises InvalidValueError if the conversion changes a time."""
     if np.datetime_data(times.dtype)[0] == "generic" and not np.isnat(times).all():
         raise _not_a_time(times.reshape(-1)[0], dtype)
     if dtype.kind == "m" and not np.can_cast(times.dtype, dtype, "same_kind"):
@@ -232,7 +232,7 @@ def _datetime_to_utc(value: datetime) -> np.datetime64:
 
 
 def exact_span(span: timedelta) -> np.timedelta64:
-    """Convert a timedelta to microseconds, or to a coarser unit if they would overflow int64.
+    """Convert a timedelta to microseconds, or to a coarser unit if microseconds overflow int64.
 
     NumPy's conversion wraps around beyond 292,271 years.
 
@@ -263,7 +263,7 @@ def _read_duration(value: object, dtype: np.dtype[Any]) -> np.timedelta64:
         return span
     if isinstance(value, timedelta):
         return exact_span(value)
-    if isinstance(value, time) and value.tzinfo is None:  # since midnight, as in Arrow
+    if isinstance(value, time) and value.tzinfo is None:  # the duration since midnight, as in Arrow
         return exact_span(datetime.combine(date.min, value) - datetime.min)
     if isinstance(value, str) and (match := _DURATION.fullmatch(value)):
         unit: Any = match["unit"] or _WORDS[match["word"]]

@@ -1,6 +1,6 @@
 """Formatting of values as text in full detail, so that different values have different text.
 
-Previews (`Htype.preview`) are shorter, so two different values may look the same in them.
+In contrast, previews (`Htype.preview`) are short, so two different values may look the same.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.base import Htype
 
 NUMBERS = 20_000
-"""Maximum number of elements of an array that is written in full; longer arrays are shortened."""
+"""Maximum number of elements of an array that is written in full. Longer arrays are shortened."""
 
 
 def in_words(value: object) -> str:
@@ -34,7 +34,7 @@ def in_words(value: object) -> str:
 def numbers(array: NDArray[Any]) -> str:
     """Format an array with all digits of its numbers, one line per row.
 
-    A long array is shortened to its first and last few numbers, and a digest of its bytes.
+    A long array is shortened to its first and last few numbers, followed by a digest of its bytes.
 
     >>> print(numbers(np.array([[1700000123.25, -0.0], [0.1, 2]])))
     [[1700000123.25, -0.0],
@@ -52,7 +52,7 @@ _FORMATS: Any = {"float_kind": str, "complex_kind": str}
 
 
 def digest_of(data: bytes) -> str:
-    """Return a digest that identifies data too long to be shown, or "" for short data."""
+    """Return a digest of data that is too long to be shown in full, or "" for short data."""
     return f" … {blake2b(data, digest_size=8).hexdigest()}" if len(data) > NUMBERS else ""
 
 
@@ -85,7 +85,7 @@ def item_in_words(of: Htype, item: object) -> str:
 
 
 def pluralize(number: int, noun: str) -> str:
-    """Format a number with its noun.
+    """Format a number followed by its noun, in the singular or plural.
 
     >>> pluralize(1, "class"), pluralize(1000, "class"), pluralize(2, "box")
     ('1 class', '1,000 classes', '2 boxes')

@@ -1,4 +1,8 @@
-"""Reading a column even if some of its values cannot be read."""
+"""Reading a column of which some values cannot be read.
+
+A source reads a block of rows at a time. If reading a block fails, the block is halved repeatedly
+until the bad rows are found.
+"""
 
 from __future__ import annotations
 
@@ -16,22 +20,22 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.source import Names
 
     type Read = Callable[[int, int], Any]
-    """Takes the numbers of the first row and of the row after the last, and returns the values."""
+    """Function that takes the numbers of a first row and of the row after the last row, and returns
+    the values of these rows."""
 
     type Part = tuple[int, int, Any]
-    """A tuple of the first row, the row after the last, and values or an InvalidValueError."""
+    """A tuple of a first row, the row after the last row, and the values of these rows, or the
+    InvalidValueError that reading them raised."""
 
 
 class RestUnreadableError(InvalidValueError):
-    """Raised if a stream is damaged, so that neither these rows nor any later ones can be read."""
+    """Raised if a stream is damaged, so that neither the requested nor later rows can be read."""
 
 
 def read_column(
     name: str, row_names: Names, read: Read, blank: Any
 ) -> tuple[Any, dict[int, BadValue]]:
     """Return the values of a block of rows, with `blank` in place of values that cannot be read.
-
-    A block that cannot be read is halved repeatedly until the bad rows are found.
 
     Parameters
     ----------
@@ -40,7 +44,7 @@ def read_column(
     row_names : Names
         Name of each row in messages.
     read : callable
-        Reads the values of a range of rows in the block.
+        Function that reads the values of a range of rows in the block.
     blank : object
         The placeholder for bad values.
 
@@ -67,9 +71,9 @@ def read_column(
 
 
 def readable_parts(read: Read, start: int, stop: int) -> Iterator[Part]:
-    """Yield the values of rows start to stop, in as few parts as can be read.
+    """Yield the values of the rows from `start` up to `stop` in as few parts as possible.
 
-    For a row that cannot be read, the part has an error in place of values.
+    A part for a row that cannot be read has an error in place of values.
     """
     try:
         values = read(start, stop)

@@ -1,4 +1,7 @@
-"""Integers in a column of classes, which may be class numbers or names of classes."""
+"""Integers in a column of classes, which may be class numbers or names of classes.
+
+A class number is the position of a class among all classes, counted from 0.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +20,13 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes import Htype
 
 _WHOLE = re.compile(r"\s*[+-]?\d+\s*")
-"""Matches names that are integers."""
+"""Pattern of class names that are integers."""
 
 
 def takes_class_numbers(htype: Htype) -> bool:
-    """Return whether integers in a text file are class numbers.
+    """Return whether integers in a text file are class numbers of a type's classes.
 
-    They are class numbers if no name of a class is an integer.
+    This is the case unless the name of a class is itself an integer.
 
     >>> from deeplake_lite.htypes import ClassLabel
     >>> [takes_class_numbers(ClassLabel(names)) for names in ([], ["cat", "dog"], ["7", "8"])]
@@ -34,7 +37,7 @@ def takes_class_numbers(htype: Htype) -> bool:
 
 
 def check_class_numbers(values: object, htype: Htype) -> None:
-    """Reject a number that is the name of one class and the class number of another.
+    """Raise an error for a number that is the name of one class and the class number of another.
 
     Raises
     ------
@@ -61,7 +64,7 @@ def check_class_numbers(values: object, htype: Htype) -> None:
 
 
 def _numbers_among(values: object, wanted: set[int]) -> set[int]:
-    """Return the numbers of `wanted` that occur in values, which may be nested lists or arrays.
+    """Return those numbers of `wanted` that occur in values, which may be nested lists or arrays.
 
     >>> sorted(_numbers_among([[np.array(1)], [[2.0], "3"], None], {1, 2, 3}))
     [1, 2]
@@ -88,7 +91,7 @@ def _numbers_in(values: object) -> Iterator[object]:
 
 
 def _numbers_in_names(htype: Htype) -> dict[int, int]:
-    """Return the class numbers of classes whose names are integers, by these integers.
+    """Return a dict from integers that are class names to the numbers of these classes.
 
     >>> from deeplake_lite.htypes import ClassLabel
     >>> _numbers_in_names(ClassLabel(["7", "cat", "03", "-1"]))

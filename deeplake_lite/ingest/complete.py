@@ -1,4 +1,4 @@
-"""Detecting missing files in sharded datasets.
+"""A check that no file of a dataset in several numbered files is missing.
 
 Many tools put the number of a file and the total into its name, as in
 ``train-00000-of-00003.parquet`` and ``mnist-train.tfrecord-00000-of-00010``. This makes it possible
@@ -24,15 +24,16 @@ NAMED = 3
 _SHARD = re.compile(
     r"(?<!\d)(?P<number>\d{4,18})-of-(?P<count>\d{4,18})(?P<hash>-[0-9a-f]+)?(?!\d)"
 )
-"""Matches the number of a file, the number of files and, optionally, a digest in a file's name."""
+"""Pattern of the part of a file's name with the number of the file and the number of files, which
+may be followed by a digest."""
 
 
 def check_complete(names: Sequence[str]) -> None:
     """Raise an error if some files of a numbered set are missing.
 
-    Call this for the files in a folder, or for those that match a pattern, but not for a list that
-    the user passed. Numbers start at 0 or 1. Files in different folders, or with different names,
-    belong to different sets.
+    Call this function for the files in a folder, or for those that match a pattern, but not for a
+    list that the user passed. Numbers start at 0 or 1. Files in different folders, or with
+    different names apart from the number, belong to different sets.
 
     Raises
     ------

@@ -1,10 +1,13 @@
 """Edits that people have made in a lake after it was ingested.
 
-Edits are found in the history. Everything that changed between one ingest and the next, or since
-the last ingest, is an edit: changed cells and keys, deleted rows, and the values of new rows and
-columns. If a later ingest overwrites an edited cell, the cell no longer counts as edited. Merged
-branches are treated in the same way. A restore brings back the edits of the older version. Edits in
-versions that a vacuum has deleted are unknown.
+Edits are found by comparing versions. Everything that changed between one ingest and the next, or
+since the last ingest, is an edit: changed cells and keys, deleted rows, and the values of new rows
+and columns. If a later ingest overwrites an edited cell, the cell no longer counts as edited. The
+versions of merged branches are compared in the same way. A restore brings back the edits of the
+older version. Edits in versions that a vacuum has deleted are unknown.
+
+A *step* is a commit that led to a version (`lineage.Step`). A row is *rekeyed* if its key, by which
+a source identifies it, has been changed.
 """
 
 from __future__ import annotations
@@ -41,19 +44,19 @@ class Edits:
     """Cells and rows that people have edited."""
 
     cells: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
-    """Maps the ids of columns to the ids of the rows whose cell has been edited."""
+    """Maps the id of each column to the ids of the rows whose cell has been edited."""
 
     deleted: NDArray[np.uint64] = field(default_factory=lambda: NO_KEYS)
     """Digests of the keys of deleted rows."""
 
     rekeyed: NDArray[np.uint64] = field(default_factory=lambda: NO_KEYS)
-    """Digests of the former keys of rows whose key was changed."""
+    """Digests of the former keys of rows whose key has been changed."""
 
     has_ingest: bool = False
-    """Whether there was an ingest. Data that was written before it does not count as edits."""
+    """Whether there was an ingest. Data that was written before the first ingest is no edit."""
 
     def has(self, column: str, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return a bool array that is True for rows whose cell in a column was edited."""
+        """Return a bool array that is True for those row ids whose cell in a column was edited."""
         return np.isin(ids, self.cells.get(column, NONE))
 
     def union(self, other: Edits) -> Edits:
@@ -71,7 +74,7 @@ class Edits:
     def without_cells(self, written: Mapping[str, NDArray[np.int64]]) -> Edits:
         """Return the edits without the edited cells that an ingest has overwritten.
 
-        `written` has the row ids of all overwritten cells by column id.
+        `written` maps the ids of columns to the ids of the rows whose cells were overwritten.
         """
         cells = {c: _difference(ids, written.get(c)) for c, ids in self.cells.items()}
         return replace(self, cells=cells)
@@ -87,7 +90,7 @@ def _difference(values: NDArray[Any], others: NDArray[Any] | None) -> NDArray[An
 
 
 def _new_cells(table: Table, changes: Changes) -> dict[str, NDArray[np.int64]]:
-    """Return, by column id, the ids of rows whose cell is new and not the default value.
+    """Return a dict from column ids to the ids of rows with a new cell other than the default.
 
     Default values do not count, because a column may be added so that the source can fill it.
     """
@@ -122,7 +125,7 @@ class History:
         self._known: dict[str, Edits] = {}
 
     def edits(self, version: str) -> Edits:
-        """Return the edits up to a version."""
+        """Return the edits that the rows of a version contain."""
         edited, since = Edits(), ""
         for step in self._events(version):
             commit = step.commit
@@ -135,7 +138,10 @@ class History:
         return edited.union(self._edits_between(since, version)) if since else edited
 
     def _events(self, version: str) -> list[Step]:
-        """Return the ingests and merges up to a version, from one whose edits are known."""
+        """Return the ingests and merges up to a version, oldest first.
+
+        They start with the last ingest or merge whose edits are already known, if there is one.
+        """
         events = []
         for step in self._lineage.line(version):
             if METADATA_KEY in step.commit.metadata or step.merged is not None:
@@ -153,11 +159,10 @@ class History:
         return replace(before, has_ingest=True)
 
     def _merge(self, step: Step, ours: Edits, joined: str) -> Edits:
-        """Return the edits after a step that merges a version.
+        """Return the edits after a step that merges the version `joined`.
 
         A cell counts as edited if it was edited in the version from which its merged value comes.
-        An edited key no longer counts if one of the two versions has undone the edit since the
-        merge base.
+        An edited key no longer counts if either version has undone the edit since the merge base.
         """
         theirs = self.edits(joined)
         undone = self._undone(step, ours, theirs)
@@ -167,13 +172,13 @@ class History:
         return edited.union(self._edits_in_restore(step)) if step.is_restore else edited
 
     def _remaining(self, edited: Edits, version: str, merged: str) -> Edits:
-        """Return the edits of a version without cells whose value changed in a merge."""
+        """Return the edits of a version without the cells that the version `merged` changes."""
         if not any(map(len, edited.cells.values())):
             return edited
         return edited.without_cells(self._changes(version, merged).cells)
 
     def _undone(self, step: Step, ours: Edits, theirs: Edits) -> Edits:
-        """Return the edits of keys that the merge base has, but only one of the merged versions."""
+        """Return the edits of keys that the merge base has, but not both merged versions."""
         undone = Edits()
         if len(ours.deleted) or len(theirs.deleted) or len(ours.rekeyed) or len(theirs.rekeyed):
             for version in self._lineage.bases(step):
@@ -184,7 +189,7 @@ class History:
     def _edits_in_restore(self, step: Step) -> Edits:
         """Return the edits that were made in the same transaction as a restore.
 
-        The cells of these edits differ from both the restored version and the merged version.
+        Their cells differ from the cells of both the restored version and the merged version.
         """
         restored, joined = (
             self._edits_between(str(v), step.commit.id) for v in (step.before, step.merged)
@@ -212,7 +217,7 @@ class History:
         return NO_KEYS if key is None else digests_by_value(table, key, slots_of(table, ids))
 
     def _rekeyed(self, a: Table, b: Table, changes: Changes) -> NDArray[np.uint64]:
-        """Return the digests of keys in `a` whose rows have other keys in `b`."""
+        """Return the digests of the keys in version `a` of rows that have other keys in `b`."""
         old, new = self._key_in(a), self._key_in(b)
         if old is None or new is None:
             return NO_KEYS
@@ -223,7 +228,10 @@ class History:
         return np.asarray(before[before != after])
 
     def _key_in(self, table: Table) -> Field | None:
-        """Return the key column of another version, which has the same id or else the same name."""
+        """Return the key column in another version, which has the same id or else the same name.
+
+        Return None if there is no such column.
+        """
         by_id = next((f for f in table.schema if f.id == self._key.id), None)
         return by_id or next((f for f in table.schema if f.name == self._key.name), None)
 

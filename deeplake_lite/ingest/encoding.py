@@ -44,7 +44,7 @@ THREADS = 8
 
 @dataclass(frozen=True)
 class Encoded:
-    """An encoded block without its bad rows."""
+    """An encoded block of rows, without the bad rows."""
 
     cells: Mapping[str, Cells]
     """Maps the ids of columns to their encoded cells."""
@@ -53,7 +53,7 @@ class Encoded:
     """Name of each row in messages."""
 
     taken: int
-    """Number of rows of the source that the block covers, including bad rows and unread rows."""
+    """Number of rows of the source in the block, including bad rows and rows that were not read."""
 
     skipped: tuple[Skipped, ...] = ()
     """The bad rows, with the reasons why they are bad."""
@@ -65,7 +65,7 @@ class Encoded:
     """Cells of the first column for all rows, including bad rows."""
 
     unread: int = 0
-    """Number of rows that are already in the lake, so that only their keys were read."""
+    """Number of rows of which only the keys were read, because they are already in the lake."""
 
     linked: Collection[str] = ()
     """Ids of columns whose cells belong together, because they describe the objects of a row."""
@@ -114,7 +114,7 @@ def encode(block: Block, fields: Sequence[Field], check: Check, on_error: OnErro
 
 
 def _encode(htype: Htype, values: Any, check: Check) -> Cells:
-    """Encode values. If they come from a lake's column of another type, errors name both types."""
+    """Encode values. If they come from a column of a lake, errors name both columns' types."""
     if not isinstance(values, Transfer):
         return htype.encode(values, check=check)
     with naming_types(values.of, htype):
@@ -122,12 +122,12 @@ def _encode(htype: Htype, values: Any, check: Check) -> Cells:
 
 
 def _part(values: Any, row: int) -> object:
-    """Return the value of one row of a column, in a sequence of length 1."""
+    """Return a sequence of length 1 with the value of one row of a column."""
     return values.at([row]) if isinstance(values, Transfer) else values[row : row + 1]
 
 
 def _values(block: Block, f: Field) -> Any:
-    """Return the values of a column, in which relative paths start from the block's folder."""
+    """Return the values of a column, prefixing relative paths of files with the block's folder."""
     column = block.columns[f.name]
     values = wrap_source(column, f.htype)
     if values is column:  # class numbers in a column of a lake are unambiguous
@@ -138,7 +138,7 @@ def _values(block: Block, f: Field) -> Any:
 
 
 def select(encoded: Encoded, rows: NDArray[np.bool_]) -> Encoded:
-    """Return a block with only some of its rows. `taken` still counts all of them."""
+    """Return a block with only some of its rows. Its field `taken` still counts all rows."""
     if rows.all():
         return encoded
     indices = np.flatnonzero(rows)
@@ -150,7 +150,7 @@ def select(encoded: Encoded, rows: NDArray[np.bool_]) -> Encoded:
 def pause_collector() -> Iterator[None]:
     """Pause the garbage collector, which would repeatedly visit the many new objects of a block.
 
-    For JSON annotations, this would take a quarter of the time. Garbage is collected between
+    For JSON annotations, the visits would take a quarter of the time. Garbage is collected between
     blocks.
     """
     was_enabled = gc.isenabled()
@@ -163,7 +163,7 @@ def pause_collector() -> Iterator[None]:
 
 
 def read_ahead[T](blocks: Iterable[T]) -> Iterator[T]:
-    """Yield the items of an iterator, and meanwhile compute the next item in another thread.
+    """Yield the items of an iterable, while another thread computes the respective next item.
 
     >>> list(read_ahead(iter([1, 2, 3])))
     [1, 2, 3]
@@ -190,7 +190,7 @@ def _pool() -> Pool:
 
 
 def _encode_rows(htype: Htype, values: Any, check: Check) -> tuple[Cells, dict[int, str]]:
-    """Encode rows one by one; return the cells, and the reasons for bad rows by position.
+    """Encode rows one by one. Return the cells, and a dict from positions of bad rows to reasons.
 
     The cells of bad rows are placeholders.
     """
@@ -219,7 +219,7 @@ def _error(place: str, reason: str | BadValue) -> InvalidValueError:
 
 
 def _with_place(error: InvalidValueError, column: str, block: Block) -> InvalidValueError:
-    """Return an error that also names the column and the row in the source, with a hint."""
+    """Return an error with the column, the name of the row in the source, and a hint."""
     if error.row is None:
         return error.at(column=column)
     place, message = block.row_names[error.row], str(error.args[0])

@@ -1,4 +1,4 @@
-"""The metadata of a lake and of its columns, in the note that an export writes."""
+"""The metadata of a lake and of its columns, as recorded in an exported file."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ExportedMetadata:
-    """Metadata from a note; empty if there is no note."""
+    """The recorded metadata, which is empty if a file has no record."""
 
     of_dataset: Mapping[str, object] = field(default_factory=dict)
     """The metadata of the lake."""
 
     of_columns: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    """Maps columns to their metadata, if they have metadata."""
+    """Maps the names of columns that have metadata to the metadata."""
 
     @classmethod
     def of(cls, note: object) -> ExportedMetadata:
-        """Return the metadata in a note, as `dataset.export.portable.metadata_of` returns it.
+        """Return the metadata in a record, which `dataset.export.portable.metadata_of` has built.
 
         >>> ExportedMetadata.of({"metadata": {"license": "CC0"}, "column_metadata": 3})
         ExportedMetadata(of_dataset={'license': 'CC0'}, of_columns={})

@@ -1,4 +1,7 @@
-"""Finding the files of a source, and computing fingerprints of their state."""
+"""Finding the files of a source, and computing fingerprints of the files.
+
+A fingerprint is a string by which a later import notices whether the files have changed.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +24,14 @@ type Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 """A file, a folder, a pattern, or a list of files, folders and patterns."""
 
 SAMPLED_FILES = 64
-"""Maximum number of files that identify a folder in its fingerprint. They identify the folder even
-if other files have been added or removed."""
+"""Maximum number of files whose paths a fingerprint includes. They identify the source even if
+other files have been added or removed."""
 
 
 def find_files(path: Paths, suffix: str, *suffixes: str) -> list[str]:
-    """Return the sorted files at a path, in a folder or for a pattern.
+    """Return the sorted paths of the files that a path, folder or pattern stands for.
 
-    If `path` is a list, the files of each of its items are returned.
+    If `path` is a list, the files of all its items are returned.
 
     In folders, suffixes may be in upper or lower case. Files and subfolders whose name begins with
     "." or "_" are ignored, because tools use such names for their own data: ``_SUCCESS``,
@@ -69,7 +72,7 @@ def find_files(path: Paths, suffix: str, *suffixes: str) -> list[str]:
 
 
 def _either(suffixes: Sequence[str]) -> str:
-    """Return the suffixes as a part of a sentence, followed by a blank if there are any.
+    """Return suffixes as a part of a sentence, followed by a blank, or "" if there are none.
 
     >>> _either([".parquet", ".parq", ".pq"]), _either([])
     ('.parquet, .parq or .pq ', '')
@@ -94,7 +97,7 @@ def find_all_files(path: Paths, suffix: str, *suffixes: str) -> list[str]:
 
 
 def name_of(path: Paths, files: Sequence[str]) -> str:
-    """Return a string that identifies a path, or that identifies the files of a list of paths.
+    """Return a string that identifies a source: its path or, for a list, the paths of its files.
 
     >>> name_of("a", ["a/1.parquet"]), name_of(["a/1.parquet"], ["a/1.parquet"])
     ('a', 'a/1.parquet')
@@ -103,7 +106,7 @@ def name_of(path: Paths, files: Sequence[str]) -> str:
 
 
 def title_of(path: Paths, files: Sequence[str]) -> str:
-    """Return the name of a source for messages: the name of its file or folder.
+    """Return the name of a source for messages, which is the name of its file or folder.
 
     >>> title_of("data/a", ["data/a/1.csv"]), title_of(["b/1.csv", "b/2.csv"], ["b/1.csv", "b/2"])
     ('a', 'b')
@@ -123,12 +126,12 @@ def folder_of(files: Sequence[str]) -> str:
 
 
 def fingerprint(path: str | os.PathLike[str], files: Sequence[str]) -> str:
-    """Return a string that identifies files and their state.
+    """Return the fingerprint of files, which identifies the files and their state.
 
     The part before the dash identifies the files, regardless of their content. It has the digests
     of `path` and of each file's path, joined by dots. If there are many files, only the smallest
-    digests are used, so that similar sets of files share some of them. The part after the dash is a
-    digest of all paths, sizes and modification times.
+    digests are used, so that similar sets of files have some digests in common. The part after the
+    dash is a digest of all paths, sizes and modification times.
     """
     stats = [(str(Path(f).resolve()), Path(f).stat()) for f in files]
     text = "\n".join(f"{path} {s.st_size} {s.st_mtime_ns}" for path, s in stats)
@@ -137,7 +140,7 @@ def fingerprint(path: str | os.PathLike[str], files: Sequence[str]) -> str:
 
 
 def fingerprint_of(names: Sequence[str], state: object) -> str:
-    """Return a fingerprint for a source that has names and a state instead of files.
+    """Return a fingerprint for a source without files, from names and a state that may change.
 
     >>> a, b = fingerprint_of(["s3://a"], 1), fingerprint_of(["s3://a"], 2)
     >>> are_same_files(a, b), are_same_state(a, b)
@@ -151,7 +154,7 @@ def _digest(text: str) -> str:
 
 
 def are_same_files(a: str, b: str) -> bool:
-    """Return whether two fingerprints are of the same path, or have a file in common.
+    """Return whether two fingerprints belong to the same path, or have a file in common.
 
     >>> are_same_files("f1.a1-00", "f1.a2.a3-11"), are_same_files("f1.a1-00", "f2.a2-00")
     (True, False)
@@ -161,7 +164,7 @@ def are_same_files(a: str, b: str) -> bool:
 
 
 def are_same_state(a: str | None, b: str | None) -> bool:
-    """Return whether two fingerprints are of the same state of files, or are both None.
+    """Return whether two fingerprints show the same state of files, or are both None.
 
     >>> are_same_state("f1.a1-00", "f2.a1-00"), are_same_state("f1.a1-00", "f1.a1-11")
     (True, False)

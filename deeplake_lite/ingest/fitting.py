@@ -1,8 +1,8 @@
 """Reconciling the columns of a source with those of an existing lake.
 
 The lake's types take precedence, because its rows are stored with these types. There are three
-exceptions: new classes are added to the class names; an image column that receives files in another
-format accepts both formats from then on; and a lake without rows adopts the columns of the source.
+exceptions. New classes are added to the class names. An image column that receives files in another
+format accepts all formats from then on. And a lake without rows adopts the columns of the source.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def types_of_source(source: Source, declared: Mapping[str, object]) -> dict[str,
 
 
 def _with_names(declared: Htype, inferred: Htype) -> Htype:
-    """Return the declared type or, if it has no class names, the inferred type with its names.
+    """Return the declared type or, if it lacks the class names, the inferred type, which has them.
 
     >>> from deeplake_lite.htypes import ClassLabel
     >>> _with_names(ClassLabel(nullable=True), ClassLabel(["cat"]))
@@ -77,9 +77,9 @@ def fit(ds: Dataset, columns: Mapping[str, Htype], declared: Mapping[str, object
     ds : Dataset
         The lake.
     columns : mapping
-        Types of the source's columns.
+        Maps the names of the source's columns to their types.
     declared : mapping
-        Types that the user has declared.
+        Maps the names of columns to the types that the user has declared.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def _widen(ds: Dataset, existing: Field, htype: Htype) -> None:
 
 
 def _check_defaults(ds: Dataset, columns: Mapping[str, Htype]) -> None:
-    """Raise SchemaError if the lake has a column without a default that the source lacks."""
+    """Raise SchemaError if the source lacks a column of the lake that has no default value."""
     for f in ds.schema:
         if f.name not in columns:
             try:

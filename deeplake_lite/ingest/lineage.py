@@ -23,7 +23,7 @@ class Step:
     before: str | None
     """The version on which the commit is based: its parent, or the version that it restored."""
     merged: str | None = None
-    """The version that the commit merged into `before`."""
+    """The version that the commit merged into `before`, or None if it merged no version."""
 
     @property
     def is_restore(self) -> bool:
@@ -35,9 +35,10 @@ class Step:
 class Lineage:
     """The versions from which a lake descends, including versions restored from other branches.
 
-    After a restore, the lineage continues from the older version, not from the version that was
-    replaced. Commits that others made while the restore was staged are kept, as if they were
-    merged. If a vacuum has deleted the older version, the restore counts as an ordinary commit.
+    Before a restore, the lineage continues with the older version that was restored, not with the
+    version that was replaced. Commits that others made while the restore was staged are part of the
+    lineage, as if they were merged. If a vacuum has deleted the older version, the restore counts
+    as an ordinary commit.
     """
 
     graph: Graph
@@ -55,7 +56,7 @@ class Lineage:
             starts += more
 
     def line(self, version: str) -> Iterator[Step]:
-        """Yield the commits that led to a version, newest first, without merged branches."""
+        """Yield the steps that led to a version, newest first, without those of merged branches."""
         while version in self.graph.commits:
             step = self._step(self.graph.commits[version])
             yield step
@@ -102,7 +103,7 @@ class Lineage:
     def _restore(self, commit: Commit) -> tuple[str, str] | None:
         """Return the version that a restore replaced, and the version that it restored.
 
-        None is returned for other commits, or if a vacuum has deleted the restored version.
+        Return None for other commits, or if a vacuum has deleted the restored version.
         """
         restore = _restore_of(commit)
         return restore if restore is not None and restore[1] in self.graph.commits else None
@@ -111,7 +112,7 @@ class Lineage:
 def _restore_of(commit: Commit) -> tuple[str, str] | None:
     """Return the version that a restore replaced, and the version that it restored.
 
-    None is returned for other commits.
+    Return None for other commits.
     """
     match commit.metadata.get(RESTORED):
         case [str(replaced), str(older)]:

@@ -1,7 +1,8 @@
-"""Reading the files whose paths are values of a source, if the source may contain such paths.
+"""Reading the files whose paths are values of a source.
 
 A dataset from someone else may contain any path, such as ``/etc/passwd`` or a URL in the local
-network. So files are only read if they are in the folder of the dataset.
+network. So files are only read if they are in the folder of the dataset, unless the source allows
+all local files.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 type AllowedPaths = Literal["inside", "local"]
-"""The files whose paths a column may contain: those in the folder of the source, or all local
-files."""
+"""Which files a column may name: ``"inside"`` for files in the folder of the source, or ``"local"``
+for all files on this machine."""
 
 
 def with_named_files(block: Block, fields: Sequence[Field]) -> Block:
-    """Return a block in which rows with paths that are not allowed are marked as bad.
+    """Return a block whose errors include all rows with paths that are not allowed.
 
     In columns of bytes, paths are replaced with the content of the files. Columns of images read
     their files later, when they are encoded.
@@ -61,7 +62,7 @@ class _Column:
         self._field, self._base, self._allowed_paths = f, base, allowed_paths
 
     def check(self, values: Any, of: Htype) -> tuple[Any, dict[int, BadValue]]:
-        """Return the values, and a dict that maps the positions of bad rows to the reasons.
+        """Return the values, and a dict from the positions of bad rows to the reasons.
 
         If the values are bytes, paths are replaced with the content of the files.
         """
@@ -83,7 +84,7 @@ class _Column:
         return (rows if bad or not takes_files else values), bad
 
     def _check(self, value: Any) -> None:
-        """Check the paths in a value. Raises InvalidValueError."""
+        """Check the paths in a value. Raises InvalidValueError if one is not allowed."""
         if isinstance(value, str | os.PathLike):
             self._check_path(os.fspath(value))
         elif files.is_file_struct(value):
@@ -96,7 +97,10 @@ class _Column:
                 self._check(item)
 
     def _content(self, value: Any) -> Any:
-        """Replace the files in a value with their content. Raises InvalidValueError."""
+        """Replace the files in a value with their content.
+
+        Raises InvalidValueError if a path is not allowed.
+        """
         if files.is_file_struct(value):
             if value["bytes"] is not None:
                 return value["bytes"]
@@ -105,7 +109,7 @@ class _Column:
         return [self._content(item) for item in value] if isinstance(value, list) else value
 
     def _check_path(self, path: Any) -> None:
-        """Check that the file at a path may be read. Raises InvalidValueError."""
+        """Raise InvalidValueError if the file at a path may not be read."""
         text = os.fsdecode(path) if isinstance(path, str | bytes | os.PathLike) else ""
         if self._allowed_paths == "local":
             if files.scheme_of(text):

@@ -30,21 +30,21 @@ class Options(TypedDict, total=False):
     """The options that all ingest functions share."""
 
     schema: Mapping[str, object] | Schema
-    """Types of columns, in place of the inferred ones, such as ``{"image": dl.Image("jpeg")}`` or
-    the schema of another lake."""
+    """Types of columns, which replace the inferred types, such as ``{"image": dl.Image("jpeg")}``
+    or the schema of another lake."""
     branch: str
     """The branch to write to, ``"main"`` by default."""
     on_error: OnError
     """How to handle bad rows: ``"raise"`` raises an error, and ``"skip"`` skips the row and lists
     it in `Ingested.skipped`."""
     check: Check
-    """How to check files: ``"header"`` checks only their beginning and end, and ``"full"`` decodes
-    them."""
+    """How to check files: ``"header"`` checks only the beginning and end of a file, and ``"full"``
+    decodes the whole file."""
     update: Update
     """How to handle rows that are already in the lake. With True, they are updated from the source,
     except for cells and rows that people have changed or deleted in the lake, which are listed in
-    `Ingested.kept`. With False, such rows are not read. With ``"force"``, the source overwrites
-    every cell, and rows without a key are appended again."""
+    `Ingested.kept`. With False, rows that are already in the lake are not read. With ``"force"``,
+    the source overwrites every cell, and rows without a key are appended again."""
     commit_every: int | None
     """Number of rows after which to commit. If an interrupted ingest is run again, it resumes from
     the last commit."""
@@ -59,7 +59,7 @@ class Options(TypedDict, total=False):
 
 
 def _delimiter(name: str, value: object) -> str:
-    """Check a delimiter. Raises OptionError."""
+    """Check the delimiter of a CSV file, and return it. Raises OptionError if it is invalid."""
     if not isinstance(value, str) or len(value) != 1 or not value.isascii() or value in '\r\n"':
         raise OptionError(
             f"{name} must be one ASCII character, such as ';' or '\\t', but it is "
@@ -69,7 +69,10 @@ def _delimiter(name: str, value: object) -> str:
 
 
 def _update(value: object) -> Update:
-    """Check the value of `update`. Raises OptionError."""
+    """Check the value of the option `update`, and return it.
+
+    Raises OptionError if it is invalid.
+    """
     if isinstance(value, bool | np.bool_):
         return bool(value)
     if not isinstance(value, str) or value != "force":
@@ -78,7 +81,10 @@ def _update(value: object) -> Update:
 
 
 def _types(name: str, value: object) -> object:
-    """Check a mapping of types or the schema of a lake. Raises OptionError."""
+    """Check a mapping of types or the schema of a lake, and return it.
+
+    Raises OptionError if it is invalid.
+    """
     return value if isinstance(value, Schema) else checks.mapping(name, value)
 
 
@@ -98,12 +104,12 @@ _CHECKS: dict[str, Callable[[str, object], object]] = {
     "message": checks.text,
     "progress": checks.flag,
 }
-"""Maps options to functions that check a value and return it in its canonical form."""
+"""Maps each option to a function that checks a value and returns it in its canonical form."""
 
 TABLE_PLACE = """    on, columns
         See `TABLE_LINES`.
 """
-"""The lines of a docstring that `TABLE_LINES` replaces."""
+"""The lines of a docstring that `takes_options` replaces with `TABLE_LINES`."""
 
 TABLE_LINES = """    on : str, optional
         The column that identifies rows. Rows that are already in the lake are updated if they
@@ -111,12 +117,12 @@ TABLE_LINES = """    on : str, optional
     columns : sequence of str, optional
         The columns to ingest. By default, all columns.
 """
-"""A description of the parameters that all sources of tables have, for ``help``."""
+"""A description, for ``help``, of the parameters that all functions for tables have."""
 
 PLACE = """    **options
         See `Options`.
 """
-"""The lines of a docstring that `LINES` replaces."""
+"""The lines of a docstring that `takes_options` replaces with `LINES`."""
 
 LINES = """    schema : mapping or Schema, optional
         Types of columns, in place of the inferred ones, such as ``{"image": dl.Image("jpeg")}`` or
@@ -146,7 +152,7 @@ LINES = """    schema : mapping or Schema, optional
 
 
 def types_of(schema: Types) -> Mapping[str, object]:
-    """Return a dict that maps the names of columns to declared types; None becomes an empty dict.
+    """Return a dict from the names of columns to declared types, which is empty for None.
 
     >>> types_of(Schema.build({"x": "int32"}))
     {'x': Scalar('int32')}

@@ -1,4 +1,8 @@
-"""Records of ingests in the metadata of commits: which rows were read, and whether any are left."""
+"""Records of ingests in the metadata of commits.
+
+A record says how many rows of the source were read, which of them were skipped, and whether rows
+are left to read.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +33,7 @@ class Record:
     """The record of one commit of an ingest."""
 
     source: str | None
-    """Fingerprint of the source; None for data in memory."""
+    """Fingerprint of the source, or None for data in memory."""
 
     rows: int
     """Number of rows that have been read from the source so far."""
@@ -38,16 +42,16 @@ class Record:
     """Whether all rows of the source have been read."""
 
     columns: Sequence[str]
-    """Names of the columns that were ingested, sorted."""
+    """Sorted names of the columns that were ingested."""
 
     content: str | None = None
-    """Digest of the rows that were appended without a key; None if the ingest is incomplete."""
+    """Digest of the rows that were appended without a key, or None if the ingest is incomplete."""
 
     skipped: Sequence[tuple[int, int]] = ()
-    """Ranges (first row, row after the last) of the source's rows that have been skipped so far."""
+    """Ranges of the source's rows that were skipped so far: (first row, row after the last)."""
 
     def to_json(self) -> dict[str, object]:
-        """Return the record in its stored form.
+        """Return the record as the dict that is stored in the metadata of a commit.
 
         >>> record = Record("5f3a", 10, done=False, columns=["x"], skipped=[(7, 8)])
         >>> list(record.to_json().values())
@@ -56,7 +60,7 @@ class Record:
         return asdict(self)
 
     def has_columns(self, columns: Sequence[str]) -> bool:
-        """Return whether the ingest had exactly these columns."""
+        """Return whether the ingest had exactly the given columns."""
         return list(self.columns) == list(columns)
 
     @property
@@ -70,7 +74,7 @@ class Record:
 
 
 class Content:
-    """Computes a digest of rows that does not depend on how they are divided into blocks.
+    """A digest of rows that does not depend on how the rows are divided into blocks.
 
     >>> whole, parts = Content(), Content()
     >>> whole.add({"a": np.array([1, 2], "u8")})
@@ -84,12 +88,12 @@ class Content:
         self._columns: dict[str, xxhash.xxh3_64] = {}
 
     def add(self, digests: Mapping[str, NDArray[np.uint64]]) -> None:
-        """Add rows, given the digests of their cells by column name."""
+        """Add rows, given a dict from the names of columns to the digests of the rows' cells."""
         for column, values in digests.items():
             self._columns.setdefault(column, xxhash.xxh3_64()).update(values.tobytes())
 
     def hexdigest(self) -> str:
-        """Return the digest of all rows so far."""
+        """Return the digest of all rows that have been added so far."""
         parts = (f"{c} {d.hexdigest()}" for c, d in sorted(self._columns.items()))
         return xxhash.xxh3_64_hexdigest("\n".join(parts).encode())
 
@@ -105,10 +109,11 @@ def runs_of(rows: NDArray[np.int64]) -> list[tuple[int, int]]:
 
 
 class Records:
-    """The records of all ingests that led to a version, also on merged branches.
+    """The records of all ingests that led to a version, including ingests on merged branches.
 
-    A record counts as long as any row that its ingest added exists. If people have deleted all of
-    these rows, the source may be ingested again. Commits that a restore has undone do not count.
+    A record counts as long as any row that its ingest added still exists. If people have deleted
+    all rows of an ingest, the source may be ingested again. Records in commits that a restore has
+    undone do not count.
 
     Parameters
     ----------
@@ -126,17 +131,20 @@ class Records:
         ]
 
     def last(self, matches: Callable[[Record], object]) -> tuple[str, Record] | None:
-        """Return the newest version whose record matches and counts, and the record, or None."""
+        """Return the newest version with a record that matches and counts, and this record.
+
+        Return None if there is no such version.
+        """
         for at, (commit, record) in enumerate(self._commits):
             if matches(record) and self._counts(at):
                 return commit.id, record
         return None
 
     def _counts(self, at: int) -> bool:
-        """Return whether a record counts: a row that was added by its ingest still exists.
+        """Return whether a record counts, because a row that its ingest added still exists.
 
-        A record also counts if its ingest did not add any rows, or if it is unknown whether it did,
-        because a vacuum has deleted the versions.
+        A record also counts if its ingest did not add any rows, or if it is unknown whether it
+        added rows, because a vacuum has deleted the versions. `at` is the record's index.
         """
         has_added = False
         for commit in self._parts(at):
@@ -147,7 +155,7 @@ class Records:
         return not has_added
 
     def _parts(self, at: int) -> Iterator[Commit]:
-        """Yield the commits of an ingest up to one of its records, newest first.
+        """Yield the commits of an ingest up to the record at index `at`, newest first.
 
         If the source has no fingerprint, its ingest is a single commit.
         """

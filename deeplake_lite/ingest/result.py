@@ -26,11 +26,12 @@ class Kept:
     """Path of the file, or name of the source and row number."""
 
     columns: tuple[str, ...] = ()
-    """The changed columns; empty for a deleted row."""
+    """Names of the changed columns, or () for a deleted row."""
 
     linked: tuple[str, ...] = ()
-    """Unchanged columns that were kept as well, because their items belong to the same objects as
-    the items of the changed columns. For example, boxes are kept if their labels were changed."""
+    """Names of unchanged columns that were kept as well, because their items describe the same
+    objects as the items of the changed columns. For example, boxes are kept if their labels were
+    changed."""
 
     def __str__(self) -> str:
         names = " and ".join(map(repr, self.columns))
@@ -64,25 +65,25 @@ class Ingested:
 
     kept: tuple[Kept, ...]
     """Rows that differ from the source because people have changed or deleted them in the lake.
-    ``update="force"`` overwrites them."""
+    ``update="force"`` overwrites these rows."""
 
     repeated: str
-    """The version that already has all rows of a source without a key, in which case no rows were
-    added; otherwise an empty string."""
+    """The version that already has all rows of a source without a key, so that no rows were added,
+    or an empty string."""
 
     seconds: float
     """Duration in seconds."""
 
     absent: View | None = None
     """Rows of the lake whose key is not in the source, such as rows of files that were removed or
-    renamed; None if the source has no key. To delete the rows, call
+    renamed. None if the source has no key. To delete the rows, call
     ``ds.delete(ds.ingested.absent)``."""
 
     @property
     def is_whole(self) -> bool:
-        """Whether the source has most rows of the lake, as when a folder is ingested again.
+        """Whether the source contains most rows of the lake, as when a folder is ingested again.
 
-        A source that has only new rows contains hardly any of the lake's other rows.
+        A source of new rows contains hardly any rows that were in the lake before.
         """
         known = self.changed + self.unchanged + len(self.kept)
         return self.absent is not None and len(self.absent) < known

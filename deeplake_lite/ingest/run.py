@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Run:
-    """A running ingest. It has the state that changes from block to block."""
+    """A running ingest, with the state that changes from block to block."""
 
     ds: Dataset
     source: Source
@@ -53,9 +53,10 @@ class Run:
     start: int = 0
     """Number of rows of the source that an interrupted run has already committed."""
     only: NDArray[np.int64] | None = None
-    """Rows of the source to read, if an earlier run ingested all rows except these."""
+    """Numbers of the source's rows that earlier runs have skipped, if they ingested all other rows.
+    Only these rows are read. None if all rows are read."""
     missing: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-    """Rows of the source that have been skipped so far."""
+    """Row numbers of the source that have been skipped so far."""
     read: int = 0
     """Number of rows that have been read from the source so far."""
     pending: int = 0
@@ -66,20 +67,20 @@ class Run:
     skipped: list[Skipped] = field(default_factory=list)
     kept: list[Kept] = field(default_factory=list)
     repeated: str = ""
-    """The version that already has these rows; an empty string if there is none."""
+    """The version that already has the rows of the source, or an empty string."""
     content: Content | None = None
     """Digest of the rows, by which later ingests recognise rows without a key."""
     keys: Keys | None = None
     seen: set[int] = field(default_factory=set)
     """Digests of the keys that this run has read."""
     source_keys: list[NDArray[np.uint64]] = field(default_factory=list)
-    """Digests of the keys in each block of the source, including those of rows that are not
+    """Digests of the keys in each block of the source, including the keys of rows that are not
     written."""
     absent: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     """Ids of rows of the lake that the source does not have."""
 
     def begin(self) -> bool:
-        """Find the rows that are already in the lake; return whether there are rows to read."""
+        """Find the rows that are already in the lake. Return whether there are rows to read."""
         if self.key is not None:
             self._find_keys()
             return True
@@ -96,7 +97,7 @@ class Run:
     def _is_complete(self, fingerprint: str) -> bool:
         """Return whether the lake has all rows of a source without a key.
 
-        Otherwise, determine which rows are still to be read.
+        If it has only some of them, determine which rows are still to be read.
         """
         records = Records(self.ds)
         last = records.last(
@@ -179,10 +180,10 @@ class Run:
     def _rows_to_read(self, block: Block, first: int) -> NDArray[np.int64] | None:
         """Return the positions of the rows in a block that must be read, or None for all rows.
 
-        `first` is the row number at which the block begins in the source.
+        `first` is the number of the block's first row in the source.
 
-        If an earlier run skipped rows, only those rows are read. With ``update=False``, only rows
-        with new keys are read.
+        If an earlier run skipped rows, only the skipped rows are read. With ``update=False``, only
+        rows with new keys are read.
         """
         if self.only is not None:
             return np.flatnonzero(
@@ -220,8 +221,8 @@ class Run:
         self.skipped += block.skipped
         self.missing = np.append(self.missing, self.read + block.bad)
         self.read += block.taken
-        # Rows that an earlier run skipped are committed all at once, because a record cannot say
-        # which of them were read.
+        # Rows that an earlier run skipped are committed all at once, because a record cannot tell
+        # which of these rows were read.
         self.pending += block.taken if self.only is None else 0
         self.unchanged += block.unread
         for f in self.fields:
@@ -269,7 +270,7 @@ class Run:
         return select(block, ~gone)
 
     def _update(self, table: Table, slots: NDArray[np.int64], block: Encoded) -> int:
-        """Update cells that differ and were not edited; return the number of changed rows."""
+        """Update the cells that differ and were not edited. Return the number of changed rows."""
         touched = np.zeros(len(slots), bool)
         differ = {
             column: table.digest(column, cells) != table.digests(column, slots)
@@ -309,9 +310,9 @@ class Run:
             differ[column] = differ[column] & ~rows
 
     def _without_duplicates(self, block: Encoded, on_error: OnError) -> Encoded:
-        """Return a block without rows whose key has already been read.
+        """Return a block without the rows whose key has already been read.
 
-        Raises InvalidValueError for such a row if `on_error` is "raise".
+        Raises InvalidValueError if there are rows with such a key and `on_error` is "raise".
         """
         first = np.ones(len(block), bool)
         for i, digest in enumerate(self._keys_of(block).tolist()):
@@ -329,7 +330,7 @@ class Run:
     # ---- committing
 
     def finish(self) -> None:
-        """Commit the remaining rows, or discard them if they exist already and have no key."""
+        """Commit the remaining rows, or discard them if the lake has them and they have no key."""
         if self.keys is not None:
             slots = self.keys.others(np.concatenate([np.empty(0, np.uint64), *self.source_keys]))
             self.absent = self.ds.handle.edit(lambda table: table.ids(slots))
@@ -383,7 +384,7 @@ class Run:
 
 
 def pick(values: Any, rows: list[int]) -> object:
-    """Return the values at the given positions of an array or sequence.
+    """Return the values at the given positions of an array, a sequence or a column.
 
     >>> pick(["a", "b", "c"], [2, 0])
     ['c', 'a']
@@ -404,9 +405,10 @@ def _part(block: Block, rows: list[int]) -> Block:
 
 
 def _slots(ds: Dataset) -> tuple[int, int]:
-    """Return the lake's generation and number of slots.
+    """Return the lake's generation and its number of slots.
 
-    If other writers have moved the slots of this run, at least one of these numbers changes.
+    If other writers have moved rows of this run to other slots, at least one of the numbers
+    changes.
     """
     table = ds.handle.table
     return table.state.generation, table.rows.slots

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Skipped:
-    """A row or a file that was skipped."""
+    """A row or a file that was skipped, with the reason."""
 
     path: str
-    """Path of the file, or name of the source and row number."""
+    """Path of the file, or the name of the source and the number of the row."""
 
     reason: str
     """Reason why the row or file was skipped."""
@@ -32,7 +32,7 @@ class Skipped:
 
 @dataclass(frozen=True)
 class BadValue:
-    """A value that cannot be read, so that its row is bad.
+    """A value that cannot be read, which makes its row bad.
 
     >>> print(BadValue("mood", "must be UTF-8 text."))
     column 'mood': must be UTF-8 text.
@@ -42,14 +42,14 @@ class BadValue:
     """Name of the column."""
 
     reason: str
-    """Reason why the value is bad, as a sentence."""
+    """Reason why the value is bad, as a sentence without a subject."""
 
     def __str__(self) -> str:
         return f"column {self.column!r}: {self.reason}"
 
 
 class Names(Protocol):
-    """Names of rows: a list of strings, or `RowNames`."""
+    """A sequence of names of rows, such as a list of strings or `RowNames`."""
 
     def __len__(self) -> int: ...
     def __getitem__(self, index: int, /) -> str: ...
@@ -66,19 +66,19 @@ class Block:
     """Name of each row in messages: a file, or ``"flowers.csv, row 17"``."""
 
     base: str | None = None
-    """Folder from which relative paths of files start; None for the working directory."""
+    """Folder from which relative paths of files start, or None for the working directory."""
 
     errors: Mapping[int, str | BadValue] = field(default_factory=dict)
     """Maps the positions of bad rows in the block to the reasons why they are bad. The values of
     bad rows are placeholders."""
 
     allowed_paths: Mapping[str, AllowedPaths] = field(default_factory=dict)
-    """Maps columns whose paths come from the source to the files that the paths may lead to. Other
-    columns may contain any path, because the user has written or declared them."""
+    """For columns whose paths come from the source: maps their names to the files that the paths
+    may lead to. Other columns may have any path, because the user has written or declared them."""
 
     linked: Collection[str] = ()
-    """Columns that describe the objects of a row, in addition to columns with an item per object.
-    """
+    """Names of columns that describe the objects of a row, in addition to columns whose types have
+    one item per object."""
 
 
 class Source(Protocol):
@@ -94,7 +94,7 @@ class Source(Protocol):
 
     @property
     def key(self) -> str | None:
-        """Name of the column that identifies rows; None if rows are only appended."""
+        """Name of the column that identifies rows, or None if rows are only appended."""
 
     @property
     def rows(self) -> int | None:
@@ -102,7 +102,7 @@ class Source(Protocol):
 
     @property
     def fingerprint(self) -> str | None:
-        """A string that changes when the source changes; None for data in memory."""
+        """A string that changes when the source changes, or None if there is no such string."""
 
     @property
     def left_out(self) -> Collection[Skipped]:
@@ -110,22 +110,25 @@ class Source(Protocol):
 
     @property
     def metadata(self) -> Mapping[str, object]:
-        """Items for the dataset's metadata. Dicts are merged with those that the lake has."""
+        """Items for the dataset's metadata.
+
+        If an item is a dict, and the lake has a dict for the same key, the two are merged.
+        """
 
     def check_unrounded(self, names: Iterable[str]) -> None:
-        """Raise SchemaError if a decimal in one of the columns would be rounded by float64.
+        """Raise SchemaError if float64 would round a decimal in one of the columns `names`.
 
-        This is called for columns of inferred types. Types that the user or the lake declares may
-        round decimals.
+        These are the columns whose types are inferred. Types that the user declares, or that the
+        lake already has, may round decimals.
         """
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
-        """Yield the rows from `start` on, always in the same order."""
+        """Yield the rows from row `start` on, in blocks. The order of rows is always the same."""
 
 
 @dataclass(frozen=True)
 class RowNames:
-    """Names of consecutive rows, each of which is built when it is accessed.
+    """Names of consecutive rows. Each name is built when it is accessed.
 
     >>> RowNames("flowers.csv", 10, 3)[2]
     'flowers.csv, row 12'
@@ -135,7 +138,7 @@ class RowNames:
     """Name of the source."""
 
     start: int
-    """Number of the first row, from 0."""
+    """Number of the first row, counted from 0."""
 
     count: int
     """Number of rows."""

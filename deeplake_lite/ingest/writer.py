@@ -1,6 +1,6 @@
 """Ingesting a source into a lake.
 
-1. The columns of the source are reconciled with those of the lake (`fitting`).
+1. The schema of the lake is extended if the columns of the source require it (`fitting`).
 2. Blocks are read and encoded in a thread, one block ahead (`encoding`).
 3. Rows with new keys are appended, and rows that differ from the source are updated (`run`), except
    for cells and rows that people have edited (`edits`).
@@ -136,7 +136,10 @@ def _open_or_create(
 
 
 def _merge_metadata(target: MutableMapping[str, Any], metadata: Mapping[str, object]) -> None:
-    """Stage items for the metadata of a lake or column, if they differ from the present items."""
+    """Stage the items of `metadata` that differ from the present items of `target`.
+
+    If both items are dicts, they are merged.
+    """
     for key, items in metadata.items():
         known = target.get(key)
         merged = (
@@ -147,14 +150,14 @@ def _merge_metadata(target: MutableMapping[str, Any], metadata: Mapping[str, obj
 
 
 def _remove(ds: Dataset) -> None:
-    """Remove a new lake after a failure. In an object store, it remains without rows."""
+    """Remove a new lake after a failure. In an object store, the lake remains, without rows."""
     folder = local_folder(ds.url)
     if folder is not None and len(ds.log()) == 1:
         remove_unmade(folder)
 
 
 def report(ingested: Ingested) -> None:
-    """Print to stderr which rows were skipped, kept, absent or repeated."""
+    """Print to stderr how many rows were skipped, kept or absent, and whether all were repeated."""
     if ingested.skipped:
         _print(
             f"{len(ingested.skipped):,} skipped, see .ingested.skipped; first: "

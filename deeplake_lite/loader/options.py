@@ -127,6 +127,13 @@ class Options(Keywords):
         if self.memory_budget is not None:
             budget = memory("memory_budget", self.memory_budget)
             object.__setattr__(self, "memory_budget", budget)
+        if self.disk_budget is not None:
+            if self.cache != "disk":
+                raise OptionError(
+                    "disk_budget limits the files of cache='disk', but cache is "
+                    f"{self.cache!r}. Pass cache='disk', or leave disk_budget out."
+                )
+            object.__setattr__(self, "disk_budget", memory("disk_budget", self.disk_budget))
         if self.size is not None:
             object.__setattr__(self, "size", _check_size(self.size))
         modes = self.mode.values() if isinstance(self.mode, Mapping) else [self.mode]
@@ -166,13 +173,20 @@ class Options(Keywords):
         return max(MIN_BUDGET, free_memory() // 4)
 
     @property
+    def disk_bytes(self) -> int | None:
+        """Maximum size of all blocks on disk in bytes; None for a share of the free disk space."""
+        return cast("int | None", self.disk_budget)
+
+    @property
     def exact_bytes(self) -> int | None:
         """Maximum size of data that ``shuffle=True`` shuffles exactly; None for the default.
 
-        An exact shuffle of more data than the user's memory budget would read rows one by one.
+        An exact shuffle of more data than the user's budget, which is that for the disk with
+        ``cache="disk"``, would read rows one by one.
         """
-        is_limited = self.memory_budget is not None and self.cache != "disk"
-        return self.budget if is_limited else None
+        if self.cache == "disk":
+            return self.disk_bytes
+        return None if self.memory_budget is None else self.budget
 
     def collate_of(self, f: Field) -> Collate | None:
         """Return how to collate a column's values, or None for the default of the column's type."""

@@ -148,7 +148,7 @@ class Resources:
         """The blocks of rows that are read ahead or held."""
         disk = None
         if self.options.cache == "disk":
-            disk = Disk.of(self.samples)
+            disk = Disk.of(self.samples, self.options.disk_bytes)
         return Blocks(self.samples, self.readers, *self._limits, disk)
 
     @property

@@ -39,7 +39,8 @@ _MODULE_OF = {name: module for module, names in _NAMES_BY_MODULE.items() for nam
 def __getattr__(name: str) -> Any:
     """Import a public name on first use.
 
-    Importing DuckDB and sqlglot takes half a second, and a notebook can show images without them.
+    The names are not imported earlier, because importing DuckDB and sqlglot takes half a second,
+    and a notebook can show images without them.
     """
     if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -48,7 +49,7 @@ def __getattr__(name: str) -> Any:
 
 
 class _Query(ModuleType):
-    """The class of this package, which makes `deeplake_lite.query(...)` run a query."""
+    """The class of this package, which makes the package callable, as in ``query("SELECT …")``."""
 
     def __call__(self, *args: object, **named: Any) -> View:
         """Run a query and return a view; see `deeplake_lite.query.query` for the arguments."""

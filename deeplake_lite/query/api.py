@@ -133,7 +133,7 @@ def _run(
 
 
 def explain(view: View) -> str:
-    """Return, as text, the plan of the query that a view results from.
+    """Return the plan of the query whose result a view shows, as text.
 
     Each step of the plan shows its row counts and time. If the view is not the result of a query,
     the text only gives the number of rows and the dataset.
@@ -183,9 +183,9 @@ def _make_plan(question: Question, sources: Sources) -> Plan:
 def _apply(
     clause: Clause, plan: Plan, table: pa.Table, rows: NDArray[np.int64]
 ) -> tuple[pa.Table, NDArray[np.int64]]:
-    """Apply a clause to the remaining rows; return the table and the positions of its rows.
+    """Apply a clause to the remaining rows. Return the table and the positions of its rows.
 
-    EXPAND BY returns a new table, because it adds rows from the source.
+    Only EXPAND BY returns another table, because it adds rows from the source.
     """
 
     def at_rows(name: str) -> pa.ChunkedArray:

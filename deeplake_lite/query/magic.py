@@ -44,7 +44,7 @@ def load(shell: Any) -> None:
 def run_cell(line: str, cell: str, variables: Mapping[str, object]) -> tuple[View, str | None]:
     """Run the query of a cell.
 
-    Return the result, and the name of the variable given with ``-o``, or None without ``-o``.
+    Returns the result, and the name of the variable that follows ``-o``, or None without ``-o``.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def _find_view(name: str, views: Mapping[str, View]) -> View:
 
 
 def _values(text: str, variables: Mapping[str, object]) -> dict[str, Any]:
-    """Return a dict from the names to the values of the variables that a query uses.
+    """Return a dict that maps the variables which a query uses to their values.
 
     Raises QueryError if there is no variable with the name of a parameter.
     """

@@ -24,24 +24,25 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 ROW = "__row"
-"""Name of a column that every source table has: the positions of the rows in the source."""
+"""Name of a column that each source table has. It contains the positions of the rows in the
+source."""
 
 
 @dataclass(eq=False)
 class Instance:
-    """One mention of a source in FROM; each mention is a separate table."""
+    """One mention of a source in FROM. Each mention becomes a separate table."""
 
     table: str
     """Name of the table in DuckDB."""
     source: Source
     scalars: dict[str, Field] = field(default_factory=dict)
-    """Stored columns that the SQL uses; the keys are their names in the DuckDB table."""
+    """Maps names in the DuckDB table to the stored columns that the SQL uses."""
     precomputed: dict[str, Tree] = field(default_factory=dict)
-    """Columns that NumPy computes before the SQL runs, for the rows that pass `cheap`; the keys are
-    their names in the DuckDB table."""
+    """Maps names in the DuckDB table to trees of columns that NumPy computes before the SQL runs,
+    for the rows that pass `cheap`."""
     texts: dict[str, str] = field(default_factory=dict)
-    """Expressions of the precomputed columns, as written in the query; the keys are the names of
-    these columns in the DuckDB table."""
+    """Maps the names of precomputed columns in the DuckDB table to their expressions, as written in
+    the query."""
     is_filtered_later: bool = False
     """Whether the SQL has conditions besides `cheap` and `staged`, which depend on several rows or
     sources."""
@@ -49,10 +50,10 @@ class Instance:
     """Conditions that DuckDB can check before any column is precomputed."""
     staged: list[tuple[exp.Expr, tuple[str, ...]]] = field(default_factory=list)
     """Conditions on precomputed columns, each with the names of the columns that it uses.
-    Conditions that can be checked without reading values, such as those on SHAPE, come first;
-    otherwise the conditions have their order in the query."""
+    Conditions that can be checked without reading values, such as those on SHAPE, come first. Apart
+    from that, the conditions have the same order as in the query."""
     rows_needed: int | None = None
-    """Number of rows that the query needs; None for all rows that pass the conditions."""
+    """Number of rows that the query needs, or None for all rows that pass the conditions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +66,7 @@ class Udf:
     name: str
     tree: Tree
     keys: tuple[str, ...]
-    """Keys of the tree, in the order in which the SQL passes their values as arguments."""
+    """Keys of the tree, in the order in which the SQL passes the keys' values as arguments."""
     text: str = ""
     """The expression as written in the query."""
 
@@ -76,20 +77,21 @@ class Output:
 
     name: str
     kind: Kind | None = None
-    """Kind of the scalar, if DuckDB computes the column; otherwise None."""
+    """Kind of the scalar, if DuckDB computes the column, or else None."""
     column: str | None = None
-    """Name of the column of DuckDB's result with the values or, for `plain`, the row positions."""
+    """Name of the column of DuckDB's result that has the values or, for `plain`, the row
+    positions."""
     plain: Plain | None = None
-    """The column of a source that is returned unchanged; DuckDB's result has the row positions."""
+    """The column of a source that is returned unchanged. DuckDB's result has the row positions."""
     tensor: Tensor | None = None
-    """The tensor that is computed on access from columns of DuckDB's result, named by its keys."""
+    """The tensor that is computed on access. Its keys name columns of DuckDB's result."""
     start: int | None = None
     """Offset of the expression in the text of the query."""
 
 
 @dataclass(frozen=True)
 class Arrange:
-    """ARRANGE BY: put rows with equal values next to each other."""
+    """ARRANGE BY, which puts rows with equal values next to each other."""
 
     columns: tuple[str, ...]
     """Columns of DuckDB's result whose values are compared."""
@@ -97,14 +99,14 @@ class Arrange:
 
 @dataclass(frozen=True)
 class Sample:
-    """SAMPLE BY: draw rows at random, with probabilities in proportion to their weights."""
+    """SAMPLE BY, which draws rows at random, with probabilities in proportion to their weights."""
 
     column: str
     """Column of DuckDB's result that contains the weights."""
     replace: bool
     """Whether a row may be drawn more than once."""
     limit: int | float | None
-    """Number or percentage of rows to draw; None to draw as many rows as the input has."""
+    """Number or percentage of rows to draw, or None to draw as many rows as the input has."""
     percent: bool
     """Whether `limit` is a percentage."""
     seed: int
@@ -114,7 +116,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Expand:
-    """EXPAND BY: add the `before` rows before each row, and the `after` rows after it."""
+    """EXPAND BY, which adds the `before` rows before each row, and the `after` rows after it."""
 
     table: str
     """Name of the source's table in DuckDB."""
@@ -143,16 +145,17 @@ class Plan:
     moment: dt.datetime | None = None
     """The current time in UTC, if the query uses it."""
     traces: tuple[tuple[int, exp.Expr], ...] = ()
-    """Offsets in the text of the query, each with the SQL expression that was written there; inner
-    expressions come before the expressions that contain them."""
+    """Pairs of an offset in the text of the query and the SQL of the expression that is written
+    there. Inner expressions come before the expressions that contain them."""
     relations: Mapping[str, exp.Query] = field(default_factory=dict)
-    """Subqueries that run before the SQL; the keys are the names of their results in DuckDB."""
+    """Maps the names of results in DuckDB to the subqueries that run before the SQL and return
+    them."""
     ungrouped: tuple[int, ...] = ()
     """Offsets of columns that a grouped query neither groups nor aggregates."""
     starts: Mapping[str, int] = field(default_factory=dict)
-    """A mapping from the text of each tensor expression to its offset in the query."""
+    """Maps the text of each tensor expression to its offset in the query."""
     order: tuple[str, ...] = ()
-    """Names of the columns of row positions by which to sort DuckDB's result."""
+    """Names of the columns of row positions by which DuckDB's result is sorted."""
 
     def trees(self) -> Iterator[Tree]:
         """Yield all trees that NumPy computes, whether before, during or after the SQL."""
@@ -169,8 +172,8 @@ class Plan:
     def locate(self, error: LakeError, text: str = "") -> None:
         """Make an error point to the longest tensor expression that its message contains.
 
-        If the message contains none, the error points to the expression `text`. An error that
-        already has a position keeps it.
+        If the message contains none, the error points to the expression `text`. If the error
+        already has a position, the position is not changed.
         """
         if error.place is None and error.args:
             message = str(error.args[0])

@@ -39,7 +39,7 @@ def plan_text(plan: Plan, steps: tuple[Step, ...] = ()) -> str:
 
 
 def _show_result(steps: tuple[Step, ...]) -> str:
-    """Return the line about the result: row counts and the total time, or nothing before a run."""
+    """Return the line about the result, with row counts and the total time, or "" before a run."""
     sql = _find_step(steps, "", "sql")
     if sql is None:
         return ""
@@ -71,8 +71,8 @@ def _show_options(clause: Clause) -> str:
 def _show_instance(instance: Instance, plan: Plan, steps: tuple[Step, ...]) -> Iterator[str]:
     """Yield the lines of a source.
 
-    The first line lists the stored columns. The following lines are the conditions and computed
-    columns, in the order in which they run.
+    The first line lists the stored columns. Each further line is a condition or a computed column,
+    in the order in which these run.
     """
     own = tuple(s for s in steps if s.table == instance.table)
     columns = ", ".join(f.name for f in instance.scalars.values()) or "no columns"
@@ -105,9 +105,9 @@ def _show_column(instance: Instance, name: str, steps: tuple[Step, ...]) -> str:
 def _find_step(steps: tuple[Step, ...], table: str, name: str) -> Step | None:
     """Return the step with the given table and name, or None if no such step has run.
 
-    A column that was computed block by block until a LIMIT was reached has one step per block. The
-    last of these has the row counts of all blocks, but each has only the time of its own block, so
-    the returned step has the sum of the times.
+    If a column was computed block by block until a LIMIT was reached, there is one step per block.
+    The last step has the row counts of all blocks, but each step has only the time of its own
+    block. Therefore, the returned step has the sum of the times.
     """
     parts = [s for s in steps if s.table == table and s.name == name]
     return replace(parts[-1], seconds=sum(s.seconds for s in parts)) if parts else None
@@ -143,7 +143,7 @@ def restore_names(message: str, plan: Plan) -> str:
 
 
 def _is_guard(e: exp.Expr) -> bool:
-    """Return whether a condition was added by the binder to exclude NaN: ``NOT (isnan(x) …)``."""
+    """Return whether the binder has added a condition to exclude NaN: ``NOT (isnan(x) …)``."""
     inner = e.this.unnest() if isinstance(e, exp.Not) else e
     first = next(inner.flatten()) if isinstance(inner, exp.And) else inner
     return inner is not e and isinstance(first, exp.Anonymous) and first.name == "isnan"
@@ -154,7 +154,7 @@ def _is_row(e: exp.Expr) -> bool:
 
 
 def _show_sql(node: exp.Expr, plan: Plan) -> str:
-    """Return SQL as text, with the names used in the query instead of internal names."""
+    """Return SQL as text. Internal names are replaced with the names used in the query."""
     by_table = {i.table: i for i in plan.instances}
     texts = {udf.name: udf.text for udf in plan.udfs}
 

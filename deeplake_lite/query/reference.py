@@ -44,7 +44,7 @@ CLAUSES = {
     "`EXPAND BY before, after`": ("Adds the rows before and after each row. No row appears twice."),
     "`UNION \\| INTERSECT \\| EXCEPT [ALL]`": "Combines the results of two SELECTs.",
 }
-"""A description of each clause, in the order in which the clauses are written in a query."""
+"""Maps each clause to a description, in the order in which clauses are written in a query."""
 
 RULES = {
     "SQL or NumPy": (
@@ -290,7 +290,7 @@ RULES = {
         "error."
     ),
 }
-"""Rules of the language by topic, in particular where SQL and NumPy differ."""
+"""Maps topics to rules of the language, in particular where SQL and NumPy differ."""
 
 ROWS = {
     "`BM25_SIMILARITY(text, 'words')`": (

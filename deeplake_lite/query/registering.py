@@ -87,7 +87,7 @@ def function[F: Callable[..., Any]](
 
 
 def _check_name(key: str, *, override: bool) -> None:
-    """Check that a function may be registered as `key`, its name in capitals.
+    """Check that a function may be registered under `key`, which is its name in capitals.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """The values of lowered expressions: scalars, tensors and constants.
 
-Lowering an expression means to translate its syntax tree into one of these values:
+Lowering an expression means translating its syntax tree into one of these values:
 
 - A scalar (`Sql`) is an SQL expression that DuckDB computes.
 - A tensor (`Tensor`) is a `Tree` of operations that NumPy computes. Each leaf of a tree that needs
@@ -39,46 +39,46 @@ type KindName = Literal[
 
 @dataclass(frozen=True)
 class Kind:
-    """The kind of a scalar: its general type, and details as far as the binder knows them."""
+    """The kind of a scalar: its general type, and all details that the binder knows."""
 
     name: KindName = "any"
-    """The general type; "any" if it is not known."""
+    """The general type, or "any" if it is not known."""
     real: bool = False
     """Whether the value may be NaN, which is sorted last, and for which comparisons are false."""
     names: tuple[str, ...] = ()
     """For a class label, the names of the classes."""
     htype: Htype | None = None
     """For an unchanged value of a column, the type of the column. For a computed value, a type that
-    DuckDB lacks, such as float16. Otherwise None."""
+    DuckDB lacks, such as float16, or None."""
     item: Kind | None = None
-    """For a list, the kind of the items; None if it is not known."""
+    """For a list, the kind of the items, or None if it is not known."""
     parts: tuple[tuple[str, Kind], ...] = ()
     """For a struct or a map, the names of the values with their kinds. A name that is not known is
     empty."""
     key: Kind | None = None
     """For a map, the kind of the keys."""
     dtype: str = ""
-    """For a computed number, its dtype, or empty if it is not known; int128 for sums of integers.
-    For a time of day, which has no NumPy dtype, "clock"."""
+    """For a computed number, its dtype, which is int128 for sums of integers, or empty if it is not
+    known. For a time of day, which has no NumPy dtype, "clock"."""
     hashed: str = field(default="", compare=False)
     """For the hash of a tensor, the type whose stored bytes are hashed, or "values" if the hash
     depends only on the values."""
 
     @property
     def column_dtype(self) -> str:
-        """Dtype of the column that a number, boolean or time is read from; otherwise empty."""
+        """Dtype of the column from which a number, boolean or time is read, or empty."""
         return "" if self.htype is None else self.htype.scalar or ""
 
     @property
     def number_dtype(self) -> str:
-        """Dtype of a number, or empty if it is unknown; float64 for any computed real number."""
+        """Dtype of a number, or empty if it is unknown. Computed real numbers are float64."""
         if self.name != "number":
             return ""
         return self.column_dtype or self.dtype or ("float64" if self.real else "")
 
     @property
     def time_dtype(self) -> str:
-        """Dtype of an unchanged time from a column; empty for other values."""
+        """Dtype of a time that is unchanged from a column. Empty for other values."""
         return self.column_dtype if self.name == "time" else ""
 
     @property
@@ -108,8 +108,8 @@ class Kind:
     def computed(self) -> Kind:
         """Kind of values computed from values of this kind.
 
-        These no longer have the type of the column, except that timestamps in nanoseconds keep
-        their unit.
+        Such values no longer have the type of the column. As an exception, timestamps in
+        nanoseconds keep their unit.
         """
         dtype = self.column_dtype
         if dtype == "datetime64[ns]":
@@ -121,9 +121,9 @@ class Kind:
     def combine(self, other: Kind) -> Kind:
         """Return the kind of a column that contains values of this kind and of another kind.
 
-        The result has the properties that the two kinds share. If values of either kind may be
-        NaN, so may those of the column. As in DuckDB, booleans mixed with numbers become numbers,
-        and timestamps get the finer unit.
+        The result has the properties that the two kinds share. If values of one kind may be NaN,
+        values of the column may be NaN, too. As in DuckDB, booleans mixed with numbers become
+        numbers, and timestamps get the finer unit.
         """
         if other.name == "any" and not other.parts:
             return self
@@ -152,14 +152,14 @@ class Kind:
 def _common_htype(*kinds: Kind) -> Htype | None:
     """Return float16 if all kinds are float16, and the finest of several timestamp types.
 
-    Return None for other kinds, and if the type of a timestamp is unknown.
+    Returns None for other kinds, and if the type of a timestamp is unknown.
     """
     if all(kind.column_dtype == "float16" for kind in kinds):
         return Scalar("float16")
     if any(kind.name != "time" for kind in kinds):
         return None
     dtypes = [kind.time_dtype for kind in kinds]
-    if "datetime64[ns]" in dtypes:  # the finest unit, so the other one does not matter
+    if "datetime64[ns]" in dtypes:  # the finest unit, so no other unit matters
         return Scalar("datetime64[ns]")
     if not all(dtype.startswith("datetime64") for dtype in dtypes):
         return None
@@ -172,7 +172,7 @@ TEXT, JSON, TIME, LIST = Kind("text"), Kind("json"), Kind("time"), Kind("list")
 BYTES = Kind("bytes")
 
 HALF = Kind("number", real=True, htype=Scalar("float16"))
-"""Kind of float16 values. DuckDB has no such type, and computes with them as 32-bit floats."""
+"""Kind of float16 values. DuckDB has no such type, and computes with 32-bit floats instead."""
 
 NANOSECONDS = Kind("time", htype=Scalar("datetime64[ns]"))
 """Kind of timestamps in nanoseconds."""
@@ -206,7 +206,7 @@ class Meta:
     """Key of the row position in the environment."""
     source: Source
     field: Field | None
-    """The column of the value; None for a property of the row."""
+    """The column of the value, or None for a property of the row."""
     what: str
     """The property: ``"shape"``, ``"axis:0"``, ``"ndim"``, ``"size"``, ``"nbytes"``, ``"hash"``,
     ``"hash:present"`` (null where the cell is null), ``"present"``;
@@ -224,7 +224,7 @@ class Given:
 
 
 def _read_only(value: object) -> object:
-    """Return a read-only view of an array; return other values unchanged."""
+    """Return a read-only view of an array. Other values are returned unchanged."""
     if isinstance(value, np.ndarray):
         value = value.view()
         value.flags.writeable = False
@@ -235,7 +235,8 @@ def _read_only(value: object) -> object:
 class Literal_:
     """A leaf: a constant, which is a number, a string or an array.
 
-    Arrays are read-only, because all rows share them. Code that modifies them must make a copy.
+    Arrays are read-only, because all rows share them. Code that modifies such an array must copy
+    it.
     """
 
     value: Any
@@ -275,13 +276,13 @@ class Call:
 
     @cached_property
     def _hash(self) -> int:
-        """The hash, cached because otherwise each lookup would hash all trees below this one."""
+        """The hash, cached because it depends on the hashes of all trees below this tree."""
         return hash((self.name, self.args, self.options))
 
 
 @dataclass(frozen=True)
 class Index:
-    """A tree indexed as in NumPy; indices and the ends of slices may be trees."""
+    """A tree that is indexed as in NumPy. Indices and the ends of slices may be trees, too."""
 
     base: Tree
     items: tuple[Any, ...]
@@ -310,7 +311,7 @@ class Choice:
     """One of several trees, chosen row by row, as in a UNION of tensors."""
 
     key: str
-    """Key of the position in `options` of the tree that a row uses."""
+    """Key of a number, which is the position in `options` of the tree that a row uses."""
     options: tuple[Tree, ...]
     type: Type
 
@@ -321,7 +322,7 @@ type Tree = Cell | Meta | Given | Literal_ | Call | Index | Grouped | Choice
 def children(tree: Tree) -> Iterator[Tree]:
     """Yield the direct children of a tree.
 
-    `Grouped` and `Choice` yield none, because their inner trees have environments of their own.
+    `Grouped` and `Choice` have none, because their inner trees have their own environments.
     """
     match tree:
         case Call(args=args):
@@ -336,7 +337,7 @@ def children(tree: Tree) -> Iterator[Tree]:
 
 
 def depth(tree: Tree) -> int:
-    """Return the number of levels of a tree; a tree that is only a leaf has one."""
+    """Return the number of levels of a tree. A tree that consists of a leaf has one level."""
     deepest, waiting = 0, [(tree, 1)]
     while waiting:
         part, level = waiting.pop()
@@ -395,7 +396,7 @@ def _rename_item(item: Any, name: Callable[[str], str]) -> object:
 
 @dataclass(frozen=True)
 class Plain:
-    """A column of a source that a query returns unchanged; it is read on access."""
+    """A column of a source that a query returns unchanged, and that is read on access."""
 
     source: Source
     field: Field
@@ -421,8 +422,8 @@ class Tensor:
 
     tree: Tree
     env: Mapping[str, exp.Expr]
-    """The SQL for each key of the tree: for the keys of `Cell`, int64 row positions; for the keys
-    of `Given`, scalars."""
+    """Maps each key of the tree to SQL: int64 row positions for the keys of `Cell`, and scalars for
+    the keys of `Given`."""
     text: str
     """The expression, as written in the query, for messages."""
     plain: Plain | None = None
@@ -445,10 +446,10 @@ class Constant:
 
     value: Any
     sql: exp.Expr | Callable[[], exp.Expr]
-    """The value as SQL, or a function that returns this SQL. The function defers the work for an
-    array, whose SQL is a long list that few queries need."""
+    """The value as SQL, or a function that returns this SQL. A function is used for arrays, because
+    their SQL is a long list, which few queries need."""
     number: Decimal | None = None
-    """The exact number, if `value` may be rounded; otherwise None."""
+    """The exact number, if `value` may be rounded, or else None."""
     items: tuple[Constant, ...] = ()
     """For a list, its items."""
     is_json: bool = False
@@ -458,7 +459,7 @@ class Constant:
 
     @cached_property
     def node(self) -> exp.Expr:
-        """The value as SQL; an array becomes a list."""
+        """The value as SQL, in which an array is a list."""
         return self.sql() if callable(self.sql) else self.sql
 
 

@@ -2,10 +2,11 @@
 
 See Northcutt, Jiang, Chuang, Confident Learning: Estimating Uncertainty in Dataset Labels (JAIR 70,
 2021), https://arxiv.org/abs/1911.00068. The threshold of a class is the mean probability of this
-class in the rows that are labelled with it. A row belongs to the most probable of the classes that
-reach their thresholds. If this class differs from the row's label, the row is off the diagonal of
-the confident joint. A row's probabilities should come from a model that was not trained on this
-row, by cross-validation.
+class in the rows that are labelled with this class. A row is assigned to the most probable of the
+classes whose probabilities reach their thresholds. If this class differs from the row's label, the
+label is probably wrong; in the paper, the row is then counted off the diagonal of the "confident
+joint" matrix. A row's probabilities should come from a model that was not trained on this row,
+which cross-validation ensures.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def judge(
 
 
 def _suspicion(scores: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return how far the score of each label is below that of the best other class, 0 to 1."""
+    """Return how far the score of each label is below the best score of any other class, 0 to 1."""
     total = scores.sum(axis=1, keepdims=True)
     shares = np.divide(scores, total, out=np.zeros_like(scores), where=total > 0)
     at = np.arange(len(labels))

@@ -28,13 +28,14 @@ class Labels:
     codes: Rows
     """Class number of each row, or -1 for null, (n,) int64."""
     values: list[Any]
-    """The label for each class number, as a value of the column."""
+    """Maps each class number, which is the index in this list, to the label, a value of the
+    column."""
     htype: Htype
     """The type of the column, but not nullable."""
 
     @classmethod
     def of(cls, view: View, name: str) -> Self:
-        """Return the labels that a column of a view has.
+        """Read the labels of all rows of a view from a column.
 
         Raises
         ------

@@ -133,7 +133,7 @@ def _comparisons(unit: Vectors) -> Iterator[tuple[Rows, Rows]]:
 
 
 def _candidates(groups: list[Rows]) -> Rows:
-    """Return about `COMPARED` rows from the first groups, sampled evenly from too large groups."""
+    """Return about `COMPARED` rows of the first groups. Large groups are sampled evenly."""
     taken, missing = [], COMPARED
     for rows in groups:
         taken.append(rows[:: -(-len(rows) // missing)] if len(rows) else rows)

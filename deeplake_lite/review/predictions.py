@@ -113,12 +113,12 @@ def comparison_query(
 
 
 def _is_share(f: Field) -> bool:
-    """Return whether the agreement of a column is a number from 0 to 1, and not a condition."""
+    """Return whether `agreement` returns a number from 0 to 1 for a column, and not a condition."""
     return _boxes(f.htype) is not None or f.htype.is_mask
 
 
 def _measure(truth: Field, prediction: Field) -> str | None:
-    """Return the SQL expression for the agreement of two columns, or None if they do not fit."""
+    """Return the SQL expression for the agreement of two columns, or None if there is none."""
     a, b = quote_column(truth.name), quote_column(prediction.name)
     ours, theirs = truth.htype, prediction.htype
     boxes, others = _boxes(ours), _boxes(theirs)

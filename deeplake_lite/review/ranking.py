@@ -107,7 +107,7 @@ def suggestion(view: View) -> dict[str, str] | None:
 
 
 def _is_ranked(view: View, f: Field) -> bool:
-    """Return whether a column belongs to the columns that an earlier ranking added."""
+    """Return whether a column was added by an earlier ranking of suspicious labels."""
     table, _ = source_of(view, f)
     question = table.question if isinstance(table, VirtualTable) else None
     return question is not None and question.kind == "suspects"
@@ -169,7 +169,7 @@ def _column(view: View, by: By, name: str | None, *, other_than: str) -> Field:
 
 
 def _hint_for(view: View, name: str) -> str:
-    """Return the hint for an invalid value of `by`, which may be the name of a suitable column."""
+    """Return the hint for an invalid `by`, which may be the name of a suitable column."""
     methods: tuple[By, ...] = ("embedding", "scores")
     for method in methods:
         if name in view and _fits(view.field(name), method):
@@ -187,7 +187,7 @@ _NEEDED = {
 
 
 def _fits(f: Field, by: By) -> bool:
-    """Return whether a column has one vector per row that suits `by`. Embeddings are no scores."""
+    """Return whether the vectors of a column suit `by`. Embeddings are not accepted as scores."""
     layout = f.htype.layout
     if not isinstance(layout, Dense) or len(layout.shape) != 1:
         return False
@@ -199,7 +199,8 @@ def _fits(f: Field, by: By) -> bool:
 def _present(view: View, f: Field, by: By) -> NDArray[np.bool_]:
     """Return a mask of the rows that have a suitable vector, (rows,) bool.
 
-    Vectors that are compared must be finite, which embeddings always are. Scores are checked later.
+    With "embedding", the vectors are compared and must be finite, which is always true of columns
+    of type Embedding. With "scores", the values are checked later.
     """
     skip_check = f.htype.is_embedding or by == "scores"
     if skip_check and not f.htype.nullable:

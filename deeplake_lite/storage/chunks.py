@@ -18,7 +18,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 COPY_ROWS = 1_024
-"""Number of rows that are copied at a time from one table to another."""
+"""Maximum number of rows that are copied at a time from one table to another."""
+
+COPY_BYTES = 64 * 2**20
+"""Rows that are copied at a time from one lake to another take at most this many bytes, unless a
+single row takes more."""
 
 GAP_BYTES = 64 * 1024
 """Cells of one chunk are read in the same request if at most this many bytes separate them."""
@@ -118,6 +122,21 @@ def spans(length: int, size: int) -> Iterator[slice]:
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
     """
     return (slice(a, min(a + size, length)) for a in range(0, length, size))
+
+
+def spans_within(sizes: NDArray[np.int64], most: int) -> Iterator[slice]:
+    """Cut ``range(len(sizes))`` into slices whose sizes add up to at most `most`, if possible.
+
+    >>> list(spans_within(np.array([1, 1, 9, 1, 1]), 3))
+    [slice(0, 2, None), slice(2, 3, None), slice(3, 5, None)]
+    """
+    ends, start = np.cumsum(sizes), 0
+    while start < len(sizes):
+        before = int(ends[start - 1]) if start else 0
+        stop = int(np.searchsorted(ends, before + most, side="right"))
+        stop = max(stop, start + 1)
+        yield slice(start, stop)
+        start = stop
 
 
 @dataclass(frozen=True)

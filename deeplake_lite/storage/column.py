@@ -192,6 +192,9 @@ class Column(ABC):
         """Return the number of slots in the column."""
         return await next(iter(self.arrays.values())).length()
 
+    async def fill(self, claims: Claims) -> None:  # noqa: B027 (only heaps have chunks to fill)
+        """Write appended bytes as a padded chunk if they would need many chunks of a tail."""
+
     async def drain(self) -> None:  # noqa: B027 (only heaps write in the background)
         """Wait until all appended bytes have been written. Raises the error of a failed write."""
 

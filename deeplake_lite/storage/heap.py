@@ -260,8 +260,7 @@ class Heap:
     async def _create_values(self, session: Session) -> None:
         codecs: list[object] = [ZSTD, CRC32C] if self.compressed else []
         size = self.chunk_bytes
-        shape = (HEAP_CHUNKS * size,)
-        metadata = array_metadata(shape, (size,), "uint8", codecs, ["byte"])
+        metadata = array_metadata((HEAP_CHUNKS * size,), (size,), "uint8", codecs, ["byte"])
         await session.create_array(f"{self.path}/values", metadata)
         self._has_values = True
 
@@ -274,18 +273,39 @@ class Heap:
         # These are offsets in the transaction's bytes; bytes before `at` have already been added.
         while end >= (boundary := (self._written + 1) * self.chunk_bytes):
             self._open.add(_slice_cells(buffers, starts, ends, at, boundary), boundary - at)
-            if self._first < 0:  # only when a chunk is full; most transactions never fill one
-                self._first = await claims.claim(f"{self.path}/values")
-            self._fork = await claims.fork()
-            if not self._has_values:
-                await self._create_values(self._fork)
-            await self._write_open(self._fork)
+            # Only when a chunk is full; most transactions never fill one.
+            await self._write_open(await self._claim(claims))
             last = int(np.searchsorted(ends, boundary))  # the cell that filled the chunk
             self._straddle = int(starts[last]) if ends[last] > boundary else boundary
             at = boundary
         self._open.add(_slice_cells(buffers, starts, ends, at, end), end - at)
         self._open.own()  # the caller may reuse its buffers once this returns
         return np.stack([PENDING + starts, lengths], axis=1)
+
+    async def fill(self, claims: Claims) -> None:
+        """Write the last bytes as a padded chunk of ``values`` if they take more than half of it.
+
+        In the tail they would take dozens of small chunks, which serve to be extended by later
+        commits. A lake that has just been rewritten is read more often than it is extended.
+        """
+        if 2 * len(self._open) > self.chunk_bytes:
+            await self._write_padded(await self._claim(claims))
+
+    async def _claim(self, claims: Claims) -> Session:
+        """Make sure that chunks are claimed, and return the session to which they are written."""
+        if self._first < 0:
+            self._first = await claims.claim(f"{self.path}/values")
+        self._fork = await claims.fork()
+        if not self._has_values:
+            await self._create_values(self._fork)
+        return self._fork
+
+    async def _write_padded(self, session: Session) -> None:
+        """Pad the bytes after the last full chunk with zeros to another one, and write it."""
+        padding = self.chunk_bytes - len(self._open)
+        self._open.add([bytes(padding)], padding)
+        await self._write_open(session)
+        self._straddle = self._written * self.chunk_bytes
 
     async def drain(self) -> None:
         """Wait until all full chunks are written. Raises the error of a failed write."""
@@ -362,11 +382,8 @@ class Heap:
         if len(self._open) and boundary - self._straddle > min(STRADDLE_BYTES, self.chunk_bytes):
             # This padding uses one more chunk. If the branch has moved, the caller has made sure
             # that this chunk is free as well (`Table._can_follow`).
-            padding = self.chunk_bytes - len(self._open)
-            self._open.add([bytes(padding)], padding)
-            await self._write_open(session)
+            await self._write_padded(session)
             await self.drain()
-            self._straddle = self._written * self.chunk_bytes
         elif len(self._open):
             # The first bytes of the straddling cell are in a chunk that is already written.
             head = await self._read_pieces(
@@ -389,8 +406,7 @@ class Heap:
             log.add(path, Entries(np.frombuffer(data, np.uint8), none, none))
             return
         if not at:
-            codecs = [ZSTD, CRC32C]
-            metadata = array_metadata((0,), (TAIL_CHUNK,), "uint8", codecs, ["byte"])
+            metadata = array_metadata((0,), (TAIL_CHUNK,), "uint8", [ZSTD, CRC32C], ["byte"])
             await session.create_array(path, metadata)
         self._log = b""
         await session.resize(path, at, at + len(data))

@@ -192,6 +192,10 @@ class NestedColumn(Column):
         """Return a dict from array path to length, for the root document. Call `write` first."""
         return {self.items.location.path: await self.items.length(), **await self.items.lengths()}
 
+    async def fill(self, claims: Claims) -> None:
+        """Write appended bytes as a padded chunk if they would need many chunks of a tail."""
+        await self.items.fill(claims)
+
     async def drain(self) -> None:
         """Wait until all appended bytes are written. Raises the error of a failed write."""
         await self.items.drain()

@@ -153,6 +153,10 @@ class RaggedColumn(Column):
         """Return a dict from array path to length, for the root document. Call `write` first."""
         return {f"{self.heap.path}/tail": self.heap.tail_bytes}
 
+    async def fill(self, claims: Claims) -> None:
+        """Write appended bytes as a padded chunk if they would need many chunks of a tail."""
+        await self.heap.fill(claims)
+
     async def drain(self) -> None:
         """Wait until all appended bytes are written. Raises the error of a failed write."""
         await self.heap.drain()

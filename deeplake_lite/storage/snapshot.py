@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from deeplake_lite.errors import DamagedError
+from deeplake_lite.storage import chunks
 from deeplake_lite.storage.arrays import MANY_ROWS, SlotArray, Slots
 from deeplake_lite.storage.checksums import Checksums
 from deeplake_lite.storage.chunk_cache import ChunkCache
@@ -126,6 +127,11 @@ class Snapshot:
         """Whether the rows have ids, which is always true in a lake."""
         return True
 
+    @property
+    def is_in_slot_order(self) -> bool:
+        """Whether the rows are in the order of their slots."""
+        return self.rows.order.arranged is None
+
     def __len__(self) -> int:
         return len(self.rows)
 
@@ -175,6 +181,15 @@ class Snapshot:
                 await self._name_damage(columns, slots)
             raise
         return dict(zip(columns, cells, strict=True))
+
+    async def _cut(self, columns: list[str], slots: Slots) -> list[Slots]:
+        """Cut `slots` into parts whose cells fit into memory, as far as the sizes can be read."""
+        try:
+            sizes = await gather(self._column(c).sizes(slots) for c in columns)
+        except DamagedError:
+            return [slots]  # reading them raises an error that names the damaged cell
+        total = np.sum([np.zeros(len(slots), np.int64), *sizes], axis=0)
+        return [slots[span] for span in chunks.spans_within(total, chunks.COPY_BYTES)]
 
     async def _name_damage(self, columns: list[str], slots: Slots) -> None:
         """If any cell is damaged, raise a DamagedError with the column and row of the first."""

@@ -123,11 +123,34 @@ class Table(Snapshot):
             revision=old.revision,
             metadata=old.metadata,
         )
-        fresh = self._blank(self.repository, session, state)
-        run(fresh._copy_all(self.checked(), order))
-        run(fresh._flush_new(session))
+        self._copy_to(self.repository, session, state, order)
         run(session.delete_tree(str(old.generation)))
         return session.commit(message, {"rewrote": self.snapshot_id})
+
+    def copy_to(self, repository: Repository, message: str, metadata: Mapping[str, object]) -> str:
+        """Write the rows contiguously as the first version of another lake, and return its id.
+
+        Rows and columns keep their ids. Bytes of deleted rows and of replaced cells are not copied.
+
+        Raises
+        ------
+        DamagedError
+            When a cell is damaged.
+        ConflictError
+            When another process has written the first version meanwhile.
+        """
+        session = repository.writer("main")
+        state = State(self.state.schema, metadata=self.state.metadata)
+        self._copy_to(repository, session, state, self.rows.live())
+        return session.commit(message, metadata)
+
+    def _copy_to(
+        self, repository: Repository, session: Session, state: State, order: Slots
+    ) -> None:
+        """Write the rows in the slots `order` to new arrays in `session`."""
+        fresh = self._blank(repository, session, state)
+        run(fresh._copy_all(self.checked(), order))
+        run(fresh._flush_new(session))
 
     @classmethod
     def _blank(cls, repository: Repository, session: Session, state: State) -> Table:
@@ -142,7 +165,10 @@ class Table(Snapshot):
         names = [f.id for f in self.schema]
         await source.rows.check_order()
         for span in chunks.spans(len(slots), chunks.COPY_ROWS):
-            await self._append(await source._read(names, slots[span]))
+            for part in await source._cut(names, slots[span]):
+                await self._append(await source._read(names, part))
+        for name in names:
+            await self._edited(name).fill(self._open_edits()[1])
         await self.rows.append(len(slots), await source.rows.ids.read(slots))
 
     async def _flush_new(self, session: Session) -> None:
@@ -321,16 +347,15 @@ class Table(Snapshot):
         edits, _ = self._begin_edit()
         edits.restored = (version, older)
 
-    def commit(self, branch: str, tip_id: str, message: str, metadata: Mapping[str, object]) -> str:
+    def commit(self, session: Session, message: str, metadata: Mapping[str, object]) -> str:
         """Write the edits on top of the branch's tip, and return the new snapshot's id.
 
-        The caller holds the writers' lock and has made sure that no other writer changed the same
-        cells in versions up to `tip_id`.
+        `session` is a new writer at the tip. The caller holds the writers' lock and has made sure
+        that no other writer changed the same cells in versions up to the tip.
 
-        On an object store there is no lock, and another writer may move the branch. If this has
-        happened before the call, this method detects it. If it happens while the commit is written,
-        Icechunk detects it, since it moves the branch by compare-and-swap. In both cases,
-        ConflictError is raised, and this table is unchanged.
+        On an object store there is no lock, and another writer may move the branch. Icechunk
+        detects this, since it moves the branch by compare-and-swap. Then ConflictError is raised,
+        and this table is unchanged.
 
         Raises
         ------
@@ -343,12 +368,6 @@ class Table(Snapshot):
             When the store did not confirm the commit. Before you call this method again, find out
             with `landed` whether the commit succeeded.
         """
-        session = self.repository.writer(branch)
-        if session.snapshot_id != tip_id:
-            raise ConflictError(
-                f"Branch {branch!r} has moved on from version {tip_id}, because another writer has "
-                "committed. Commit again."
-            )
         run(self._write(session))
         edits, _ = self._open_edits()
         # Recorded before the commit: if the reply is lost, `landed` finds the commit by this name.

@@ -100,7 +100,7 @@ def check_refuses(codec: Codec, arrays: Iterable[NDArray[Any]]) -> None:
 
 
 def check_file(codec: ImageCodec, data: bytes, expected: NDArray[Any]) -> None:
-    """Check that an image file decodes to the expected pixels, and that `probe` predicts these.
+    """Check that `decode` returns the expected pixels, and `probe` their shape and dtype.
 
     >>> png = codecs.sniff(codecs.get("png").encode(np.eye(2, dtype="uint8")))
     >>> check_file(png, png.encode(np.eye(2, dtype="uint8")), np.eye(2, dtype="uint8"))

@@ -14,15 +14,18 @@ if TYPE_CHECKING:
 REASONS = {
     200: "OK",
     206: "Partial Content",
+    302: "Found",
+    401: "Unauthorized",
     403: "Forbidden",
     404: "Not Found",
     405: "Method Not Allowed",
+    429: "Too Many Requests",
     500: "Internal Server Error",
     502: "Bad Gateway",
     503: "Service Unavailable",
 }
 LIMIT = 2**20
-"""Maximum number of bytes in a line of a head."""
+"""Maximum number of bytes in a line of a request's or response's head."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +35,9 @@ class Request:
     method: str
     target: str
     headers: Mapping[str, str]
-    """Values by name, in lower case."""
+    """Values of the headers by name. The names are in lower case."""
     body: bytes = b""
-    """The body as it was transferred: if it was chunked, with the sizes of its chunks."""
+    """The body as it was transferred. A chunked body includes the sizes of its chunks."""
 
 
 class Response(NamedTuple):
@@ -45,7 +48,7 @@ class Response(NamedTuple):
     body: bytes = b""
 
     def encode(self, method: str = "GET") -> bytes:
-        r"""Return the bytes of the response to a request with a method.
+        r"""Return the bytes of the response to a request, given the request's method.
 
         >>> Response(404, {}, b"none").encode()
         b'HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\nnone'
@@ -66,7 +69,7 @@ class Reply(NamedTuple):
 
 
 class HttpServer(ABC):
-    """A server thread, to be used in a ``with`` block. Subclasses reply to requests."""
+    """A base class for servers that run in a thread, during a ``with`` block."""
 
     def __init__(self) -> None:
         self._writers: set[asyncio.StreamWriter] = set()

@@ -15,9 +15,10 @@ C function has returned. Other instructions are not interrupted."""
 
 
 class Interrupted:
-    """The result of interrupting an operation, which is false if the operation finished earlier.
+    """The result of interrupting an operation. It is true if the operation was interrupted.
 
-    This object keeps the error, as a notebook does, so that the traceback keeps objects alive.
+    This object keeps the error, as a notebook does, so that the error's traceback keeps objects
+    alive.
     """
 
     def __init__(self, operation: Callable[[], object], moment: int) -> None:
@@ -25,7 +26,8 @@ class Interrupted:
         self._left = moment
         self.error: KeyboardInterrupt | None = None
         self.place = ""
-        """The interrupted function and line."""
+        """Name of the interrupted function and number of the interrupted line, or an empty
+        string."""
         sys.setprofile(self._count)
         try:
             operation()

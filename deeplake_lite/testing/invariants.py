@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def check_content(view: View, content: Content) -> None:
-    """Check that a dataset equals a model in columns, rows, order of rows, cells and metadata."""
+    """Check that a dataset has the same columns, metadata, rows, row order and cells as a model."""
     fields = {f.id: f for f in view.schema}
     assert [(f.id, f.name, f.htype) for f in view.schema] == [
         (c, column.name, column.htype) for c, column in content.columns.items()

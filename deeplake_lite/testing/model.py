@@ -27,7 +27,7 @@ type Side = Literal["raise", "ours", "theirs"]
 type Conflict = tuple[str, str | None, int | None]
 """The kind of a conflict, such as "cell"; the name of the column or metadata key; the row id."""
 type Unresolved = tuple[str, ...]
-"""Identifies a value that differs between several merge bases, such as ("cell", column id, row id).
+"""Key of a value that differs between several merge bases, such as ("cell", column id, row id).
 """
 
 
@@ -57,7 +57,7 @@ class Content:
         return deepcopy(self)
 
     def by_name(self, name: str) -> str:
-        """Return the id of the column with a name."""
+        """Return the id of the column named `name`."""
         return next(c for c, column in self.columns.items() if column.name == name)
 
     def append(self, ids: Iterable[int], data: Mapping[str, Sequence[Any]]) -> None:
@@ -100,11 +100,11 @@ class ModelChanges:
     """The changes between two versions."""
 
     added: list[int]
-    """Ids of added rows, in order."""
+    """Ids of added rows, in the order of the rows."""
     removed: list[int]
-    """Ids of removed rows, in the old order."""
+    """Ids of removed rows, in the order that the rows had before."""
     cells: dict[str, set[int]]
-    """Ids of rows with changed cells, by column id."""
+    """Maps the id of a column to the ids of the rows whose cells in this column changed."""
 
 
 def difference(a: Content, b: Content) -> ModelChanges:
@@ -147,15 +147,16 @@ def merge(
 ) -> tuple[Content, set[Conflict], frozenset[Unresolved]]:
     """Merge the changes from `base` to `theirs` into `ours`.
 
-    Returns the merged content, the conflicts, and the values in conflict, which are unresolved if
-    the result becomes a base itself. With "raise", conflicts are resolved as with "ours".
+    Returns the merged content, the conflicts, and the keys of the conflicting values. These values
+    count as unresolved if the merged content is used as the base of another merge. If `side` is
+    "raise", conflicts are resolved as if it were "ours".
     """
     merger = _Merger(base, ours, theirs, side == "theirs")
     return merger.content(), merger.conflicts, frozenset(merger.unresolved)
 
 
 class _Merger:
-    """One merge. If `wins` is true, conflicts are resolved in favour of "theirs"."""
+    """One merge. If `wins` is true, conflicts are resolved in favour of "theirs", else "ours"."""
 
     def __init__(self, base: Base, ours: Content, theirs: Content, wins: bool) -> None:
         self.base, self.ours, self.theirs, self.wins = base.content, ours, theirs, wins
@@ -171,11 +172,11 @@ class _Merger:
         return tuple(map(str, key)) in self.base_unresolved
 
     def _has_base(self, c: str) -> bool:
-        """Return whether a column of both sides derives from a column of the base."""
+        """Return whether a column, which both sides have, derives from a column of the base."""
         return c in self.base.columns and not self._is_unresolved("column", c)
 
     def _is_changed(self, side: Content, i: int, c: str) -> bool:
-        """Return whether a side's cell differs from the base, or its base is unresolved."""
+        """Return whether a side's cell differs from the base, or is unresolved in the base."""
         if c not in side.columns or i not in side.rows:
             return False
         return self._is_unresolved("cell", c, i) or side.rows[i][c] != self.base.rows[i][c]
@@ -242,7 +243,7 @@ class _Merger:
         return ModelColumn(name, replace(o, nullable=o.nullable or t.nullable, default=default))
 
     def _merge_dropped(self, c: str) -> ModelColumn | None:
-        """Return a column that one side dropped, or None if the other side did not change it."""
+        """Return a column that one side dropped, or None if it stays dropped."""
         ours, theirs = self.ours.columns.get(c), self.theirs.columns.get(c)
         side = self.ours if theirs is None else self.theirs
         if self._has_base(c):
@@ -261,10 +262,10 @@ class _Merger:
         return [i for i in side.rows if i in self.base.rows and not self._is_unresolved("row", i)]
 
     def _resolve_names(self, columns: dict[str, ModelColumn]) -> dict[str, ModelColumn]:
-        """Return the columns after resolving clashes of names.
+        """Return the columns under unique names.
 
-        The columns whose names clash get the names that they have on the winning side. If names
-        still clash, columns that the winning side lacks are dropped.
+        If two columns have the same name, they get the names that they have on the winning side. If
+        names still clash, columns that the winning side lacks are dropped.
         """
         winner = (self.theirs if self.wins else self.ours).columns
         while clashing := self._find_clashes(columns):
@@ -307,9 +308,9 @@ class _Merger:
         return not is_old
 
     def _is_revived(self, i: int) -> bool:
-        """Return whether a row that "ours" removed is in the merged content.
+        """Return whether a row that "ours" removed is nevertheless in the merged content.
 
-        If "theirs" changed the row, record a conflict.
+        If "theirs" changed the row, record a conflict. The row returns if "theirs" wins.
         """
         if not self._is_unresolved("row", i) and not self._is_touched(self.theirs, i):
             return False
@@ -373,7 +374,7 @@ class ModelLake:
     """Id of the tip of each branch."""
 
     def commit(self, branch: str, id_: str, content: Content, *merged: str) -> None:
-        """Commit `content` to a branch as version `id_`. `merged` are ids of additional parents."""
+        """Commit `content` to a branch as version `id_`. `merged` has the ids of more parents."""
         parents = (*([self.branches[branch]] if branch in self.branches else []), *merged)
         self.commits[id_] = ModelCommit(content.copy(), parents, len(self.commits))
         self.branches[branch] = id_
@@ -388,16 +389,16 @@ class ModelLake:
         return versions
 
     def merge_bases(self, b: str, *a: str) -> list[str]:
-        """Return the latest common ancestors of `b` and any of `a`.
+        """Return the latest common ancestors of `b` and any version in `a`.
 
-        A common ancestor of which another one descends is left out.
+        A common ancestor is left out if another common ancestor descends from it.
         """
         common = set().union(*map(self.ancestors, a)) & self.ancestors(b)
         older = {p for c in common for p in self.ancestors(c) - {c}}
         return sorted(common - older, key=lambda c: -self.commits[c].number)
 
     def merged_base(self, bases: list[str]) -> Base:
-        """Return the base of a merge, which is the only merge base or several bases merged."""
+        """Return the base of a merge: the only merge base, or several of them merged into one."""
         content, unresolved = self.commits[bases[0]].content, frozenset[Unresolved]()
         for i, other in enumerate(bases[1:], 1):
             older = self.merged_base(self.merge_bases(other, *bases[:i]))
@@ -446,9 +447,10 @@ class ModelHandle:
         self.content = self.lake.commits[version].content.copy()
 
     def rebased(self, side: Side) -> Content:
-        """Return the tip's content with the edits. Raises ConflictsError if `side` is "raise".
+        """Return the content of the tip with the edits of this handle.
 
-        In this merge, the edits count as "ours", and the changes of the tip as "theirs".
+        `side` says whose value wins a conflict: "ours" means the edits, "theirs" the changes of the
+        tip, and "raise" raises ConflictsError.
         """
         base, tip = (self.lake.commits[v].content for v in (self.version, self.tip))
         if self.tip == self.version:
@@ -460,7 +462,7 @@ class ModelHandle:
         return merged
 
     def merged(self, theirs: str, side: Side) -> Content:
-        """Return the content merged with another version. Raises ConflictsError if told to."""
+        """Return the merge of the content with another version. `side` is as in `rebased`."""
         base = self.lake.merged_base(self.lake.merge_bases(theirs, self.version))
         other = self.lake.commits[theirs].content
         content, conflicts, _ = merge(base, self.content, other, side)

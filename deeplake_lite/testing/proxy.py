@@ -24,7 +24,7 @@ _ERRORS = {
     "failed": (500, "InternalError"),
     "busy": (503, "SlowDown"),
 }
-"""Statuses and codes of the replies that the proxy gives itself."""
+"""Status and error code of each reply that the proxy sends without asking the store."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Faults:
 
     @classmethod
     def spread(cls, chance: float, *names: str) -> Faults:
-        """Return faults of several kinds that are equally probable.
+        """Return faults with the total probability `chance`, divided equally between the kinds.
 
         Parameters
         ----------
@@ -102,9 +102,9 @@ class Exchange(NamedTuple):
     target: str
     """Path and query."""
     fault: str | None
-    """Name of the fault, see `Faults`."""
+    """Name of the injected fault, which is a field of `Faults`, or None."""
     status: int
-    """Status of the reply, or 0 if none was sent."""
+    """Status of the reply, or 0 if no reply was sent."""
     sent: int
     """Number of bytes in the body of the request."""
     received: int
@@ -209,7 +209,7 @@ class Proxy(HttpServer):
         return reply
 
     async def _transfer(self, size: int) -> None:
-        """Wait as long as a number of bytes takes, after those of other connections."""
+        """Wait until `size` bytes are transferred, after the transfers of other connections."""
         if self.bandwidth is None:
             return
         now = asyncio.get_running_loop().time()
@@ -252,7 +252,7 @@ def _refuse(fault: str) -> Response:
 
 
 def operation_of(request: Request) -> str:
-    """Return what a request does to a store with the S3 protocol.
+    """Return the operation that a request of the S3 protocol performs, such as ``"get"``.
 
     >>> operation_of(Request("GET", "/lakes/?list-type=2&prefix=a", {}))
     'list'

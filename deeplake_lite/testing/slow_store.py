@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import hashlib
 import sys
 from datetime import UTC, datetime
-from email.utils import formatdate
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, unquote, urlsplit
 from xml.sax.saxutils import escape
 
 from deeplake_lite.testing.http_server import HttpServer, Reply, Request, Response
+from deeplake_lite.testing.static_server import etag_of, file_response
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,13 +81,15 @@ class SlowStore(HttpServer):
         if not rest or not rest[0]:
             return self._list({k: v[0] for k, v in parse_qs(address.query).items()})
         path = self._folder / rest[0]
-        return _file(path, request.headers) if path.is_file() else Response(404, {}, NOT_FOUND)
+        return (
+            file_response(path, request.headers) if path.is_file() else Response(404, {}, NOT_FOUND)
+        )
 
     def _list(self, query: Mapping[str, str]) -> Response:
         """List the keys with a prefix.
 
-        If the rest of a key has a delimiter, only the key up to the delimiter is listed, as a
-        common prefix.
+        As in S3, a key that has the delimiter after the prefix is not listed itself. Instead, its
+        beginning up to that delimiter is listed once, as a common prefix.
         """
         prefix, delimiter = query.get("prefix", ""), query.get("delimiter")
         folder = self._folder / prefix.rpartition("/")[0]
@@ -121,34 +122,8 @@ def _entry(key: str, path: Path) -> str:
     when = datetime.fromtimestamp(stat.st_mtime, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
     return (
         f"<Contents><Key>{escape(key)}</Key><LastModified>{when}</LastModified>"
-        f"<ETag>{_etag(path)}</ETag><Size>{stat.st_size}</Size></Contents>"
+        f"<ETag>{etag_of(path)}</ETag><Size>{stat.st_size}</Size></Contents>"
     )
-
-
-def _file(path: Path, headers: Mapping[str, str]) -> Response:
-    """Return a response with the bytes of a file, or with the requested range of its bytes."""
-    size = path.stat().st_size
-    response_headers = {
-        "ETag": _etag(path),
-        "Last-Modified": formatdate(path.stat().st_mtime, usegmt=True),
-        "Accept-Ranges": "bytes",
-        "Content-Type": "application/octet-stream",
-    }
-    if "range" not in headers:
-        return Response(200, response_headers, path.read_bytes())
-    first, _, last = headers["range"].removeprefix("bytes=").partition("-")
-    start = int(first) if first else max(0, size - int(last))
-    stop = min(size, int(last) + 1) if first and last else size
-    with path.open("rb") as file:
-        file.seek(start)
-        body = file.read(stop - start)
-    response_headers["Content-Range"] = f"bytes {start}-{stop - 1}/{size}"
-    return Response(206, response_headers, body)
-
-
-def _etag(path: Path) -> str:
-    stat = path.stat()
-    return f'"{hashlib.md5(f"{path}{stat.st_size}{stat.st_mtime_ns}".encode()).hexdigest()}"'
 
 
 def main() -> None:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 DTYPES = ("bool", "int8", "int32", "int64", "uint8", "uint64", "float32", "float64")
-"""Dtypes from which the dtype of a type is drawn."""
+"""Dtypes that drawn column types can have."""
 
 MAX_SIDE = 4
 """Maximum length of an axis of a drawn array."""
@@ -47,7 +47,7 @@ MAX_LENGTH = 6
 
 
 def column_names() -> SearchStrategy[str]:
-    """Draw column names, with and without groups, from a few names, so that names collide."""
+    """Draw names, with and without groups, from a short list, so that names often collide."""
     return st.sampled_from(["a", "b", "c", "d/e", "d/f", "ü"])
 
 
@@ -73,7 +73,7 @@ def htypes(*, nested: bool = True) -> SearchStrategy[Htype]:
 
 
 def values(htype: Htype) -> SearchStrategy[object]:
-    """Draw values that a type accepts, including None if it is nullable."""
+    """Draw values that a column type accepts, including None if the type is nullable."""
     not_null = _VALUES[type(htype)](htype)
     return st.none() | not_null if htype.nullable else not_null
 
@@ -86,7 +86,7 @@ def schemas(*, min_size: int = 1, max_size: int = 4) -> SearchStrategy[dict[str,
 def rows(
     schema: dict[str, Htype], *, min_size: int = 0, max_size: int = 8
 ) -> SearchStrategy[dict[str, list[object]]]:
-    """Draw rows for a schema, as a dict from column name to a list with one value per row."""
+    """Draw rows for a schema, as a dict that maps column names to lists of values."""
 
     def columns(count: int) -> SearchStrategy[dict[str, list[object]]]:
         return st.fixed_dictionaries(

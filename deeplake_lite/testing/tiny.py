@@ -23,12 +23,13 @@ TINY = {
     "storage.log.MAX_BYTES": 150,
     "storage.log.MAX_UPDATES": 4,
     "storage.chunks.COPY_ROWS": 3,
+    "storage.chunks.COPY_BYTES": 100,
     "dataset.write.blocks.FIRST_ROWS": 2,
     "dataset.write.blocks.MAX_ROWS": 5,
     "dataset.write.blocks.STREAMED_ROWS": 3,
     "dataset.read.reading.ITER_ROWS": 3,
 }
-"""Tiny values for constants of the package, by the path of the constant within the package."""
+"""Maps the path of each constant within the package to its tiny value."""
 
 
 @contextmanager

@@ -30,7 +30,7 @@ def draw_globally(sample: Sample) -> Sample:
 
 
 class NeedsTwoError(Exception):
-    """An error that can be pickled, but not unpickled."""
+    """An error that cannot be unpickled, because its `__init__` takes two arguments."""
 
     def __init__(self, one: int, two: int) -> None:
         super().__init__(f"{one} and {two}")
@@ -101,7 +101,7 @@ def kill_process(sample: Sample) -> Sample:
 
 
 def with_process(sample: Sample) -> Sample:
-    """Add the process id, and the number of threads that libraries may use, to `x`."""
+    """Return `x` of the sample, the id of the process, and the number of threads for libraries."""
     threads = int(os.environ.get("OMP_NUM_THREADS", "0"))
     return {"x": sample["x"], "pid": os.getpid(), "threads": threads}
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def freeze(value: object) -> object:
-    """Return a hashable stand-in for a decoded value. Only equal values have equal stand-ins.
+    """Return a hashable stand-in for a decoded value. Two stand-ins are equal if the values are.
 
     >>> freeze([np.array([1.0, np.nan])]) == freeze([np.array([1.0, np.nan])])
     True

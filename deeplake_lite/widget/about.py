@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def about_of(shown: BrowserState) -> dict[str, object]:
-    """Describe the lake and the shown columns."""
+    """Return a description of the lake and the shown columns, as JSON."""
     tags = tag_column(shown.base.schema)
     return {
         "title": title_of(shown.base.url),
@@ -39,13 +39,13 @@ def about_of(shown: BrowserState) -> dict[str, object]:
 
 
 def _columns(view: View) -> list[dict[str, Any]]:
-    """Describe the shown columns. Only stored columns can be edited."""
+    """Return a description of each shown column, as JSON. Only stored columns can be edited."""
     columns = zip(about_columns(view), view.schema, strict=True)
     return [{**column, "stored": stored_field(view, f) is not None} for column, f in columns]
 
 
 def state_of(shown: BrowserState) -> dict[str, object]:
-    """Describe the shown query result."""
+    """Return a description of the shown query result, as JSON."""
     return {
         "generation": shown.generation,
         "rows": len(shown.view),

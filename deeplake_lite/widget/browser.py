@@ -63,13 +63,13 @@ PARTS: tuple[type[Part], ...] = (
     Map,
     Reviewing,
 )
-"""The parts of the browser. Each answers one kind of request."""
+"""The classes of the browser's parts. Each part answers one kind of request from the page."""
 
 GIVEN = "given"
 """Name under which queries read a view that was assigned to `Browser.view`."""
 
 NO_VALUE: Final = object()
-"""Default of an argument that cannot default to None, because None means null."""
+"""Default of arguments that cannot default to None, because None means null."""
 
 SETTINGS: dict[str, Any] = {
     "size": 160,
@@ -80,7 +80,7 @@ SETTINGS: dict[str, Any] = {
     "panel": "facets",
     "theme": "auto",
 }
-"""Initial settings. As long as ``caption`` is None, the page chooses captions."""
+"""Initial settings. If ``caption`` is None, the page chooses the columns of the captions."""
 
 
 class Browser(Display):
@@ -125,7 +125,7 @@ class Browser(Display):
     selected = Positions(help="Positions of the selected rows in `view`, (n,) int64, ascending.")
 
     def __init__(self, view: View, *, cache_bytes: int = Thumbnails.MEMORY) -> None:
-        # While `_applying` is set, setting the traits runs no query.
+        # While `_applying` is true, the setters of the traits run no query.
         self._lock, self._applying = threading.RLock(), True
         self._shown = BrowserState.of(view)
         self.thumbnails = Thumbnails(
@@ -187,7 +187,7 @@ class Browser(Display):
             self._rerun_query(lambda shown: shown.with_base(view))
 
     def _rerun_query(self, change: Callable[[BrowserState], BrowserState]) -> None:
-        """Run the query on other rows. If that fails, show the error and all rows."""
+        """Run the query on other rows. If it fails, show the error and all of these rows."""
         try:
             self._update(change(self._shown))
         except LakeError as error:
@@ -413,7 +413,7 @@ class Browser(Display):
         """
         path, rows = checks.location("path", path), checks.integer("rows", rows, 0)
         size, large = checks.integer("size", size, 1), checks.integer("large", large, 1)
-        with self._lock:  # not while the page is written, so that the grid stays responsive
+        with self._lock:  # released before the page is written, so that the grid stays responsive
             shown, about = self._shown, {k: self.about[k] for k in static_page.ABOUT}
             browser = Browser(shown.view[:rows])
         try:
@@ -461,7 +461,7 @@ class Browser(Display):
             return self._shown.view
 
     def _update(self, shown: BrowserState) -> None:
-        """Show another state by setting all traits, which reach the page in one message."""
+        """Show another state by setting all traits. The page receives them in one message."""
         before, selected, self._shown = self._shown, self.selected, shown
         is_moved = before.handle is not shown.handle or before.branch != shown.branch
         is_elsewhere = (before.base.url, before.branch) != (shown.base.url, shown.branch)
@@ -494,7 +494,7 @@ class Browser(Display):
 
     @t.observe("_selected")
     def _receive_selected(self, change: Any) -> None:
-        """Apply the page's selection. If it is from an earlier result, send back `selected`."""
+        """Apply the page's selection. If it is of an earlier result, send back the current one."""
         with self._lock:
             positions = np.frombuffer(change["new"], "<u4").astype(np.int64)
             if np.array_equal(positions, self.selected):

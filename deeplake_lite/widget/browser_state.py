@@ -55,15 +55,16 @@ class BrowserState:
     text: str = ""
     """The query, or an empty string for all rows of the base."""
     sources: Mapping[str, View] = field(default_factory=dict)
-    """Views that the query can read as sources, by the name of the source."""
+    """Maps the name of each source to the view that queries read from this source."""
     generation: int = 1
     """Number of the query result, counted from 1."""
     ms: float = 0.0
     """Duration of the query in milliseconds."""
     branch: str | None = None
-    """The branch of the base, to which edits go. The handle may have moved to another branch."""
+    """The branch of the base, to which edits are committed. The handle may have moved to another
+    branch."""
     name: str = ""
-    """The branch, tag or time at which the handle was opened, but not a commit id."""
+    """The branch, tag or time at which the handle was opened. Empty for a commit id."""
 
     @classmethod
     def of(cls, view: View) -> BrowserState:
@@ -98,7 +99,7 @@ class BrowserState:
             raise as_typed(error, typed) from None
 
     def with_source(self, name: str, view: View) -> BrowserState:
-        """Return the state with another view that queries can read by name."""
+        """Return the state with one more view, which queries can read as the source `name`."""
         return replace(self, sources={**self.sources, name: view.pin()})
 
     def with_base(self, view: View) -> BrowserState:
@@ -119,7 +120,7 @@ class BrowserState:
 
     @property
     def is_gone(self) -> bool:
-        """Whether the rows belong to a transaction that has ended. Their chunks may be missing."""
+        """Whether the base belongs to a transaction that has ended, and may lack chunks."""
         return (
             bool(self.base.rows.table.uncommitted)
             and self.handle.rows.table is not self.base.rows.table
@@ -179,11 +180,12 @@ has moved to branch 'fix', ...
         return np.flatnonzero(wanted[np.minimum(at, len(wanted) - 1)] == shown)
 
     def carry_selection(self, before: BrowserState, selected: Positions) -> Positions:
-        """Return the positions of shown rows that were selected in an earlier state."""
+        """Return the positions of the shown rows that were selected in an earlier state."""
         if not len(selected):
             return selected
         table, slots = before.view.rows.locate(selected)
-        if table is self.view.rows.table and isinstance(table, Snapshot):  # slots identify its rows
+        # If both states show the same table, its slots identify the rows.
+        if table is self.view.rows.table and isinstance(table, Snapshot):
             is_selected = np.zeros(table.slots, bool)
             is_selected[slots] = True
             return np.flatnonzero(is_selected[self.view.rows.live()])
@@ -194,6 +196,6 @@ has moved to branch 'fix', ...
 def branch_of(view: View) -> str | None:
     """Return the branch of a view, or None if the view was not taken from a branch.
 
-    The branch of a view is that of the dataset from which it was taken, at that time.
+    A view keeps the branch that its dataset had when the view was taken.
     """
     return view.rows.lake.branch

@@ -1,7 +1,7 @@
 """The widget that shows the changed, added and removed rows of two versions side by side.
 
-The page that draws the browser also draws this widget, but it requests pairs of rows: a row in the
-older and in the newer version.
+The page that draws the browser also draws this widget. For this widget, the page requests pairs of
+rows: a row in the older version, and the same row in the newer version.
 """
 
 from __future__ import annotations
@@ -84,9 +84,9 @@ class Difference(Display):
         return {"probe": 4}
 
     def _tab(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
-        """Show the rows of a tab, or, if a column is given, only rows in which this column changed.
+        """Show the rows of a tab, or, with a column, only rows in which this column changed.
 
-        The tabs are those in `TABS`.
+        `TABS` lists the tabs.
         """
         column = fields.text_or_none(request, "column")
         self._pairs = Pairs.of(self.diff, fields.text(request, "tab"), column)
@@ -95,7 +95,7 @@ class Difference(Display):
         return {"rows": len(self._pairs)}
 
     def _cells(self, request: Request, pack: Pack) -> dict[str, object]:
-        """Return some rows, each in the older and in the newer version."""
+        """Return the contents of some rows in both versions."""
         request = {"picture": self._picture(), **request}
         return {"cells": self._pairs.cells(request, self.thumbnails, pack)}
 

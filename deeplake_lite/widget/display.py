@@ -89,12 +89,12 @@ class Display(anywidget.AnyWidget):
         return {**data, "text/html": self._strip(), "text/plain": repr(self)}, metadata
 
     def _ipython_display_(self) -> None:
-        """Show the widget, and a strip of rows as static HTML. `freeze` replaces both outputs.
+        """Show the widget, and the first rows as static HTML. `freeze` replaces both outputs.
 
-        The strip is a separate output. If it were in the widget's MIME bundle, notebook viewers
-        would choose the widget whenever its state is stored with the notebook, as after
-        `nbconvert --execute`, and would show nothing without a kernel. Our style sheet hides the
-        strip beside a live widget.
+        The static rows are a separate output. If they were in the widget's MIME bundle, notebook
+        viewers would choose the widget whenever its state is stored with the notebook, as after
+        `nbconvert --execute`, and would show nothing without a kernel. A style sheet hides the
+        static rows next to a live widget.
         """
         from IPython import display
 
@@ -122,7 +122,7 @@ class Display(anywidget.AnyWidget):
         self._dispatcher.take(content)
 
     def _failed(self, request: Request, _pack: Pack) -> dict[str, object]:
-        """Log an error that the page reports."""
+        """Log an error that occurred in the page's JavaScript."""
         message = str(request.get("message"))[:2000]
         # Truncation may leave a lone surrogate, which cannot be written to a log file.
         text = message.encode("utf-8", "backslashreplace").decode()

@@ -1,4 +1,4 @@
-"""Functions that read and check the fields of messages from the page.
+"""Functions that read and check the fields of messages that the page sends.
 
 If the page is older than the kernel or a message was truncated, a field may be missing or have a
 value of another type. The error is shown to users like an error in a query.
@@ -150,7 +150,7 @@ def rows_of(message: Mapping[str, object], name: str, width: int) -> NDArray[np.
 
 
 def runs(message: Mapping[str, object], name: str) -> list[tuple[int, int]]:
-    """Return a field with runs of rows, each as (start, stop). Raises MessageError.
+    """Return a field with runs of rows, as a list of pairs (start, stop). Raises MessageError.
 
     >>> runs({"runs": [[0, 2], [5, 6]]}, "runs")
     [(0, 2), (5, 6)]

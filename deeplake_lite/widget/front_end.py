@@ -18,7 +18,7 @@ _COMMENT = re.compile(r"^[ \t]*(?://.*|/\*\*(?s:.*?)\*/)\n", re.MULTILINE)
 def script(*names: str) -> str:
     """Join modules from ``js/`` into one module without comments, in the order of their imports.
 
-    The modules then share a scope, so no two of them may declare the same name.
+    Since the modules then share a scope, two of them must not declare the same name.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
-"""Functions that find the dataset to which edits of a view go, and renew a view after a commit.
+"""Functions that find the dataset to which edits of a view are written, and renew views.
 
-A view remembers the branch from which it was taken. Its edits go to that branch, even if the
-dataset has since moved to another branch.
+A view remembers the branch from which it was taken. Edits of the view are written to that branch,
+even if the dataset has moved to another branch since then. After a commit, a renewed view has the
+current values.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from deeplake_lite.errors import ReadOnlyError, UncommittedError
 
 
 def handle_of(view: View) -> Dataset:
-    """Return the dataset to which edits of a view go.
+    """Return the dataset to which edits of a view are written.
 
-    This is the view itself if it is a dataset, and otherwise a new Dataset on the view's branch.
+    This is the view itself if it is a dataset, and otherwise a new Dataset object on its branch.
 
     Raises
     ------
@@ -80,7 +81,8 @@ def renew_view(view: View, ds: Dataset) -> View:
 def _rerun_query(view: View, ds: Dataset) -> View:
     """Run the query of a view again.
 
-    Unless the view was empty or its rows have no ids, return only rows that the view contained.
+    The result has only rows that the view contained, unless the view was empty or its rows have no
+    ids.
     """
     from dataclasses import replace
 

@@ -33,10 +33,10 @@ ABOUT_ROWS = frozenset({"cells", "detail", "history", "select", "stage", "neighb
 """Requests that refer to rows by their positions in the shown result."""
 
 SLOW = frozenset({"facets", "points", "suspects", "history"})
-"""Slow requests. Their handlers read the shown state only once, so they do not need a lock."""
+"""Slow requests. Their handlers read the browser's state only once, so they do not need a lock."""
 
 type Span = tuple[int, int, str]
-"""A part of a reply's buffer, given by its offset, length and media type."""
+"""Some bytes in a reply's buffer, given by their offset, length and media type."""
 
 
 class Problem(TypedDict):
@@ -136,7 +136,7 @@ class Dispatcher:
                 self.answer(request)
 
     def _start(self, call: Callable[..., None], *arguments: object) -> None:
-        """Call a function in the thread for slow requests, with the current context variables."""
+        """Call a function in the thread for slow requests, with the caller's context variables."""
         self._thread = self._thread or ThreadPoolExecutor(1, "deeplake_lite-browser")
         self._thread.submit(copy_context().run, call, *arguments)
 

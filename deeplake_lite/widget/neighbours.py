@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _VECTOR = re.compile(
     r"\(SELECT (.+?) FROM dataset WHERE ROW_ID\(\) = (\d+) LIMIT 1\)", re.IGNORECASE
 )
-"""The part of a query that reads the vector of one row, as `nearest_first` writes it."""
+"""Matches the part of a query that reads the vector of one row, as `nearest_first` writes it."""
 
 
 def nearest_first(shown: BrowserState, position: int, name: str) -> str:
@@ -66,9 +66,9 @@ def nearest_first(shown: BrowserState, position: int, name: str) -> str:
 
 
 def check_row(text: str, base: View) -> None:
-    """Reject a query that sorts by similarity to a row that was deleted or has lost its vector.
+    """Reject a query that sorts by similarity to a row that no longer exists or has no vector.
 
-    The vector would be null, and the order would be meaningless. Raises LakeError.
+    Without this check, the vector would be null, and the order meaningless. Raises LakeError.
 
     Examples
     --------

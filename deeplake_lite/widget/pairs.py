@@ -1,4 +1,4 @@
-"""Rows of two versions side by side. The older version is side "a", the newer one side "b".
+"""Rows of two versions side by side. Side "a" is the older version, and side "b" the newer one.
 
 `Pairs` contains the rows with one kind of change, and a `Side` for each version that has these
 rows. The grid shows both sides of a row, and the detail panel shows one side.
@@ -50,7 +50,7 @@ class Side:
 
     view: View
     newer_names: Mapping[str, str]
-    """Names of columns in the newer version, keyed by their names in this version."""
+    """Maps the name of each column in this version to the column's name in the newer version."""
 
     @classmethod
     def of(cls, diff: Diff, table: Table, ids: Ids) -> Side:
@@ -77,7 +77,7 @@ class Side:
         return [old for name in names if (old := self.name_of(name)) is not None]
 
     def renamed(self, cell: Cell) -> Cell:
-        """Rename the columns in a cell to their names in the newer version."""
+        """Return a cell in which columns have the names that they have in the newer version."""
         cell["caption"], cell["marks"] = (
             self._renamed(cell["caption"]),
             self._renamed(cell["marks"]),
@@ -178,7 +178,7 @@ class Pairs:
         side = self.sides[name]
         picture = side.name_of(fields.text_or_none(request, "picture"))
         side_host = SideHost(BrowserState.of(side.view), thumbnails, {"picture": picture})
-        host = cast("Host", side_host)  # `Detail` uses nothing else of a host
+        host = cast("Host", side_host)  # has everything that `Detail` uses of a host
         detail = Detail(host).detail({**request, "picture": picture}, pack)
         [changed] = self.changed(np.array([fields.whole(request, "p")]))
         for column in detail["columns"]:

@@ -1,7 +1,7 @@
 """Functions that find the stored columns and rows behind the columns and rows of a query result.
 
-A query may rename or omit columns, or give new columns the names of stored columns. Staged edits
-refer to rows and columns of the lake by id.
+A query may rename or omit columns, or give new columns the names of stored columns. In contrast,
+staged edits refer to rows and columns of the lake by their ids.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def location_of(view: View, f: Field, positions: NDArray[np.int64]) -> Location 
 
 
 def by_id(schema: Schema, field_id: str) -> Field | None:
-    """Return the column with the given id, or None if the schema does not have it."""
+    """Return the column with the given id, or None if the schema does not have this column."""
     return next((f for f in schema if f.id == field_id), None)
 
 

@@ -51,6 +51,12 @@ def test_seed_is_an_integer(value):
         ({"collate": "stacked"}, "collate must be 'stack', 'pad', 'list', 'ragged' or None"),
         ({"collate": {"x": "stacked"}}, "collate must be '"),
         ({"cache": "all"}, "cache must be '"),
+        (
+            {"disk_budget": 1},
+            "disk_budget limits the files of cache='disk', but cache is 'encoded'",
+        ),
+        ({"disk_budget": 1, "cache": None}, "but cache is None. Pass cache='disk', or leave"),
+        ({"disk_budget": "all", "cache": "disk"}, "disk_budget must be a number of bytes, or a"),
         ({"workers": "fibres"}, "workers must be '"),
         ({"on_error": "ignore"}, "on_error must be '"),
         ({"num_workers": -1}, "num_workers must be an integer of at least 0, but it is -1"),
@@ -105,6 +111,13 @@ def test_budget_is_at_least_what_a_loader_needs():
     assert Options.of(batch_size=1, memory_budget=1).budget == 64 * 2**20
     assert Options.of(batch_size=1, memory_budget=2**30).budget == 2**30
     assert Options.of(batch_size=1).budget >= 64 * 2**20
+
+
+def test_budget_of_the_disk_is_a_size():
+    of = Options.of
+    assert of(batch_size=1, cache="disk").disk_bytes is None
+    assert of(batch_size=1, cache="disk", disk_budget="2 GiB").disk_bytes == 2**31
+    assert of(batch_size=1, cache="disk", disk_budget=0).disk_bytes == 0
 
 
 def test_budget_is_fixed_at_the_start(monkeypatch):

@@ -1,6 +1,6 @@
 """Import of other libraries' tables and columns through Arrow's C interface.
 
-In that interface, a name ends at its first NUL character, and polars exports Python objects as
+In this interface, a name ends at its first NUL character, and polars exports Python objects as
 their addresses in memory. Names with a NUL and columns of Python objects are therefore rejected.
 """
 
@@ -66,7 +66,7 @@ def is_wrong_table(data: object) -> bool:
 
 
 def table_hint(data: object) -> str:
-    """Return the sentence of an error that says what to pass instead of a column or LazyFrame.
+    """Return the sentence of an error message that says what to pass instead of `data`.
 
     >>> import pandas as pd
     >>> table_hint(pd.Series([1], name="age"))

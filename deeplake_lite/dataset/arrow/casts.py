@@ -26,7 +26,7 @@ _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 class Misfit(Exception):
-    """Raised if a value does not fit a type exactly. The message is a clause after "because"."""
+    """Raised if a value does not fit a type exactly. The message can follow the word "because"."""
 
 
 def cast_exactly(array: pa.Array, kind: pa.DataType) -> pa.Array:
@@ -46,7 +46,7 @@ def cast_exactly(array: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def is_risky(source: pa.DataType, kind: pa.DataType) -> bool:
-    """Return whether `cast_exactly` from one type to another may fail, depending on the values.
+    """Return whether a cast with `cast_exactly` may fail, depending on the values of the array.
 
     >>> is_risky(pa.timestamp("s"), pa.timestamp("s", "UTC")), is_risky(pa.float64(), pa.date32())
     (False, True)
@@ -72,7 +72,7 @@ def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
         mask = array.is_null() if array.null_count else None
         return pa.StructArray.from_arrays(parts, fields=[*kind], mask=mask)
     if kinds.is_timestamp(source) and kinds.is_timestamp(kind) and source.unit == kind.unit:
-        return array.view(kind)  # the same instants in a different time zone
+        return array.view(kind)  # only the time zone differs, not the points in time
     if kinds.is_timestamp(source) and kinds.is_date(kind):
         return _to_dates(array, kind)
     if kinds.is_duration(source) and kinds.is_time(kind):
@@ -139,7 +139,9 @@ def _integers(array: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_] | N
 
 
 def _to_decimals(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Convert numbers to decimals: a float to the shortest decimal that rounds to it, NaN to null.
+    """Convert numbers to decimals.
+
+    A float becomes the shortest decimal that rounds to it, and NaN becomes null.
 
     >>> _to_decimals(pa.array([0.7, 0.1 + 0.2, None]), pa.decimal128(20, 17)).to_pylist()
     [Decimal('0.70000000000000000'), Decimal('0.30000000000000004'), None]
@@ -150,7 +152,7 @@ def _to_decimals(array: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _parse_json(array: pa.ExtensionArray, kind: pa.DataType) -> pa.Array:
-    """Parse JSON into values of a type, which may contain nested JSON."""
+    """Parse JSON strings into values of the type `kind`, which may contain JSON strings itself."""
     texts = array.storage.to_pylist()
     values = [None if text is None else _convert_parts(json.loads(text), kind) for text in texts]
     parsed = pa.array(values, _replace_json(kind))
@@ -160,7 +162,7 @@ def _parse_json(array: pa.ExtensionArray, kind: pa.DataType) -> pa.Array:
 
 
 def _convert_parts(value: Any, kind: pa.DataType) -> Any:
-    """Convert a parsed JSON value to `kind`: nested JSON to strings, decimals to Decimals."""
+    """Convert a parsed JSON value to `kind`: nested JSON to strings, decimals to Decimal."""
     if value is None:
         return None
     if isinstance(kind, pa.JsonType):
@@ -187,7 +189,7 @@ def _replace_json(kind: pa.DataType) -> pa.DataType:
 
 
 def with_extensions(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Convert an array to a type that differs from its own only in extension types, even in lists.
+    """Convert an array to a type that differs only in extension types, also within lists.
 
     >>> with_extensions(pa.array([["1"]]), pa.list_(pa.json_())).type
     ListType(list<item: extension<arrow.json>>)

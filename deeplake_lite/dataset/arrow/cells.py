@@ -33,10 +33,10 @@ type Null = NDArray[np.bool_] | None
 """Mask of the nulls, (n,) bool, or None if no value is null."""
 
 HTYPE = "deeplake_lite.htype"
-"""Key in a field's metadata that holds the configuration of the field's htype, as JSON."""
+"""Key in a field's metadata. Its value is the configuration of the field's htype, as JSON."""
 
 METADATA = "deeplake_lite.metadata"
-"""Key in the metadata of a field or schema that holds the user's metadata, as JSON."""
+"""Key in the metadata of a field or schema. Its value is the user's metadata, as JSON."""
 
 _MISFIT = (
     "The cells do not have the lengths that their shapes require. Run ds.verify() to list all "
@@ -109,7 +109,7 @@ def _leaf(htype: Htype, values: NDArray[Any], null: Null = None) -> pa.Array:
         pairs = pa.array(values.view(values.real.dtype))
         return pa.FixedSizeListArray.from_arrays(pairs, 2, mask=_mask(null))
     times = common_times(values)
-    if times.dtype.kind in "mM":  # NaT, a value in NumPy, is a null in Arrow
+    if times.dtype.kind in "mM":  # NaT is a value in NumPy, but a null in Arrow
         null = np.isnat(times) if null is None else null | np.isnat(times)
     return numbers_of(times, null)
 
@@ -117,13 +117,13 @@ def _leaf(htype: Htype, values: NDArray[Any], null: Null = None) -> pa.Array:
 def numbers_of(values: NDArray[Any], null: Null = None) -> pa.Array:
     """Return numbers, booleans or times, (n,), as an Arrow array that shares their memory.
 
-    ``pyarrow.array`` also shares memory, but it imports pandas first, which takes 0.4 s.
+    ``pyarrow.array`` would share memory too, but it first imports pandas, which takes 0.4 s.
 
     >>> numbers_of(np.array([1.5, 2.0]), np.array([False, True])).to_pylist()
     [1.5, None]
     """
     kind = pa.from_numpy_dtype(values.dtype)
-    if values.dtype == "datetime64[D]":  # NumPy has 64 bits for a date, Arrow 32
+    if values.dtype == "datetime64[D]":  # NumPy's dates have 64 bits, Arrow's have 32
         return pa.array(values, kind, mask=null)
     data = np.packbits(values, bitorder="little") if values.dtype == bool else values
     valid = None if null is None or not null.any() else _bits(~null)
@@ -132,9 +132,9 @@ def numbers_of(values: NDArray[Any], null: Null = None) -> pa.Array:
 
 
 def numbers_in(array: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
-    """Return the numbers of an Arrow array without nulls: the inverse of `numbers_of`.
+    """Return the numbers of an Arrow array without nulls, the reverse of `numbers_of`.
 
-    The result is read-only. It shares the memory of the array, unless there are several chunks.
+    The result is read-only. It shares the memory of the array if the array has a single chunk.
 
     >>> numbers_in(pa.chunked_array([[1, 2], [3]]))
     array([1, 2, 3])
@@ -183,10 +183,12 @@ def _ragged(htype: Htype, cells: RaggedCells) -> pa.Array:
 def _tensors(htype: Htype, values: NDArray[Any], cells: RaggedCells, null: Null) -> pa.Array:
     """Convert arrays in which several axes vary to structs of data and shape.
 
-    Nested lists would lose the shape of an empty array, such as (0, h, w) for masks of no objects.
+    Nested lists would lose the shape of an empty array, such as (0, h, w) for masks without
+    objects.
     """
     has_axis = cells.shapes >= 0
-    sizes = np.where(has_axis, cells.shapes, 1).prod(axis=1, dtype=np.int64)  # 1 without axes
+    # A value without axes has size 1.
+    sizes = np.where(has_axis, cells.shapes, 1).prod(axis=1, dtype=np.int64)
     if null is not None:
         sizes[null] = 0
     if len(values) != sizes.sum():

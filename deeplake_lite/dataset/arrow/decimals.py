@@ -1,4 +1,4 @@
-"""Conversion of Arrow decimals to floats, and a check for decimals that floats would round."""
+"""Conversion of Arrow decimals to floats, and a search for decimals that floats would round."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
 _LONG = "[0-9.]{16,}|E"
-"""Pattern of decimals that float64 may round, which have 16 or more digits, or an exponent."""
+"""Pattern of decimals that float64 may round: 16 or more digits, or an exponent."""
 
 
 def as_floats(decimals: pa.Array) -> pa.Array:
@@ -32,7 +32,7 @@ def as_floats(decimals: pa.Array) -> pa.Array:
 
 
 def first_rounded(array: pa.Array) -> tuple[int, Decimal] | None:
-    """Return the position of the first decimal that float64 would round, and the decimal, or None.
+    """Return the row and value of the first decimal that float64 would round, or None.
 
     >>> from decimal import Decimal
     >>> first_rounded(pa.array([[Decimal("0.1")], [], [Decimal("12345678901234567.5")]]))
@@ -55,7 +55,7 @@ def first_rounded(array: pa.Array) -> tuple[int, Decimal] | None:
 
 
 def _leaves(array: pa.Array) -> tuple[pa.Array, np.ndarray[tuple[int], np.dtype[np.int64]]]:
-    """Return the innermost values of nested lists as one array, and the row of each value."""
+    """Return the innermost values of nested lists as one array, and the row of each of them."""
     import pyarrow.compute as pc  # slow to import, see `first_rounded`
 
     rows = np.arange(len(array))

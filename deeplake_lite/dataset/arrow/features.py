@@ -37,14 +37,14 @@ _NAMES = {
     "halffloat": "float16", "float": "float32", "double": "float64",
     "date32[day]": "date32", "date64[ms]": "date64",
 }  # fmt: skip
-"""Maps Arrow's names of types to those that ``datasets`` uses, where they differ."""
+"""Maps Arrow's names of types to the names in ``datasets``, where the two differ."""
 
 _TIMESTAMP = re.compile(r"timestamp\[(s|ms|us|ns), ?tz=([^\[\]]{1,100})\]")
 _DECIMAL = re.compile(r"decimal(128|256)\((\d{1,3}), ?(-?\d{1,3})\)")
 
 
 def read_metadata(schema: pa.Schema) -> dict[str, Any]:
-    """Return the dict that ``datasets`` adds to a schema as JSON, or an empty dict.
+    """Return the dict that ``datasets`` stored in a schema's metadata, or {} if there is none.
 
     >>> text = '{"info": {"features": {"x": {"dtype": "int8", "_type": "Value"}}}}'
     >>> read_metadata(pa.schema([], {"huggingface": text}))["info"]
@@ -58,7 +58,7 @@ def read_metadata(schema: pa.Schema) -> dict[str, Any]:
 
 
 def features_in(metadata: Mapping[str, Any]) -> dict[str, Feature]:
-    """Return a dict that maps columns to their features, from the metadata of a schema.
+    """Return a dict that maps columns to features, given the result of `read_metadata`.
 
     >>> features_in({"info": {"features": {"x": {"_type": "Json"}}}})
     {'x': {'_type': 'Json'}}
@@ -81,9 +81,10 @@ def item_of(feature: Feature) -> Feature:
 
 
 def fields_of(feature: Feature) -> Mapping[str, Feature]:
-    """Return a dict from a struct's fields to their features, empty for other features.
+    """Return a dict that maps a struct's fields to their features; {} for other features.
 
-    Older releases of ``datasets`` write a struct of lists as a sequence of structs.
+    This includes sequences of structs, which older releases of ``datasets`` write for structs of
+    lists.
 
     >>> fields_of({"_type": "Sequence", "feature": {"x": {"_type": "Json"}}})
     {'x': {'_type': 'List', 'feature': {'_type': 'Json'}}}
@@ -101,7 +102,7 @@ _TEXT = {"dtype": "string", "_type": "Value"}
 
 
 def is_special(feature: Feature) -> bool:
-    """Return whether a feature says more about its values than the Arrow type does.
+    """Return whether a feature says more about its values than their Arrow type does.
 
     >>> is_special({"_type": "List", "feature": {"_type": "Image"}}), is_special({"a": _TEXT})
     (True, False)
@@ -124,7 +125,7 @@ def is_file(feature: Feature, kind: pa.DataType) -> bool:
 
 
 def kind_of(feature: Feature) -> pa.DataType | None:
-    """Return the Arrow type in which ``datasets`` stores a feature, or None if it is unknown.
+    """Return the Arrow type in which ``datasets`` stores a feature, or None for unknown features.
 
     >>> kind_of({"_type": "List", "feature": {"_type": "Value", "dtype": "time64[us]"}})
     ListType(list<item: time64[us]>)
@@ -193,7 +194,7 @@ _VIEWS = {"string_view": "string", "binary_view": "binary"}
 def align_units(feature: Feature, kind: pa.DataType) -> Feature:
     """Return a feature whose time units match an Arrow type.
 
-    Parquet stores seconds as milliseconds, and has only one date type.
+    The units may differ, because Parquet stores seconds as milliseconds and has only one date type.
 
     >>> align_units({"dtype": "time32[s]", "_type": "Value"}, pa.time32("ms"))
     {'dtype': 'time32[ms]', '_type': 'Value'}
@@ -211,12 +212,12 @@ def align_units(feature: Feature, kind: pa.DataType) -> Feature:
 
 
 def feature_of_kind(kind: pa.DataType, names: list[str] | None = None) -> Feature:
-    """Return the feature for an Arrow type; given class names, int64 becomes a class label.
+    """Return the feature for an Arrow type. If there are class names, int64 becomes ClassLabel.
 
     >>> feature_of_kind(pa.list_(pa.date32()))
     {'feature': {'dtype': 'date32', '_type': 'Value'}, '_type': 'List'}
     """
-    if kinds.is_struct(kind):  # in a tensor, the classes are in `data`
+    if kinds.is_struct(kind):  # the struct is a tensor, whose class numbers are in `data`
         return {f.name: feature_of_kind(f.type, names if f.name == "data" else None) for f in kind}
     if kinds.is_fixed_size_list(kind):
         item = feature_of_kind(kind.value_type, names)

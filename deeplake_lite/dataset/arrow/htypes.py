@@ -65,7 +65,7 @@ def _plain_htype(kind: pa.DataType, names: tuple[str, ...]) -> Htype:
         return Bytes()
     if is_list(kind):
         return _list_htype(kind)
-    if kinds.is_nested(kind):  # struct, map, union
+    if kinds.is_nested(kind):  # a struct, map or union
         return Json()
     raise SchemaError(
         f"There is no column type for Arrow's type {kind}. Cast the column to another type."

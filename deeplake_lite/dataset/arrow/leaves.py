@@ -1,8 +1,9 @@
-"""Division of an Arrow column into a single lake column, or one for each field of its structs.
+"""Division of an Arrow column into columns of a lake, one for each field of its structs.
 
-A struct of numbers, strings and lists becomes JSON. If it has fields of other types, such as
-classes, files or times, each field becomes a column, such as ``"objects.category"``. Structs in
-lists become columns of lists. Files get a second column for their paths, such as ``"image_path"``.
+A struct of numbers, strings and lists becomes one column of JSON. If it has fields of other types,
+such as classes, files or times, each field becomes a column, such as ``"objects.category"``.
+Structs in lists become columns of lists. For files, a second column stores their paths, such as
+``"image_path"``.
 """
 
 from __future__ import annotations
@@ -37,10 +38,11 @@ class Leaf:
     """A part of an Arrow column that becomes a column of a lake."""
 
     name: str
-    """Name of the lake's column."""
+    """Name of the column in the lake."""
 
     path: tuple[str, ...]
-    """Name of the Arrow column, followed by the names of nested fields."""
+    """Name of the Arrow column, followed by the names of the nested fields that lead to the
+    part."""
 
     feature: Feature
     """Feature of the part, including the lists around its structs, or None if it has no feature."""
@@ -150,7 +152,7 @@ def _list_of(kind: pa.DataType, depth: int) -> pa.DataType:
 
 
 def child(array: pa.Array, name: str) -> pa.Array:
-    """Return the values of a field of structs or of lists of structs; null structs give nulls.
+    """Return a field's values in structs or lists of structs. The field of a null struct is null.
 
     >>> child(pa.array([[{"x": 1}, {"x": 2}], None, []]), "x").to_pylist()
     [[1, 2], None, []]
@@ -178,7 +180,7 @@ def special_htype(feature: Feature, kind: pa.DataType) -> Htype:
     match type_of(feature):
         case "ClassLabel":
             if dtype_of(kind) is None:
-                raise TypeError  # for example, the column has strings
+                raise TypeError  # for example, class labels that are stored as strings
             return ClassLabel(feature["names"])
         case "Image":
             return Image("auto", mode=feature.get("mode"))

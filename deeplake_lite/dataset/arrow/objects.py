@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def are_tensors(kind: pa.DataType, of: Htype | None) -> bool:
-    """Return whether structs are tensors with several varying axes, as written by `to_arrow`.
+    """Return whether structs are tensors with several varying axes, which `to_arrow` writes so.
 
     The answer depends on `of`, the type in the field's metadata or of the target column. Unless
     `of` is an array type, the structs are objects, even if the field names match.
@@ -47,9 +47,9 @@ def item_of(of: Htype | None) -> Htype | None:
 
 
 def tensors_in(column: pa.Array | pa.ChunkedArray) -> list[object]:
-    """Convert structs of data and shape to arrays, or to dicts if the data does not fit the shape.
+    """Convert structs of data and shape to arrays, or to dicts where the data do not fit the shape.
 
-    Array types reject dicts, with an error that names the row.
+    Array types reject these dicts with an error that names the row.
 
     >>> tensors_in(pa.array([{"data": [1, 2], "shape": [2, 1]}, None]))
     [array([[1],
@@ -67,12 +67,12 @@ def _tensor(item: pa.StructScalar) -> object:
     if not (is_list(data.type) and is_list(shape.type) and kinds.is_integer(shape.type.value_type)):
         return python_value(item)
     sizes, numbers = shape.as_py(), data.values
-    if kinds.is_fixed_size_list(numbers.type):  # complex numbers, as pairs
+    if kinds.is_fixed_size_list(numbers.type):  # complex numbers, stored as pairs of floats
         sizes, numbers = [*sizes, numbers.type.list_size], numbers.flatten()
     if dtype_of(numbers.type) is None or not _fits(sizes, len(numbers)):
         return python_value(item)
     flat: NDArray[Any] = np.asarray(numbers.to_numpy(zero_copy_only=False))
-    if numbers.null_count and flat.dtype.kind in "mM":  # the type rejects None, but not NaT
+    if numbers.null_count and flat.dtype.kind in "mM":  # the htype accepts NaT, but not None
         flat = np.array([None if np.isnat(time) else time for time in flat], object)
     return flat.reshape(sizes)
 
@@ -84,7 +84,7 @@ def _fits(sizes: list[int | None], count: int) -> bool:
 
 
 def objects_in(column: pa.Array | pa.ChunkedArray) -> list[Any]:
-    """Return Python objects, with maps as dicts and JSON parsed, even within lists and structs.
+    """Return values as Python objects, with maps as dicts and with JSON parsed, at any depth.
 
     Raises
     ------
@@ -122,7 +122,7 @@ def _has_objects(kind: pa.DataType) -> bool:
 
 
 def _with_objects(value: Any, kind: pa.DataType) -> object:
-    """Return a value of an Arrow type with its maps as dicts and its JSON parsed."""
+    """Return a Python value of an Arrow type with its maps as dicts and its JSON parsed."""
     if value is None or not _has_objects(kind):
         return value
     if isinstance(kind, pa.JsonType):

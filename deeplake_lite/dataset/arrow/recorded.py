@@ -1,9 +1,9 @@
-"""Records of column types in Hugging Face features, where the library ``datasets`` preserves them.
+"""Records of column types in Hugging Face features, which the library ``datasets`` preserves.
 
-``datasets`` drops unknown metadata whenever it writes rows. But features have an ``id``, a string
-with no predefined meaning, which survives ``map``, ``save_to_disk`` and ``push_to_hub``. Structs
-have no ``id``, so the type of a tensor, which is a struct of data and shape, is recorded in the
-feature of its shape.
+``datasets`` drops metadata that it does not know whenever it writes rows. But each feature has an
+``id``, a string without a predefined meaning, which survives ``map``, ``save_to_disk`` and
+``push_to_hub``. Only structs have no ``id``. Therefore, the type of a tensor, which is a struct of
+data and shape, is recorded in the feature of its field ``shape``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MAX_LENGTH = 10_000_000
 
 
 def with_record(feature: Feature, htype: Htype) -> Feature:
-    """Return a feature with a column type recorded in it. Structs except tensors are unchanged.
+    """Return a feature with a column type recorded in it. Structs except tensors do not change.
 
     >>> from deeplake_lite.htypes import Embedding
     >>> feature = {"feature": {"dtype": "float32", "_type": "Value"}, "length": 3, "_type": "List"}
@@ -55,7 +55,7 @@ def recorded_htype(feature: Feature) -> Htype | None:
     try:
         return from_config(json.loads(text.removeprefix(PREFIX)))
     except (LakeError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
-        return None  # recorded by a newer release
+        return None  # a newer release has recorded it
 
 
 def _id(feature: Feature) -> str | None:
@@ -77,7 +77,7 @@ def _replace_id(feature: Feature, text: str | None) -> Feature:
 
 
 def _inner(feature: Feature) -> Feature:
-    """Return the inner feature that holds the record, or None if the feature itself holds it."""
+    """Return the inner feature that has the record, or None if it is in the feature itself."""
     item = item_of(feature)
     return item if item is not None else _shape(feature)
 

@@ -1,6 +1,6 @@
-"""Assembly of structs from columns: the inverse of `leaves`.
+"""Assembly of structs from columns, which reverses the division in `leaves`.
 
-A struct whose fields are all null becomes null, except in lists, where it stays a struct of nulls.
+A struct whose fields are all null becomes null. In lists, it remains a struct of nulls.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def join_features(feature: Feature, parts: Iterable[tuple[Path, Feature]]) -> Fe
 
 
 def join_parts(kind: pa.DataType, parts: Iterable[tuple[Path, pa.Array]]) -> pa.Array:
-    """Assemble structs, or lists of structs, from their fields. Raises Misfit on a mismatch.
+    """Assemble structs, or lists of structs, from their fields. Raises Misfit if they do not fit.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def _join_lists(kind: pa.DataType, parts: list[tuple[Path, pa.Array]]) -> pa.Arr
 
 
 def _group_by_field[T](parts: list[tuple[Path, T]]) -> dict[str, list[tuple[Path, T]]]:
-    """Group parts by the first name of their path, and remove that name."""
+    """Group parts by the first name of their paths, and remove this name from the paths."""
     groups = dict[str, list[tuple[Path, T]]]()
     for path, part in parts:
         groups.setdefault(path[0], []).append((path[1:], part))

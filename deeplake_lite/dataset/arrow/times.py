@@ -15,7 +15,7 @@ _COMMON = ("s", "ms", "us", "ns")
 
 
 def common_times(values: NDArray[Any]) -> NDArray[Any]:
-    """Convert times to a unit that Arrow, pandas and xarray support; keep other values unchanged.
+    """Convert times to a unit that Arrow, pandas and xarray support. Other values are unchanged.
 
     Times in coarser units are converted to seconds. Durations in months and years have no fixed
     length, so they become int64 counts.

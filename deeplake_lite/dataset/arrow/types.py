@@ -10,7 +10,7 @@ from deeplake_lite.errors import InvalidValueError
 
 
 def dtype_of(kind: pa.DataType) -> str | None:
-    """Return the NumPy dtype for an Arrow type of numbers, booleans or times, and None for others.
+    """Return the NumPy dtype for an Arrow type of numbers, booleans or times, otherwise None.
 
     >>> dtype_of(pa.date32()), dtype_of(pa.decimal128(10, 2)), dtype_of(pa.decimal128(20, 0))
     ('datetime64[D]', 'float64', 'int64')
@@ -45,7 +45,7 @@ def has_fractions(kind: pa.DataType) -> bool:
 
 
 def unwrap(kind: pa.DataType) -> pa.DataType:
-    """Unwrap extension types and run-end encodings; return fixed-shape tensor types unchanged.
+    """Unwrap extension types and run-end encodings. Fixed-shape tensor types are not unwrapped.
 
     >>> unwrap(pa.bool8()), unwrap(pa.run_end_encoded(pa.int32(), pa.string()))
     (DataType(bool), DataType(string))
@@ -93,7 +93,7 @@ def check_storable(name: str, kind: object) -> None:
 
 
 def without_views(kind: pa.DataType) -> pa.DataType:
-    """Replace string and binary views in a type, even in lists and structs, with large types.
+    """Return a type in which string and binary views, at any depth, are replaced by large types.
 
     >>> without_views(pa.list_(pa.string_view()))
     ListType(list<item: large_string>)
@@ -115,7 +115,7 @@ def without_views(kind: pa.DataType) -> pa.DataType:
 
 
 def shape_of(kind: pa.FixedShapeTensorType) -> tuple[int, ...]:
-    """Return the logical shape of tensors, whose axes may be stored in another order.
+    """Return the shape of tensors as users see it, which may not be the stored order of axes.
 
     >>> shape_of(pa.fixed_shape_tensor(pa.int32(), [2, 3], permutation=[1, 0]))
     (3, 2)

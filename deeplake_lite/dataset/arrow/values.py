@@ -1,7 +1,8 @@
 """Conversion of Arrow columns to values that column types accept, for appends and for ingestion.
 
-Chunks, dictionaries, run-end encodings and extensions are decoded first. Then numbers, times and
-tensors become arrays, with nulls masked, and anything else becomes Python objects.
+First, chunks are joined, and dictionaries, run-end encodings and extension types are decoded. Then
+numbers, times and tensors become arrays, with nulls masked, and all other values become Python
+objects.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ def arrow_values(column: pa.Array | pa.ChunkedArray, of: Htype | None = None) ->
 def one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     """Join the chunks of a column and decode it, except for dictionaries of strings.
 
-    Arrow cannot join the chunks of other dictionaries, and can decode only a few run-end encodings.
+    Other dictionaries must be decoded before their chunks are joined, and Arrow can decode only a
+    few run-end encodings itself.
 
     >>> one_array(pa.DictionaryArray.from_arrays([1, 0, None], pa.array([[1], [2, 3]]))).to_pylist()
     [[2, 3], [1], None]
@@ -63,7 +65,7 @@ def one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 
 def _expand(array: pa.Array) -> pa.Array:
-    """Decode a run-end or dictionary-encoded array; dictionaries of strings stay as they are."""
+    """Decode a run-end or dictionary-encoded array, except for a dictionary of strings."""
     kind = array.type
     if kinds.is_run_end_encoded(kind):
         rows = np.arange(array.offset, array.offset + len(array))
@@ -75,7 +77,7 @@ def _expand(array: pa.Array) -> pa.Array:
 
 
 def _take(values: pa.Array, indices: pa.Array) -> pa.Array:
-    """Return the values at `indices`. Arrow cannot index its view types, so these are cast first.
+    """Return the values at `indices`. Views, which Arrow cannot index, are cast first.
 
     >>> _take(pa.array(["a", "b"], pa.string_view()), pa.array([1, None])).to_pylist()
     ['b', None]
@@ -85,7 +87,7 @@ def _take(values: pa.Array, indices: pa.Array) -> pa.Array:
 
 
 def _plain(array: pa.Array) -> pa.Array:
-    """Decode an array and remove its extensions; fixed-shape tensors stay unchanged.
+    """Decode an array and remove its extension types, except for fixed-shape tensors.
 
     >>> _plain(pa.array(["a", "a"]).dictionary_encode()).to_pylist()
     ['a', 'a']
@@ -123,7 +125,7 @@ def _sql_of(of: Htype | None) -> Sql | None:
 
 
 def _accepted_dtype(of: Htype | None) -> str:
-    """Return the dtype of the numbers that a type accepts; an empty string for classes and lists.
+    """Return the dtype of the numbers that a type accepts, or "" for classes and lists.
 
     >>> from deeplake_lite.htypes import Scalar, Sequence
     >>> _accepted_dtype(Scalar("complex64")), _accepted_dtype(Sequence("complex64"))
@@ -135,7 +137,7 @@ def _accepted_dtype(of: Htype | None) -> str:
 
 
 def _lists(array: pa.Array, of: Htype | None) -> object:
-    """Return lists in the form that a type accepts: arrays, items of a sequence, or objects."""
+    """Return lists in the form that the type `of` accepts: arrays, sequences or objects."""
     is_array = of is not None and of.is_array
     is_fixed = kinds.is_fixed_size_list(array.type)
     if is_array and is_fixed and not array.null_count:
@@ -148,7 +150,7 @@ def _lists(array: pa.Array, of: Htype | None) -> object:
 
 
 def _list(items: pa.Array | None, of: Htype | None, row: int) -> Any:
-    """Return the items of one list; an error names the row of the list, not of the item."""
+    """Return the items of one list. If one is invalid, the error has the row of the list."""
     try:
         return None if items is None else with_none(arrow_values(items, of))
     except InvalidValueError as error:
@@ -162,7 +164,7 @@ def _has_tensors(kind: pa.DataType) -> bool:
 
 
 def _tensors(array: pa.ExtensionArray) -> object:
-    """Return fixed-shape tensors as an array, or if there are nulls, as a list with None."""
+    """Return fixed-shape tensors as an array or, if there are nulls, as a list with None."""
     kind, storage = array.type, array.storage
     if not storage.null_count:
         return _to_logical_order(_array(storage.flatten(), has_nan=False), kind)
@@ -171,7 +173,7 @@ def _tensors(array: pa.ExtensionArray) -> object:
 
 
 def _to_logical_order(flat: object, kind: pa.FixedShapeTensorType) -> Any:
-    """Return the numbers of tensors, (n, *shape), with their axes in the logical order.
+    """Return tensors, (n, *shape), with their axes in the order in which users see them.
 
     >>> kind = pa.fixed_shape_tensor(pa.int32(), [2, 3], permutation=[1, 0])
     >>> _to_logical_order(np.arange(6), kind).tolist()
@@ -185,8 +187,8 @@ def _to_logical_order(flat: object, kind: pa.FixedShapeTensorType) -> Any:
 def _decimals(array: pa.Array, of: Htype | None) -> object:
     """Return decimals in the form that a type accepts, such as strings of digits for text.
 
-    A number that an integer type cannot hold stays a decimal; the type rejects it with an error
-    that names the row.
+    A number that an integer type cannot represent stays a decimal. The type then rejects it with an
+    error that names the row.
     """
     if _sql_of(of) == "text":
         return [None if value is None else str(value) for value in array.to_pylist()]
@@ -219,7 +221,8 @@ def _numbers(array: pa.Array) -> NDArray[Any]:
 def _array(item: pa.Array, *, has_nan: bool = True) -> object:
     """Return a list of numbers as an array. Null floats become NaN if `has_nan`, other nulls None.
 
-    Fixed-size lists represent points and vectors, in which a null is an error.
+    `has_nan` is false for fixed-size lists, which represent points and vectors, where a null is an
+    error.
     """
     dtype = dtype_of(item.type)
     values = arrow_values(item, Array(dtype or "float64", (None,)))
@@ -247,14 +250,14 @@ def _items(array: pa.Array) -> Iterable[object]:
 
 
 def _file(item: object) -> object:
-    """Return the bytes, or if there are none the path, of a file from Hugging Face's datasets."""
+    """Return the bytes of a file from Hugging Face's datasets or, if there are none, its path."""
     if isinstance(item, dict) and set(item) <= {"bytes", "path"}:
         return item.get("bytes") or item.get("path")
     return item
 
 
 def complex_of(values: Any, dtype: np.dtype[Any]) -> object:
-    """Return complex numbers, or arrays of them, from the pairs of floats that `to_arrow` writes.
+    """Return complex numbers, or arrays of these, from the pairs of floats that `to_arrow` writes.
 
     >>> complex_of([[1.0, 2.0], None], np.dtype("complex64"))
     [np.complex64(1+2j), None]

@@ -60,7 +60,7 @@ def atomic_write(path: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def as_storage_errors(path: Path) -> Iterator[None]:
-    """Raise errors of the operating system as StorageError, with the same `errno`.
+    """Turn errors of the operating system in the ``with`` block into StorageError, keeping `errno`.
 
     >>> from pathlib import Path
     >>> with as_storage_errors(Path("page.html")):
@@ -82,7 +82,7 @@ Free some space, or choose another path.
 
 
 def _check_target(path: Path) -> None:
-    """Reject a path that is a folder, or whose folder does not exist. Raises StorageError."""
+    """Raise StorageError if a path is a folder, or if the folder above it does not exist."""
     if path.is_dir():
         raise StorageError(f"{str(path)!r} is a folder. Add the name of the file to write.")
     if not path.parent.is_dir():

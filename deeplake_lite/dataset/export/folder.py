@@ -1,9 +1,10 @@
 """Export of a view to a folder: samples as files, a folder per class, and all columns in a CSV.
 
-Many tools read this layout: ``tulip/000041.jpg``, and ``metadata.csv`` with a ``file_name`` per
-row, which is empty for a null image. Files are numbered by row. Other columns that hold files,
-pixels or arrays are also written as files, below ``_columns``; the table lists their paths, and
-`from_folder` skips that folder. Names are sanitized, so no file is written outside the folder.
+Many tools read this layout: ``tulip/000041.jpg``, and a table ``metadata.csv`` with the column
+``file_name``, which is empty for null images. Files are numbered by row. Other columns that hold
+files, pixels or arrays are also written as files, below ``_columns``; the table lists the paths of
+these files, and `from_folder` skips the folder ``_columns``. Names are sanitized, so no file is
+written outside the export's folder.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def write_folder(view: View, path: str | Path, image: str | None, label: str | N
 
 
 def _warn_of_losses(view: View) -> None:
-    """Warn about nulls, which CSV files store like empty strings, and about metadata."""
+    """Warn about nulls, which CSV files store like empty strings, and about lost metadata."""
     names = [f.name for f in view.schema if f.htype.sql == "text" and has_nulls(view, f)]
     if names:
         warnings.warn(
@@ -100,7 +101,7 @@ def _write(view: View, root: Path, samples: Field, labels: Field | None) -> None
 
 
 def header_of(column: str) -> str:
-    """Return the header of a column in the table, where ``file_name`` is reserved for the paths.
+    """Return the header of a column in the table. ``file_name`` is reserved for the paths.
 
     An underscore is appended to ``file_name``, ``file_name_`` etc., which keeps headers unique.
 
@@ -111,7 +112,7 @@ def header_of(column: str) -> str:
 
 
 def column_of(header: str) -> str:
-    """Return the name of the column with a given header: the inverse of `header_of`.
+    """Return the name of the column for which `header_of` returns the given header.
 
     >>> column_of("file_name_"), column_of("file_name__"), column_of("file")
     ('file_name', 'file_name_', 'file')
@@ -131,7 +132,7 @@ class _Files:
     """Number of digits of row numbers in file names."""
 
     def cell(self, row: int, f: Field, value: Any) -> object:
-        """Return a value for the table, or the path of a new file if the value does not fit in."""
+        """Return the text for a table cell: the value, or the path of a new file that holds it."""
         if value is None or fits_table(f.htype):
             return table_cell(value, f.htype)
         folder, number = self.columns.of(f.name), f"{row:0{self.digits}}"
@@ -141,13 +142,13 @@ class _Files:
         return json.dumps(paths)
 
     def item(self, folder: Path, number: str, htype: Htype, value: Any) -> Any:
-        """Write an item of a sequence to a file; return its path, or nested lists of paths."""
+        """Write an item of a sequence to files, and return the path, or nested lists of paths."""
         if htype.item is not None and value is not None:
             return [self.item(folder, f"{number}-{n}", htype.item, v) for n, v in enumerate(value)]
         return self.write(folder, number, htype, value)
 
     def write(self, folder: Path, number: str, htype: Htype, value: Any) -> str | None:
-        """Write a file; return its path relative to the root, or None for a null."""
+        """Write a value to a file, and return the file's path relative to the root, or None."""
         if value is None:
             return None
         if isinstance(value, np.ndarray):
@@ -160,7 +161,7 @@ class _Files:
 
 
 def _as_file(htype: Htype, value: NDArray[Any]) -> tuple[bytes, str]:
-    """Encode an array as PNG if possible, or else as npy; return the bytes and the extension."""
+    """Encode an array as PNG if possible, else as npy. Return the bytes and the file extension."""
     is_png = value.dtype == np.uint8 or (value.dtype == np.uint16 and value.ndim == 2)
     if htype.is_image and is_png:
         return bytes(codecs.get("png").encode(value)), "png"
@@ -170,7 +171,7 @@ def _as_file(htype: Htype, value: NDArray[Any]) -> tuple[bytes, str]:
 
 
 def extension(data: bytes) -> str:
-    """Return the file extension for the format of some bytes, or "bin" if it is unknown."""
+    """Return the file extension for an image file's format, or "bin" if the format is unknown."""
     try:
         name = codecs.sniff(data).name
     except InvalidValueError:
@@ -180,7 +181,7 @@ def extension(data: bytes) -> str:
 
 @contextlib.contextmanager
 def new_folder(path: Path, method: str) -> Iterator[None]:
-    """Create a folder; if the block fails, empty the folder, or remove it if it is new.
+    """Create a folder. If the ``with`` block fails, remove the folder, or empty it if it existed.
 
     Parameters
     ----------
@@ -231,7 +232,10 @@ def _choose_image(view: View, image: str | None) -> Field:
 
 
 def _choose_label(view: View, label: str | None) -> Field | None:
-    """Return the column that names the folders: the user's choice, or the only class column."""
+    """Return the column whose values name the folders: the user's choice, or the only class column.
+
+    Return None if the user chose none and there is no class column.
+    """
     if label is not None:
         candidates = [f for f in view.schema if _names_folders(f.htype)]
         return _field_among(view, label, candidates, "label", "does not name one folder per row")
@@ -246,7 +250,7 @@ def _choose_label(view: View, label: str | None) -> Field | None:
 
 
 def _field_among(view: View, name: str, candidates: Iterable[Field], role: str, why: str) -> Field:
-    """Return the column `name`. Raises SchemaError, with a reason, if it is not a candidate."""
+    """Return the column `name`. Raises SchemaError, with the reason, if it is no candidate."""
     field = view.field(name)
     if field not in candidates:
         names = ", ".join(repr(f.name) for f in candidates)

@@ -45,7 +45,7 @@ class Folders:
         self._taken = set(taken)
 
     def of(self, value: Any) -> Path:
-        """Return the folder of a value, creating it if necessary, or the root for a null."""
+        """Return the folder for a value, creating it if necessary. Nulls get the root folder."""
         if value is None:
             return self.root
         key = str(value)
@@ -55,7 +55,7 @@ class Folders:
         return self._paths[key]
 
     def _unique(self, name: str) -> str:
-        """Return the name, with a number appended if it is in use, and reserve the result."""
+        """Return a name, with a number appended if the name is in use, and reserve the result."""
         number, stem = 2, name
         while _folded(name) in self._taken:
             name, number = f"{stem}_{number}", number + 1
@@ -64,7 +64,7 @@ class Folders:
 
 
 def safe_name(name: str) -> str:
-    """Return a similar name that is valid on any system, and neither reserved nor hidden.
+    """Return a name similar to `name` that is valid on any system, and neither reserved nor hidden.
 
     >>> safe_name("a/b"), safe_name(".."), safe_name("CON"), safe_name("Grüne Iris. ")
     ('a_b', '_', '_CON', 'Grüne Iris')

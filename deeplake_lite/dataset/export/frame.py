@@ -1,6 +1,6 @@
 """Conversion of cells to DataFrame columns: nullable dtypes, categories, strings and objects.
 
-This module imports pandas and pyarrow, so it is imported on demand.
+This module imports pandas and pyarrow, so other modules import it only when it is used.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _scalars(htype: Htype, cells: DenseCells) -> object:
 
 
 def _nullable(values: NDArray[Any], null: NDArray[np.bool_]) -> object:
-    """Return numbers in a dtype that allows nulls, even if there are none."""
+    """Return numbers or times as an array whose dtype allows nulls, even if there are none."""
     match values.dtype.kind:
         case "b":
             return pd.arrays.BooleanArray(values, null)

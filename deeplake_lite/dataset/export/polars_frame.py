@@ -60,7 +60,7 @@ def _plain(array: pa.Array) -> pa.Array:
 
 
 def _nested(array: pa.FixedShapeTensorArray, shape: list[int]) -> pa.Array:
-    """Convert tensors to nested fixed-size lists, keeping the nulls."""
+    """Convert tensors to nested lists of fixed size. Null tensors become null lists."""
     values = array.storage.values.slice(
         array.storage.offset * array.storage.type.list_size,
         len(array) * array.storage.type.list_size,

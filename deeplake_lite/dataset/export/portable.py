@@ -1,4 +1,4 @@
-"""Reads for the exports, and conversion of cells to values that make sense outside the lake.
+"""Reads of a view's rows for exports, and conversion of cells to values for use outside the lake.
 
 Files are exported as their stored bytes, links as their addresses, and classes as their names.
 Links are not followed, and nothing is re-encoded.
@@ -35,7 +35,9 @@ FILE_ROWS = 8_192
 def read_blocks(
     view: View, fields: Sequence[Field], label: str, rows: int | None = None
 ) -> Iterator[dict[str, Cells]]:
-    """Yield a dict from column names to cells for each block of rows; show progress after 1 s.
+    """Yield a dict from column names to cells for each block of rows, and show a progress bar.
+
+    The progress bar appears after 1 s.
 
     Parameters
     ----------
@@ -59,7 +61,7 @@ def read_blocks(
 
 
 def read_all(view: View, label: str) -> dict[str, Cells]:
-    """Return a dict from column names to all cells; `label` is shown next to the progress bar."""
+    """Return a dict from column names to all cells. `label` is shown next to a progress bar."""
     fields = view.schema.fields
     blocks = list(read_blocks(view, fields, label))
     return {
@@ -80,7 +82,7 @@ def has_nulls(view: View, f: Field) -> bool:
 
 
 def metadata_of(view: View) -> dict[str, Any]:
-    """Return the metadata of a dataset and its columns, as JSON for the note of an export."""
+    """Return the metadata of a dataset and its columns, as JSON values that an export records."""
     return {
         "metadata": dict(view.rows.table.metadata),
         "column_metadata": {f.name: dict(f.metadata) for f in view.schema if f.metadata},
@@ -90,8 +92,8 @@ def metadata_of(view: View) -> dict[str, Any]:
 def describe_lost_metadata(view: View, *kept: str) -> list[str]:
     """Return phrases that describe the metadata that an export leaves out.
 
-    The export keeps the values under the keys `kept` of the dataset's metadata. The phrases
-    complete the sentence "The export leaves out …".
+    `kept` names the keys of the dataset's metadata that the export keeps. The phrases complete the
+    sentence "The export leaves out …".
     """
     columns = ", ".join(repr(f.name) for f in view.schema if f.metadata)
     keys = ", ".join(repr(key) for key in view.rows.table.metadata if key not in kept)
@@ -127,7 +129,7 @@ def warn_of_metadata(
 
 
 def agree(sentence: str, number: int) -> str:
-    """Insert a number for ``{}``, and choose between singular and plural in ``[is|are]``.
+    """Insert `number` for ``{}``, and choose singular or plural in ``[is|are]`` accordingly.
 
     >>> [agree("{} [row has|rows have] no image", number) for number in (1, 2000)]
     ['1 row has no image', '2,000 rows have no image']

@@ -1,7 +1,7 @@
 """Export of a view's rows, with a function for each format.
 
-Each format has a module that imports its library. The functions here import that module on demand,
-so that `import deeplake_lite` stays fast.
+Each format has a module of its own, which may import the format's library. The functions here
+import the format's module when they are called, so that ``import deeplake_lite`` stays fast.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def fits_table(htype: Htype) -> bool:
-    """Return whether values of a type fit in a text table. Files, pixels and arrays do not.
+    """Return whether values of a type fit in a text table. Files, pixels and arrays do not fit.
 
     >>> from deeplake_lite.htypes import Boxes, Image, Sequence
     >>> fits_table(Boxes()), fits_table(Image()), fits_table(Sequence("bytes"))
@@ -27,7 +27,7 @@ def fits_table(htype: Htype) -> bool:
 
 
 def table_cell(value: object, htype: Htype | None = None) -> object:
-    """Return the cell of a table for a value: a number, a string, or None for null.
+    """Convert a value to a cell of a table: a number, a string, or None for null.
 
     Arrays and lists become JSON.
 
@@ -44,7 +44,7 @@ def table_cell(value: object, htype: Htype | None = None) -> object:
 
 
 def to_json_value(value: Any) -> object:
-    """Convert a value to a JSON type: times to ISO 8601, durations to counts of their unit.
+    """Convert a value to a JSON type. Times become ISO 8601 text, and durations become integers.
 
     >>> to_json_value(np.datetime64("2026-01-02")), to_json_value(np.timedelta64(5, "M"))
     ('2026-01-02', 5)

@@ -1,4 +1,4 @@
-"""The xarray engine: dense columns of a lake as lazy variables over a dimension of rows.
+"""The xarray engine, which opens the dense columns of a lake as lazy variables.
 
 ``xr.open_dataset("flowers.lake", engine="deeplake_lite")`` finds this module through its entry
 point, and ``view.to_xarray()`` passes a view to it. A variable reads rows only when they are used.
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 LARGEST_EXACT = 2**53
-"""float64 represents all integers up to this limit exactly."""
+"""Largest integer up to which float64 represents all integers exactly."""
 
 
 class LakeBackend(BackendEntrypoint):
@@ -154,7 +154,10 @@ class LakeArray(BackendArray):
 
 
 def _forward_if_empty(part: object, size: int) -> object:
-    """Return an empty slice with a step of 1, because xarray 2026.9 fails on ``[0:0:-1]``."""
+    """Return an index unchanged, unless it is an empty slice, which gets a step of 1.
+
+    xarray 2026.9 fails on ``[0:0:-1]``.
+    """
     if isinstance(part, slice) and not len(range(*part.indices(size))):
         return slice(0, 0, 1)
     return part
@@ -222,7 +225,7 @@ def _attributes(f: Field) -> dict[str, object]:
 
 
 def _as_attributes(metadata: Mapping[str, object]) -> dict[str, object]:
-    """Convert metadata to attributes, which are strings and numbers; other values become JSON."""
+    """Convert metadata to attributes: strings and numbers stay, other values become JSON text."""
     return {
         key: value if isinstance(value, str | int | float) else json.dumps(value)
         for key, value in metadata.items()
@@ -230,7 +233,7 @@ def _as_attributes(metadata: Mapping[str, object]) -> dict[str, object]:
 
 
 def _filled(f: Field, cells: object) -> NDArray[Any]:
-    """Decode cells; nulls become NaN, NaT, or -1 for classes, as is usual in xarray."""
+    """Decode cells. Nulls become NaN, NaT, or -1 for classes, as is usual in xarray."""
     assert isinstance(cells, DenseCells)
     values = common_times(f.htype.decode(cells.values, ()))
     if not f.htype.nullable:
@@ -243,7 +246,7 @@ def _filled(f: Field, cells: object) -> NDArray[Any]:
 
 
 def _check_exact(f: Field, values: NDArray[Any]) -> None:
-    """Reject integers that would be rounded when a nullable column is converted to float64."""
+    """Raise InvalidValueError if converting a nullable column to float64 would round an integer."""
     is_class = f.htype.classes is not None
     if is_class or values.dtype.kind not in "iu" or values.itemsize < 8:
         return
@@ -259,7 +262,7 @@ def _check_exact(f: Field, values: NDArray[Any]) -> None:
 
 
 def _with_nulls(f: Field, dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return a dtype that can hold the values and NaN, chosen for integers as xarray does."""
+    """Return a dtype that can hold both the values and NaN. xarray chooses the same dtypes."""
     if f.htype.classes is not None or dtype.kind in "fcmM":
         return dtype
     return np.dtype(np.float32 if dtype.itemsize <= 2 else np.float64)

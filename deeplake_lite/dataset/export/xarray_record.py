@@ -40,10 +40,10 @@ class Layout:
     """Name of the dimension of the rows."""
 
     axes: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Maps columns to the names of their other dimensions."""
+    """Maps each column to the names of its dimensions after the dimension of the rows."""
 
     columns: dict[str, dict[str, object]] = field(default_factory=dict)
-    """Maps columns to their recorded attributes."""
+    """Maps each column to its recorded attributes."""
 
     coordinates: set[str] = field(default_factory=set)
     """Names of the columns and variables that are coordinates."""
@@ -95,7 +95,7 @@ def _is_no_index(dim: object, fields: Sequence[Field]) -> bool:
 def _restore(
     layout: Layout, record: Mapping[str, Any], dim: str, fields: Sequence[Field], names: set[str]
 ) -> None:
-    """Copy to the layout those parts of a record that match the columns."""
+    """Copy those parts of a record that match the columns to the layout."""
     sizes = {d: n for d, n in _mapping(record.get("sizes")).items() if _is_size(n)}
     layout.attributes = restore_attributes(record)
     for name, item in _mapping(record.get("variables")).items():
@@ -118,7 +118,7 @@ def _restore(
 
 
 def _name_others(layout: Layout, fields: Sequence[Field], names: set[str], dim: object) -> None:
-    """Name the dimensions that have no recorded name, with names that are not in use."""
+    """Give the dimensions without a recorded name a name that is not in use."""
     used = {d for dims in layout.axes.values() for d in dims}
     used |= {str(d) for variable in layout.variables.values() for d in variable.dims}
     taken = names | used | layout.variables.keys()
@@ -137,7 +137,7 @@ def _name_others(layout: Layout, fields: Sequence[Field], names: set[str], dim: 
 
 
 def restore_attributes(item: Mapping[str, Any]) -> dict[str, object]:
-    """Return attributes: NumPy numbers and arrays, tuples or bytes if the record has their type.
+    """Return recorded attributes, as NumPy values, tuples or bytes where the record has the type.
 
     >>> restore_attributes({"attributes": {"a": [1, "nan"]}, "attribute_dtypes": {"a": "float32"}})
     {'a': array([ 1., nan], dtype=float32)}
@@ -177,7 +177,7 @@ def _variable(item: Mapping[str, Any], dim: str, sizes: dict[str, int]) -> xr.Va
 
 
 def _array(values: Any, dtype: object) -> np.ndarray[Any, Any] | None:
-    """Return JSON values as an array of a dtype, or None if they are not values of that dtype.
+    """Convert JSON values to an array of a dtype. Return None if they are not values of the dtype.
 
     >>> _array(["2026-01-01", "NaT"], "datetime64[D]"), _array([1, [2]], "int8")
     (array(['2026-01-01',        'NaT'], dtype='datetime64[D]'), None)
@@ -203,7 +203,7 @@ def _array(values: Any, dtype: object) -> np.ndarray[Any, Any] | None:
 
 
 def _dims(value: object) -> list[str] | None:
-    """Return the names of dimensions, or None if a name is repeated or not a string."""
+    """Return a recorded list of dimension names, or None if a name is repeated or not a string."""
     if not isinstance(value, list) or not all(isinstance(d, str) and d for d in value):
         return None
     return value if len(set(value)) == len(value) else None

@@ -1,1 +1,1 @@
-"""Reading views: indices, values, comparisons, and columns that are not stored."""
+"""Reading of views: indices, values, comparisons, and columns that are not stored."""

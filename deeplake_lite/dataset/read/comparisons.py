@@ -1,10 +1,10 @@
 """Comparisons of a column with one value, or with one value per row.
 
-The other operand is first converted to the column's form: class names become numbers, and strings
-become times. A Column, a Series or an Arrow array always has one value per row; a list has one
-value per row if the list is nested more deeply than the values of the column. A single number with
-a fraction is rounded to the column's float dtype, as in queries; numbers in lists and arrays are
-not rounded, as in NumPy.
+The other operand is first converted to the form of the column's values: class names become numbers,
+and strings become times. A Column, a Series or an Arrow array always has one value per row. A list
+has one value per row if the list is nested more deeply than the values of the column. A single
+number with a fraction is rounded to the column's float dtype, as in queries. Numbers in lists and
+arrays are not rounded, as in NumPy.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ NO_CLASS = -1
 
 @dataclass(frozen=True)
 class _Operand:
-    """The operand with which a column is compared, converted to the column's form."""
+    """The operand with which a column is compared, in the form of the column's values."""
 
     value: Any
     """One value, or a sequence with one value per row."""
@@ -95,7 +95,7 @@ def equal(column: Column, other: Any, *, unknown: bool = False) -> NDArray[np.bo
 
 
 def compare(column: Column, test: Callable[[Any, Any], Any], other: Any) -> NDArray[np.bool_]:
-    """Return a mask, (n,) bool, of the values that pass `test` with `other`. Nulls do not pass.
+    """Return a mask, (n,) bool, of the values for which `test` is true. Nulls do not pass.
 
     Parameters
     ----------
@@ -151,15 +151,15 @@ _MIRRORED = {
     operator.gt: operator.lt,
     operator.ge: operator.le,
 }
-"""Maps each operator to the equivalent operator for swapped operands."""
+"""Maps each operator to the operator that gives the same result for swapped operands."""
 
 
 def _rank(operand: object) -> int:
-    """Return an operand's rank. The operand with the higher rank decides how both are compared.
+    """Return an operand's rank. The operand of the higher rank decides how the two are compared.
 
-    Columns of JSON, times and classes can compare their values with values of other types, but
-    columns of other types cannot. Classes without names rank low: they are compared with strings as
-    strings, and with anything else as numbers.
+    Columns of JSON, times and classes can compare their values with values of other types, so they
+    rank higher than columns of other types. Classes without names rank low: they are compared with
+    strings as strings, and with all other values as numbers.
     """
     htype = getattr(operand, "htype", None)
     leaf = _leaf(htype) if isinstance(htype, Htype) else None
@@ -184,7 +184,7 @@ def _are_unordered(a: object, b: object) -> bool:
 
 
 def _kind_in_json(value: object) -> type | None:
-    """Return the kind of a JSON value, or None if values of its kind have no order.
+    """Return the kind of a JSON value, or None if values of this kind have no order.
 
     Booleans come first, because Python's ``bool`` is a subclass of ``int``.
     """
@@ -193,13 +193,13 @@ def _kind_in_json(value: object) -> type | None:
 
 
 def _as_python(value: Any) -> object:
-    """Convert NumPy numbers to Python numbers, which compare exactly; keep other values."""
+    """Convert NumPy numbers to Python numbers, which compare exactly. Keep other values."""
     is_number = isinstance(value, np.number | np.bool_) and not isinstance(value, np.timedelta64)
     return value.item() if is_number else value
 
 
 def _has_other_names(classes: ClassLabel, other: object) -> bool:
-    """Return whether `other` is a column of strings or other classes, to compare by class name."""
+    """Return whether `other` is a column of strings or other classes, to be compared by name."""
     htype = getattr(other, "htype", None)
     if not isinstance(htype, Htype):
         return False
@@ -246,7 +246,7 @@ def _convert_operand(column: Column, values: object, other: object, *, unknown: 
 
 
 def _convert_classes(htype: Htype, values: list[object], column: Column) -> object:
-    """Return values of another column, with its classes in the form that `column` needs.
+    """Return values of another column, with classes in the form that `column` can compare.
 
     Raises
     ------
@@ -277,7 +277,7 @@ def _check_rows(column: Column, values: Any, other: Any) -> None:
 
 
 def _as_values(other: Any) -> tuple[object, object]:
-    """Return the values of `other`, and also `other` itself if it is a column, or else None."""
+    """Return the values of `other`, and `other` itself if it is a column, otherwise None."""
     if hasattr(other, "to_pylist"):
         return arrow_scalars.python_values(other), other
     if is_column(type(other)):
@@ -309,7 +309,7 @@ def _leaf(htype: Htype) -> Htype:
 
 
 def _depth_of_values(htype: Htype, values: Any) -> int:
-    """Return the number of axes of a column's values, or of its type if all values are null."""
+    """Return the number of axes of a column's values. If all are null, the type decides."""
     if isinstance(values, np.ndarray):
         return values.ndim - 1
     depths = [_depth(value) for value in values if value is not None]
@@ -333,7 +333,7 @@ def _depth_of_type(htype: Htype) -> int:
 
 
 def _depth(value: Any) -> int:
-    """Return the number of axes of a value; strings have none.
+    """Return the number of axes of a value, such as 2 for a list of lists. Strings have no axes.
 
     >>> _depth("ab"), _depth([[1], [2, 3]]), _depth(np.zeros((2, 3)))
     (0, 2, 2)
@@ -373,7 +373,7 @@ def _number(classes: ClassLabel, name: str, *, unknown: bool) -> int:
 
 
 def _map_values(value: object, kind: type | UnionType, change: Callable[[Any], object]) -> object:
-    """Apply `change` to all values of a Python type, in nested lists too; keep other values."""
+    """Apply `change` to all values of a Python type, also in nested lists."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "OUT" and value.ndim:
         value = value.tolist()
     if isinstance(value, list | tuple):
@@ -386,7 +386,7 @@ def _map_values(value: object, kind: type | UnionType, change: Callable[[Any], o
 
 
 def _equal_blocks(values: NDArray[Any], operand: _Operand) -> NDArray[np.bool_] | None:
-    """Compare two arrays as a whole, or return None if the operand is not an array of numbers."""
+    """Compare two arrays as a whole. Returns None if the operand is not an array of numbers."""
     other = _block(operand.value)
     if not isinstance(other, np.ndarray) or other.dtype.kind not in "biufcmM":
         return None
@@ -405,11 +405,11 @@ def _equal_blocks(values: NDArray[Any], operand: _Operand) -> NDArray[np.bool_] 
 
 
 def _block(value: object) -> Any:
-    """Convert a list to an array with None masked, unless its items differ in shape."""
+    """Convert a list to an array with None masked, unless its items have different shapes."""
     if isinstance(value, list | tuple):
         missing = [item is None for item in value]
         if any(missing) and not all(missing):
-            filler = value[missing.index(False)]  # None would make an array of objects
+            filler = value[missing.index(False)]  # with None, the array would have dtype object
             value = [filler if item is None else item for item in value]
         try:
             block = np.asarray(value)
@@ -443,7 +443,7 @@ def _to_list(values: Any) -> list[Any]:
 
 
 def _canonical(value: object) -> str | None:
-    """Return a string that is the same for equal JSON values, None for null, "" for other values.
+    """Return a string that only equal JSON values share, None for null, or "" for other values.
 
     >>> _canonical(1.0), _canonical(True), _canonical("1"), _canonical(None), _canonical({1})
     ('1', 'true', '"1"', None, '')
@@ -455,7 +455,7 @@ def _canonical(value: object) -> str | None:
 
 
 def _are_same(a: object, b: object) -> bool:
-    """Return whether two values are equal; lists are equal if all their items are equal."""
+    """Return whether two values are equal. Lists are equal if all their items are equal."""
     if a is None or b is None:
         return a is b
     if isinstance(a, list) and isinstance(b, list | tuple | np.ndarray):

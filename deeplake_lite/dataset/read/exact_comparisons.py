@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LARGE = 2**53
-"""The first integer above which float64 cannot represent every integer."""
+"""Largest integer up to which float64 can represent all integers."""
 
 _NANOSECONDS = {
     "W": 604_800 * 10**9, "D": 86_400 * 10**9, "h": 3_600 * 10**9, "m": 60 * 10**9, "s": 10**9,
@@ -55,11 +55,11 @@ def comparable(a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], NDArray[
 
 
 def nearest(value: object, dtype: np.dtype[Any]) -> object:
-    """Round a number with a fraction to a float dtype; return anything else unchanged.
+    """Round a number with a fraction to a float dtype. Any other value is returned unchanged.
 
-    As in queries, a number with a fraction means the nearest number that the column can hold, so
-    ``0.1`` equals a stored float32 0.1. NumPy does the same with Python floats. Whole numbers are
-    compared exactly.
+    As in queries, a number with a fraction stands for the nearest number that the column can store,
+    so ``0.1`` equals a stored float32 0.1. NumPy does the same with Python floats. Whole numbers
+    are compared exactly.
 
     >>> nearest(0.1, np.dtype("float32")), nearest(2.0**24 + 1, np.dtype("float32"))
     (np.float32(0.1), 16777217.0)
@@ -71,7 +71,7 @@ def nearest(value: object, dtype: np.dtype[Any]) -> object:
 
 def _has_large_numbers(numbers: NDArray[Any]) -> bool:
     """Return whether any number is so large that float64 may round the integers next to it."""
-    if numbers.dtype.itemsize <= 2:  # 16 bits are too few, and LARGE does not fit their dtype
+    if numbers.dtype.itemsize <= 2:  # 16-bit numbers are below LARGE
         return False
     return bool(np.any((numbers >= LARGE) | (numbers <= -LARGE)))
 
@@ -86,7 +86,7 @@ def holds_large_integers(values: NDArray[Any]) -> bool:
 
 
 def _times(a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return times in the unit of the first array, or as counts of one unit if that overflows."""
+    """Return times in the unit of the first array. If they overflow, return counts of one unit."""
     if a.dtype == b.dtype:
         return a, b
     try:

@@ -1,4 +1,4 @@
-"""Conversion of an index, as users write it in brackets, to the positions of rows."""
+"""Conversion of an index, which users write in brackets, to the positions of rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def is_position(index: Any) -> TypeGuard[SupportsIndex]:
 
 
 def resolve_position(index: int, length: int) -> int:
-    """Return the position that an integer selects; negative integers count from the end.
+    """Return the position that an integer selects. Negative integers count from the end.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def resolve_position(index: int, length: int) -> int:
 
 
 def resolve_index(index: object, length: int) -> NDArray[np.int64]:
-    """Return the positions that an index in brackets selects; ``...`` selects all rows.
+    """Return the positions that an index in brackets selects. The index ``...`` selects all rows.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def resolve_positions(index: object, length: int) -> NDArray[np.int64]:
 
 
 def _array(values: object) -> NDArray[Any]:
-    """Return values as an array, or as an empty array of objects if they cannot become one."""
+    """Return values as an array, or an empty array of objects if NumPy cannot convert them."""
     try:
         return np.asarray(values)
     except (ValueError, TypeError, OverflowError):
@@ -134,7 +134,7 @@ def _ends(index: slice, length: int) -> tuple[int, int, int]:
     """Return start, stop and step of a slice. Raises RowIndexError if it is invalid."""
     try:
         return index.indices(length)
-    except (TypeError, ValueError) as error:  # for parts that are not integers, and a step of 0
+    except (TypeError, ValueError) as error:  # a part is not an integer, or the step is 0
         raise RowIndexError(
             "The parts of a slice must be integers, and its step must not be 0, but the slice is "
             f"{brief(index, 80)}."

@@ -1,4 +1,4 @@
-"""Reading the cells of a view, with errors that name the damaged cell.
+"""Reading of the cells of a view, with errors that name the damaged cell.
 
 If a read fails because of damage, the column and the row of the first damaged cell are found by
 bisection.
@@ -60,7 +60,7 @@ def read_blocks(
     positions: Positions,
     into: Mapping[str, NDArray[Any]] = NOWHERE,
 ) -> dict[str, Cells]:
-    """Return a dict from column names to the stored cells at `positions`.
+    """Return a dict that maps column names to the stored cells at `positions`.
 
     Raises the same errors as `read_cells`.
 
@@ -79,7 +79,7 @@ def read_blocks(
 
     def read(columns: Sequence[Field], at: Positions) -> dict[str, Cells]:
         table, slots = view.rows.locate(at)
-        # The search for damage reads fewer rows than the arrays have, so it does not use them.
+        # The search for damage reads fewer rows than `arrays` has, so it does not use `arrays`.
         if not arrays or not isinstance(table, Snapshot) or len(at) < len(positions):
             return _read_stored(view, columns, at)
         return table.read([f.id for f in columns], slots, arrays)
@@ -100,7 +100,10 @@ def read_value(view: View, f: Field, position: int) -> object:
 
 
 def read_row(view: View, fields: Sequence[Field], position: int) -> dict[str, object]:
-    """Return a dict from columns to the values of a row. Raises the same errors as `read_cells`."""
+    """Return a dict that maps column names to the values of a row.
+
+    This raises the same errors as `read_cells`.
+    """
 
     def read(columns: Sequence[Field], at: Positions) -> dict[str, Any]:
         cells = _read_stored(view, columns, at)
@@ -126,7 +129,7 @@ def read_rows(view: View, fields: Sequence[Field]) -> Iterator[dict[str, object]
 def read_values(
     view: View, fields: Sequence[Field], positions: Positions, *, follow: bool = True
 ) -> dict[str, Any]:
-    """Return a dict from column names to the values at `positions`, in an array or a list.
+    """Return a dict that maps column names to the values at `positions`, an array or a list each.
 
     Raises the same errors as `read_cells`.
     """
@@ -152,7 +155,7 @@ def _name_damage[T](
     positions: Positions,
     read: Callable[[Sequence[Field], Positions], T],
 ) -> T:
-    """Return the result of `read`. If a cell is damaged, raise an error that names the cell."""
+    """Call `read`, and return its result. If a cell is damaged, raise an error that names it."""
     try:
         return read(fields, positions)
     except DamagedError as error:
@@ -171,7 +174,7 @@ def _first_damaged(
 ) -> tuple[str, int | None]:
     """Return the column and the row of the first cell that cannot be read, by bisection.
 
-    The row is None if every column can be read by itself, or if there are no rows.
+    The row is None if each column can be read by itself, or if there are no rows.
     """
     for f in fields:
         rows = positions

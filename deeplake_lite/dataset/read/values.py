@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.layouts import Nested, Ragged
 
 LARGE_BYTES = 8 * 1024
-"""Cells of a single row above this size may be decoded in another thread."""
+"""When a single row is read, cells above this size may be decoded in another thread."""
 
 THREAD_BYTES = 256 * 1024
 """Blocks of up to this size are decoded in the caller's thread."""
@@ -93,7 +93,7 @@ def images_of(htype: Htype, cells: Cells) -> list[object]:
 def decode_row(
     htypes: Mapping[str, Htype], cells: Mapping[str, Cells], allow: tuple[str, ...] = ()
 ) -> dict[str, object]:
-    """Return a dict from column names to one row's values; decode large samples in parallel."""
+    """Return a dict that maps column names to a row's values, decoding large cells in parallel."""
     jobs = {name: partial(decode_one, h, cells[name], allow) for name, h in htypes.items()}
     large = [name for name, column in cells.items() if _is_large(column)]
     # The caller's thread decodes the first large cell itself.
@@ -117,7 +117,7 @@ def items_of(htype: Htype) -> Htype | None:
 
 
 def freeze(values: object) -> None:
-    """Make an array and its mask read-only before it is shared; leave other values unchanged.
+    """Make an array and its mask read-only before they are shared. Other values stay unchanged.
 
     >>> array = np.arange(3)
     >>> freeze(array)
@@ -132,7 +132,7 @@ def freeze(values: object) -> None:
 
 
 def copy_if_shared[T](values: T) -> T:
-    """Return values that the caller may modify: shared arrays, which are read-only, are copied.
+    """Return values that the caller may modify. Shared arrays, which are read-only, are copied.
 
     >>> shared = np.arange(3)
     >>> freeze(shared)

@@ -1,4 +1,4 @@
-"""Tables and columns that are not stored, from which query results and other derived views read.
+"""Tables and columns that are not stored. Query results and other derived views read them.
 
 A `VirtualColumn` has a type and returns cells for rows. A `VirtualTable` combines several columns
 and implements `ReadTable`, so that a view of it is like any other view.
@@ -39,7 +39,7 @@ NO_METADATA: Mapping[str, object] = MappingProxyType({})
 
 
 class VirtualColumn(Protocol):
-    """A column that returns cells for rows."""
+    """A column that returns the cells of given rows."""
 
     @property
     def htype(self) -> Htype:
@@ -61,7 +61,7 @@ class VirtualColumn(Protocol):
         ...
 
     def marks(self, rows: Rows) -> Iterable[NDArray[np.uint64]]:
-        """Return arrays of numbers that identify the contents of rows, with an entry per row."""
+        """Return arrays of numbers that identify the contents of rows, one number per row."""
         ...
 
 
@@ -72,11 +72,11 @@ class ViewColumn:
     view: View
     field: Field
     positions: Rows
-    """Position in the other view of each row of this column, or -1 for a row that is null."""
+    """For each row of this column, its position in the other view, or -1 for a null."""
 
     @property
     def htype(self) -> Htype:
-        """The type of the other view's column, made nullable if the other view lacks a row."""
+        """The type of the other view's column, made nullable if that view lacks some rows."""
         if (self.positions >= 0).all():
             return self.field.htype
         return replace(self.field.htype, nullable=True)
@@ -145,12 +145,12 @@ class MemoryColumn:
         return take(self.cells, rows)
 
     def marks(self, rows: Rows) -> Iterable[NDArray[np.uint64]]:
-        """Return the digests of the cells."""
+        """Return an array of the digests of the cells."""
         return [digests_of(self.htype.layout, self.read(rows))]
 
 
 class VirtualTable:
-    """The table of a derived view. Slots are positions, because no row is ever deleted.
+    """The table of a derived view. The slot of a row is its position, because no row is deleted.
 
     Parameters
     ----------
@@ -193,13 +193,19 @@ class VirtualTable:
         self._columns = dict(zip((f.id for f in fields), columns.values(), strict=True))
         self._ids, self.slots, self.question = ids, count, question
 
+    @property
+    def is_in_slot_order(self) -> bool:
+        """Whether the rows are in the order of their slots, which is always true."""
+        return True
+
     def __len__(self) -> int:
         return self.slots
 
     def checked(self) -> VirtualTable:
-        """Return this table for copying: each read is verified, and may raise DamagedError.
+        """Return this table for copying. Each read is verified, and raises DamagedError for damage.
 
-        Only `ViewColumn` reads from a lake; other columns are computed, or in memory.
+        This concerns only `ViewColumn`, which reads from a lake. Other columns are computed or in
+        memory.
         """
         taken = {id(c.view): c.view for c in self._columns.values() if isinstance(c, ViewColumn)}
         views = {key: view.checked() for key, view in taken.items()}
@@ -220,11 +226,11 @@ class VirtualTable:
         return positions
 
     def column(self, column: str) -> VirtualColumn:
-        """Return a column by its id."""
+        """Return the column with an id."""
         return self._columns[column]
 
     def read(self, columns: Iterable[str], slots: Rows) -> dict[str, Cells]:
-        """Return a dict from column ids to the cells of the rows in `slots`."""
+        """Return a dict that maps column ids to the cells of the rows in `slots`."""
         return {c: self._columns[c].read(slots) for c in columns}
 
     @property
@@ -299,7 +305,7 @@ class VirtualTable:
         return
 
     def digests(self, column: str, slots: Rows) -> NDArray[np.uint64]:
-        """Return digests of cells, (n,) uint64; equal stored cells have equal digests."""
+        """Return digests of cells, (n,) uint64. Equal cells have equal digests."""
         layout = self._columns[column].htype.layout
         return digests_of(layout, self.read([column], slots)[column])
 

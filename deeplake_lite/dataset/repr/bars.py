@@ -18,7 +18,7 @@ def bar(
     delay: float | None = None,
     leave: bool = False,
 ) -> Any:
-    """Return a tqdm bar that counts rows: a context manager with ``update``.
+    """Return a tqdm bar that counts rows. The bar is a context manager with a method ``update``.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def bar(
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # without ipywidgets, tqdm warns and draws a text bar
-        from tqdm.auto import tqdm  # takes 50 ms
+        from tqdm.auto import tqdm  # takes 50 ms to import
     return tqdm(
         desc=label,
         total=total,

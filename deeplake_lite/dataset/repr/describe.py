@@ -1,4 +1,7 @@
-"""One-line summaries of columns, from the schema and any known shapes, without I/O."""
+"""One-line summaries of columns, from the schema and from shapes that are already known.
+
+Nothing is read from storage.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +60,7 @@ def describe(
 
 
 def type_of(htype: Htype) -> str:
-    """Return the name of a type, with the types of items and of link targets.
+    """Return the name of a type, including the names of its items' or link targets' types.
 
     >>> from deeplake_lite.htypes import Link, Sequence
     >>> type_of(Sequence(Link("image")))
@@ -71,7 +74,7 @@ def type_of(htype: Htype) -> str:
 
 
 def seen_axes(htype: Htype, shapes: NDArray[np.int32]) -> tuple[Axis, ...]:
-    """Return the size of each axis of the values, or the range of sizes that `shapes` has.
+    """Return the size of each axis of the values. If sizes differ in `shapes`, it is a range.
 
     Missing optional axes are stored as -1 and count as 1.
 

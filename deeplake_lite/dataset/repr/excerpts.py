@@ -13,7 +13,7 @@ CONTEXT = 16
 
 
 def cut_to_difference(before: str, after: str, width: int = WIDTH) -> tuple[str, str]:
-    """Cut two strings to the part where they begin to differ; short strings are not cut.
+    """Cut two strings to the part where they begin to differ. Short strings are not cut.
 
     >>> cut_to_difference("short", "strings")
     ('short', 'strings')

@@ -1,8 +1,8 @@
 """Previews of columns that are cheap to read: a few cells, counts of classes, a histogram.
 
-The cells of a column come from a single index chunk, and have a few megabytes and a few million
-pixels at most, so that showing a lake stays fast. Links are never followed. If a cell cannot be
-read, its preview is the error message.
+The previewed cells of a column come from a single index chunk, and have a few megabytes and a few
+million pixels at most, so that showing a lake is fast. Links are never followed. If a cell cannot
+be read, its preview is the error message.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ COUNTED_ROWS = 200_000
 UNREAD = "…"
 """Placeholder for a value that would take too long to read."""
 
-_READ_BYTES = 2 * 2**20  # budget of one column: bytes to read
-_DECODED = 12_000_000  # budget of one column: numbers to decode
-_LARGEST = 16  # a single value may exceed the budget by at most this factor
+_READ_BYTES = 2 * 2**20  # maximum number of bytes to read for a column
+_DECODED = 12_000_000  # maximum number of pixels or other numbers to decode for a column
+_LARGEST = 16  # factor by which a single value may exceed these limits
 _BINS = 10
 _MIDNIGHT = re.compile(r"T00(:00)*(\.0+)?$")
 
@@ -98,7 +98,7 @@ def _preview_cells(htype: Htype, cells: Cells) -> list[Content]:
 
 
 def _preview_value(htype: Htype, value: object) -> Content:
-    """Return the preview of a value, without dtype and shape, which the table of columns shows."""
+    """Return the preview of a value without its dtype and shape, which another table shows."""
     if isinstance(value, np.floating | np.datetime64):
         return _short(value)
     content = htype.preview(value)
@@ -108,10 +108,10 @@ def _preview_value(htype: Htype, value: object) -> Content:
 
 
 def _count_affordable(table: ReadTable, f: Field, slots: Slots) -> int:
-    """Return how many of the first cells fit into the budgets for reading and decoding.
+    """Return how many of the first cells stay within the limits for reading and decoding.
 
-    The first cell is read even if it exceeds the budgets, unless it is more than `_LARGEST` times
-    too large.
+    The first cell counts even if it exceeds the limits, unless it is more than `_LARGEST` times too
+    large.
     """
     numbers = np.maximum(table.shapes(f.id, slots), 1).prod(axis=1, dtype=np.int64)
     if table.nbytes(f.id, slots) / _READ_BYTES + numbers.sum() / _DECODED <= 1:
@@ -122,7 +122,7 @@ def _count_affordable(table: ReadTable, f: Field, slots: Slots) -> int:
 
 
 def class_counts(table: ReadTable, f: Field, slots: Slots) -> Tally | None:
-    """Count the rows of each class. Return None for other columns, and if there are many rows."""
+    """Count the rows of each class. Returns None for columns without classes, or with many rows."""
     classes = f.htype.classes
     if classes is None:
         return None
@@ -186,7 +186,7 @@ def _bounds(htype: Htype, numbers: NDArray[Any]) -> list[tuple[str, str]]:
 
 
 def _histogram(f: Field, numbers: NDArray[Any]) -> Tally | None:
-    """Count each value if there are few different values, or else the values in equal bins."""
+    """Count the rows with each value or, if there are many different values, in each equal bin."""
     finite = numbers[np.isfinite(numbers)] if numbers.dtype.kind == "f" else numbers
     values, counts = np.unique(finite, return_counts=True)
     if len(values) <= _BINS:
@@ -208,7 +208,7 @@ def _is_time(htype: Htype) -> bool:
 
 
 def _format(htype: Htype, number: object) -> str:
-    """Format a stored number as the value that it decodes to."""
+    """Format a stored number as the value to which the type decodes it."""
     if isinstance(number, np.floating):
         return _short(number)
     return _short(htype.decode(np.asarray(number)[None], ())[0])

@@ -63,7 +63,7 @@ class Report:
 
 
 def without_hint(reason: str) -> str:
-    """Return the message of an error without the hint to run `verify`, which is already running.
+    """Return an error message without the hint to run `verify`, which has just been run.
 
     >>> without_hint("bytes: Chunk 3 is missing. Run ds.verify().")
     'bytes: Chunk 3 is missing.'
@@ -86,12 +86,12 @@ def _lines(damaged: list[Damaged]) -> list[str]:
 
 
 def _row_ranges(rows: list[int]) -> str:
-    """Format row numbers, with runs shortened to ranges.
+    """Format row numbers. Consecutive numbers are shortened to a range.
 
     >>> _row_ranges([4]), _row_ranges([2, 3, 4]), _row_ranges([])
     (', row 4', ', rows 2–4', '')
     """
-    # Consecutive numbers have the same difference from their index.
+    # Consecutive numbers differ from their index by the same amount.
     runs = [
         [row for _, row in run]
         for _, run in groupby(enumerate(sorted(rows)), lambda pair: pair[1] - pair[0])

@@ -1,1 +1,1 @@
-"""Saved views and pickles: rows of a version, or the query that selects them, as plain values."""
+"""Saved and pickled views, stored as plain values: their rows, or the query that selects them."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo import Repository, Session
 
 TRIES = 20
-"""Number of attempts to change the branch on an object store while other writers are faster."""
+"""Maximum number of attempts to change the branch on an object store with several writers."""
 
 DAMAGE = (
     ValueError,
@@ -61,7 +61,7 @@ def check_name(noun: str, name: object) -> None:
 
 
 def attempt(write: Callable[[], None], kind: str) -> None:
-    """Call a function that commits to the branch; retry if another process was faster.
+    """Call a function that commits to the branch. If another process commits first, try again.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def writer(repository: Repository) -> Session:
 
 
 async def put_arrays(session: Session, arrays: Mapping[str, NDArray[np.int64]]) -> None:
-    """Write arrays, given as a dict from their paths to their values."""
+    """Write arrays. `arrays` is a dict that maps paths to values."""
     for path, values in arrays.items():
         spec = ArraySpec("int64")
         await session.create_array(path, spec.metadata(len(values)))
@@ -101,7 +101,7 @@ async def put_arrays(session: Session, arrays: Mapping[str, NDArray[np.int64]]) 
 async def read_array(session: Session, path: str, noun: str) -> NDArray[np.int64]:
     """Read an array of a saved view or evaluation. Raises DamagedError.
 
-    Memory is allocated chunk by chunk, because the length in the array's metadata may be damaged.
+    Memory is allocated chunk by chunk, because the length in the array's metadata may be wrong.
 
     Parameters
     ----------

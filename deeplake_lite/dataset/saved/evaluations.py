@@ -1,7 +1,8 @@
-"""Saved evaluations, whose metrics are stored in the lake under a name, apart from the versions.
+"""Saved evaluations, which a lake stores under names, independently of its versions.
 
-Like saved views, they are stored on the branch ``_aux``. An evaluation has a document, and one
-array of all its numbers, eight bytes each. A vacuum may delete the versions that were evaluated.
+Like saved views, evaluations are stored on the branch ``_aux``. Each has a document, and one array
+with all of its numbers, of eight bytes each. Saved evaluations do not keep a vacuum from deleting
+the versions that were evaluated.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo import Session
 
 KEY = "deeplake_lite_evaluations"
-"""Attribute of the root group on ``_aux`` that maps names to documents, and has their digest."""
+"""Attribute of the root group on ``_aux``. The attribute maps names to documents, and has a digest
+of the documents."""
 
 _DTYPES = ("<i8", "<f8")
 
@@ -82,7 +84,7 @@ class Stored:
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any], words: NDArray[np.int64]) -> Stored:
-        """Read a document and its array. Raises ValueError, TypeError or LookupError."""
+        """Read a document and its array. Raises ValueError, TypeError or LookupError if invalid."""
         if _hash(words) != document["hash"]:
             raise ValueError("its numbers do not match their hash")
         arrays, begin = {}, 0
@@ -105,7 +107,7 @@ class Stored:
 
 
 class SavedEvaluations(Mapping[str, "Evaluation"]):
-    """The saved evaluations of a lake: a mapping from names to evaluations.
+    """The saved evaluations of a lake, as a mapping from names to evaluations.
 
     Examples
     --------
@@ -123,7 +125,7 @@ class SavedEvaluations(Mapping[str, "Evaluation"]):
     def __init__(self, lake: Lake) -> None:
         self._lake = lake
         self._session = views_session(lake.repository)
-        self._documents = _documents(self._session)
+        self._documents = documents(self._session)
 
     def __reduce__(self) -> NoReturn:
         """Refuse to be pickled or copied. Raises OptionError."""
@@ -200,8 +202,8 @@ def save(repository: Repository, name: str, stored: Stored, *, overwrite: bool) 
     _write(repository, {name: document}, {document["array"]: words}, overwrite=overwrite)
 
 
-def _documents(session: Session | None) -> dict[str, Any]:
-    """Return a dict from names to documents of saved evaluations. Raises DamagedError."""
+def documents(session: Session | None) -> dict[str, Any]:
+    """Return a dict that maps the names of saved evaluations to documents. Raises DamagedError."""
     attribute = None if session is None else run(session.attributes()).get(KEY)
     if attribute is None:
         return {}
@@ -220,7 +222,7 @@ def _write(
     *,
     overwrite: bool,
 ) -> None:
-    """Write the documents in `changes`, and delete entries that are None. Other entries stay."""
+    """Write the documents in `changes`, and delete those that are None there. Keep all others."""
     with repository.lock():
         attempt(lambda: _write_once(repository, changes, arrays, overwrite), "evaluations")
 
@@ -232,14 +234,14 @@ def _write_once(
     overwrite: bool,
 ) -> None:
     session = writer(repository)
-    old = _documents(session)
+    old = documents(session)
     if taken := None if overwrite else next(iter(old.keys() & changes.keys()), None):
         raise ExistsError(
             f"A saved evaluation {taken!r} already exists. Choose another name, or pass "
             "overwrite=True."
         )
     new = {name: d for name, d in {**old, **changes}.items() if d is not None}
-    views = view_documents(repository, session)  # readers expect both lists, or an empty branch
+    views = view_documents(repository, session)  # readers expect both lists to exist
     attributes = {KEY: add_digest({"evaluations": new}), VIEWS: add_digest({"views": views})}
     run(_put(session, attributes, arrays))
     session.commit(f"save evaluations {', '.join(changes)}")

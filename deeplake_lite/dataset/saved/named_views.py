@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SavedView:
-    """The description of a saved view."""
+    """The description of a saved view, which can be read without opening the view."""
 
     name: str
     """Name of the view."""
@@ -193,7 +193,7 @@ class SavedViews(Mapping[str, "View"]):
 
 @contextlib.contextmanager
 def _name_view_in_errors(name: str) -> Iterator[None]:
-    """Convert exceptions caused by a damaged document to a DamagedError that names the view."""
+    """Convert errors that a damaged document causes to a DamagedError that names the view."""
     try:
         yield
     except LakeError:
@@ -232,7 +232,7 @@ def save(view: View, name: str, *, overwrite: bool) -> None:
     change, rows = {name: saved.to_json()}, documents.arrays
     try:
         check_document(name, change[name], saved=True)
-    except DamagedError as error:  # only the depth of a new document can be invalid
+    except DamagedError as error:  # of a new document, only the depth can be invalid
         raise InvalidValueError(
             f"A saved view may build on at most {MAX_DEPTH} queries, each run on the result of the "
             "previous one, but this view builds on more. Materialize an intermediate result first."
@@ -286,7 +286,7 @@ def _write(
     *,
     overwrite: bool = True,
 ) -> None:
-    """Write the documents in `changes`, and delete entries that are None. Other entries stay.
+    """Write the documents in `changes`, and delete those that are None there. Keep all others.
 
     Raises
     ------

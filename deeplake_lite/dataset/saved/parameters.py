@@ -33,8 +33,8 @@ type Params = Sequence[Any] | Mapping[str, Any]
 def copy_params(params: Params) -> Params:
     """Return a copy of a query's parameters, as a list or a dict of plain values.
 
-    Unsupported values stay as they are. The query rejects them later, when it is bound, because
-    the error can then show the position in the query.
+    Unsupported values are kept. Unsupported values are only rejected when the query is bound,
+    because the error can then show their position in the query.
 
     >>> copy_params((np.float32(0.5), range(2)))
     [0.5, [0, 1]]
@@ -56,7 +56,7 @@ def _copy_value(value: object) -> object:
 
 
 def _copy_arrays(value: object) -> object:
-    """Return a plain value with its arrays replaced with read-only copies."""
+    """Return a plain value in which arrays are replaced by read-only copies."""
     if isinstance(value, list):
         return [_copy_arrays(part) for part in value]
     if not isinstance(value, np.ndarray):
@@ -82,10 +82,11 @@ def plain_value(value: object) -> object:
     >>> plain_value(np.datetime64("2026-01-31")), plain_value(("a", np.int8(1)))
     (datetime.datetime(2026, 1, 31, 0, 0), ['a', 1])
     """
-    if isinstance(value, bytes):  # also `np.bytes_`, which has `__array__`
+    if isinstance(value, bytes):  # including `np.bytes_`, which looks like an array
         return bytes(value)
     value = _with_nulls(value)
-    if hasattr(value, "to_numpy") or hasattr(value, "__array__"):  # such as pandas and PyTorch
+    # Such objects come from libraries such as pandas and PyTorch.
+    if hasattr(value, "to_numpy") or hasattr(value, "__array__"):
         value = _from_array(value)
     match value:
         case None | bool() | complex() | np.ndarray():
@@ -132,9 +133,9 @@ def _from_array(value: object) -> object:
 
 
 def _with_nulls(value: Any) -> object:
-    """Convert a value, array or column of Arrow, pandas or polars so that its nulls are None.
+    """Convert a value, array or column of Arrow, pandas or polars, so that its nulls are None.
 
-    NumPy arrays cannot hold nulls: nulls would become NaN, and integers would become floats.
+    NumPy would turn nulls into NaN, and the integers among them into floats.
     """
     if is_null(type(value)):
         return None
@@ -164,14 +165,14 @@ def _from_arrow(value: Any) -> Any:
     kind = value.type
     is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
     if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
-        return list(value.to_numpy(zero_copy_only=False))  # NaT for null
+        return list(value.to_numpy(zero_copy_only=False))  # nulls become NaT
     if is_number and not value.null_count:
         return value.to_numpy(zero_copy_only=False)
     return python_values(value)
 
 
 def _from_arrow_scalar(value: Any) -> object:
-    """Convert an Arrow scalar in the same way as an array of its type."""
+    """Convert an Arrow scalar in the same way as the items of an Arrow array."""
     import pyarrow as pa
 
     return _from_arrow(pa.array([value], value.type))[0] if value.is_valid else None
@@ -210,7 +211,7 @@ def _time(value: Any) -> object:
     if isinstance(value, dt.datetime) and value.tzinfo is not None:
         return _in_utc(value)
     if isinstance(value, dt.datetime | dt.time):
-        return value.replace(fold=0)  # without a time zone, `fold` has no meaning
+        return value.replace(fold=0)  # `fold` has no meaning without a time zone
     if isinstance(value, dt.date | dt.timedelta):
         return value
     if np.isnat(value):
@@ -231,7 +232,7 @@ def _in_utc(value: dt.datetime) -> dt.datetime:
 
 
 def _is_finer(value: np.datetime64) -> bool:
-    """Return whether a time has nanoseconds, which would be lost in microseconds."""
+    """Return whether a time has digits below a microsecond, which Python's types would lose."""
     return np.datetime_data(value.dtype)[0] == "ns" and int(value.astype(np.int64)) % 1000 != 0
 
 
@@ -242,7 +243,8 @@ def _in_microseconds(value: Any) -> object:
         converted = cast_time(np.asarray(value), np.dtype(kind)).item()
     except InvalidValueError:
         converted = None
-    if not isinstance(converted, dt.date | dt.timedelta):  # an int if Python cannot represent it
+    # NumPy returns an int for a time that Python cannot represent.
+    if not isinstance(converted, dt.date | dt.timedelta):
         raise QueryTypeError(
             "A time parameter must be within the years 1 to 9999, in whole microseconds, but it is "
             f"{value!r}. Durations in months or years are compared as numbers: "
@@ -257,9 +259,9 @@ def _in_microseconds(value: Any) -> object:
 def params_to_json(params: Params) -> object:
     """Return a query's plain parameters as JSON.
 
-    A value of a type that JSON lacks becomes an object whose key names the type. Arrays are stored
-    as little-endian bytes in base64. The user's own JSON objects are stored as strings, so that
-    they cannot be mistaken for values of other types.
+    A value of a type that JSON lacks becomes an object with one key, which names the type. Arrays
+    are stored as little-endian bytes in base64. The user's own JSON objects are stored as strings,
+    so that they cannot be mistaken for such an object.
 
     >>> params_to_json([1, dt.date(2026, 1, 31), np.array([1, 2], "uint8"), {"date": "today"}])
     [1, {'date': '2026-01-31'}, {'array': 'AQI=', 'dtype': 'uint8', 'shape': [2]}, {'json': ...}]

@@ -39,18 +39,19 @@ if TYPE_CHECKING:
 
 
 _kept: dict[str, Mapping[str, object]] = {}
-"""A dict from URL to the storage options of lakes that this process has pickled, so that copies in
-the same process have the credentials that pickles lack."""
+"""Maps the URLs of lakes that this process has pickled to their storage options. Pickles lack the
+credentials, which copies in the same process read from here."""
 
 
 @dataclass(frozen=True)
 class Address:
-    """The values needed to open one version of a lake in another process."""
+    """The values with which another process can open one version of a lake."""
 
     url: str
     """URL of the lake."""
     folder: str | None
-    """Folder of a ``memory://`` lake, which is deleted when the process that created it ends."""
+    """Folder of a ``memory://`` lake, or None. The folder is deleted when the process that created
+    it ends."""
     version: str
     """Snapshot id."""
     options: Mapping[str, object] = field(repr=False)
@@ -64,7 +65,7 @@ class Address:
     branch: str | None = None
     """The branch that the handle was on, or None for a fixed version."""
     name: str = ""
-    """The branch, tag, commit or time at which the handle was opened, if any."""
+    """The branch, tag, commit or time at which the handle was opened, or an empty string."""
     lacks_credentials: bool = False
     """Whether credentials were left out of `options`."""
 
@@ -140,7 +141,7 @@ class Stranded:
 
 
 def view_parts(view: View) -> tuple[object, ...]:
-    """Return a view's picklable parts, in the form that its ``__reduce__`` must return."""
+    """Return what a view's ``__reduce__`` must return: a function that opens it, and arguments."""
     slots = view.rows.live()
     span = chunks.contiguous(slots)
     rows = slots if span is None else span
@@ -153,7 +154,7 @@ def view_parts(view: View) -> tuple[object, ...]:
 
 
 def dataset_parts(ds: Dataset) -> tuple[object, ...]:
-    """Return a dataset's picklable parts, in the form that its ``__reduce__`` must return."""
+    """Return what a dataset's ``__reduce__`` must return: a function and its arguments."""
     return open_dataset, (Address.of(ds), ds.handle.branch, ds.handle.lake.name)
 
 

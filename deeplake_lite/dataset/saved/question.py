@@ -1,6 +1,6 @@
-"""A query with its parameters and sources, which can be stored and repeated.
+"""A question, which is a query with its parameters and sources. It can be stored and repeated.
 
-A ranking by suspicion is a question, too. The view of a result carries the `Question` behind it,
+A ranking of suspicious labels is a question, too. The view that shows a result has a `Question`,
 which is pickled with the view and is written to the document of a saved view.
 """
 
@@ -27,18 +27,21 @@ class Question:
     text: str
     """The SELECT statement, or a short description of a ranking."""
     params: Params = ()
-    """Values for each ``?`` in the order of the query, or a dict from names to values for
-    ``$name``, or the options of a ranking. The values are copies, which the user cannot change."""
+    """A sequence of values for ``?`` in the order of the query, a dict that maps names to values
+    for ``$name``, or the options of a ranking. The values are copies, which the user cannot
+    change."""
     seed: int | None = None
     """The random seed, or None if the query draws no random numbers."""
     moment: dt.datetime | None = None
     """The time in UTC at which the query first ran, or None if the query does not use the time."""
     asked: View | None = None
-    """The view on which the query ran, with the rows of that time, or None if there was no view."""
+    """The view on which the query ran, with the rows that it had then, or None if there was no
+    view."""
     sources: Mapping[tuple[str, str | None], View] = field(default_factory=dict)
-    """Maps the name and VERSION of each source in FROM to a view with the rows of that time."""
+    """Maps each source in FROM, given by its name and VERSION, to a view with its rows at that
+    time."""
     kind: Literal["query", "suspects"] = "query"
-    """Package that computes the result: `query`, or `review` for a ranking by suspicion."""
+    """Kind of question: a query, or a ranking of suspicious labels by the package `review`."""
     repeatable: bool = field(init=False, default=True)
     """Whether the result is the same in every process. It is False if user-defined functions were
     registered when the query ran, because such functions may use globals or random numbers."""

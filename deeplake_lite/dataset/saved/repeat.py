@@ -1,4 +1,4 @@
-"""Repeating the query behind a saved or pickled view, and checking that its rows are the same.
+"""Repetition of the query behind a saved or pickled view, with a check that its rows are the same.
 
 A view of a query's result is stored as the query and the positions of the view's rows. If a
 user-defined function now returns different values, these positions refer to other rows.

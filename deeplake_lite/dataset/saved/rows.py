@@ -1,7 +1,8 @@
 """The documents of saved views, which describe rows by their ids or as part of a query's result.
 
-The document of a query contains the documents of the views that the query read, and so on down to
-rows of lakes. Arrays are stored next to the document, which has their paths.
+The document of a query contains the documents of the views that the query read. These documents may
+contain other documents, down to rows of lakes. Arrays are stored separately, and documents have
+their paths.
 """
 
 from __future__ import annotations
@@ -47,11 +48,11 @@ STRINGS = {
     "origin": ANY,
     "saved": ANY,
 }
-"""Maps keys of a document to regular expressions, which the strings under the keys must match."""
+"""Maps keys of a document to regular expressions. A string under such a key must match it."""
 
 REQUIRED = {True: {"version", "array", "hash", "origin", "saved"}, False: {"version"}}
-"""Keys of required strings in the document of a saved view (True), or of a view that its query
-read (False)."""
+"""Keys that the document of a saved view (True), or of a view that its query read (False), must
+have, with strings as values."""
 
 
 class QueryDocument(TypedDict):
@@ -77,7 +78,8 @@ class ViewDocument(TypedDict, total=False):
 
     version: str
     url: str | None
-    """URL of another lake, or None or missing for the lake in which the document is stored."""
+    """URL of the lake of the view. None, or missing, if this is the lake in which the document is
+    stored."""
     columns: Required[list[str]]
     array: str
     """Path of the array of row ids or, if there is a query, of positions in its result."""
@@ -86,7 +88,7 @@ class ViewDocument(TypedDict, total=False):
     rows: int
     origin: str
     saved: str
-    """Time, ISO 8601."""
+    """Time at which the view was saved, ISO 8601."""
     query: QueryDocument
 
 
@@ -112,7 +114,7 @@ class DocumentWriter:
         """Maps paths to arrays of row ids, or of positions in a query's result."""
 
     def write(self, view: View, *, whole: bool = True) -> ViewDocument:
-        """Return the document of a view. With `whole`, a view of all rows gets no array of rows."""
+        """Return the document of a view. With `whole`, a view of all rows has no array of rows."""
         question = question_of(view)
         rows = view.rows.live() if question is not None else view.row_ids
         document: ViewDocument = {"version": view.version, "columns": list(view.columns)}
@@ -233,7 +235,7 @@ class DocumentReader:
 def check_document(name: str, document: Any, *, saved: bool) -> None:
     """Reject a document that does not describe a view.
 
-    The views that a query read may belong to other lakes, but the saved view itself may not.
+    Views that a query read may belong to other lakes. The saved view itself must not.
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""Splitting rows into parts, such as training and test sets."""
+"""Splits of rows into parts, such as training and test sets."""

@@ -1,7 +1,8 @@
-"""Proportional rounding of the numbers of rows of each class in each part of a split.
+"""Rounding of the numbers of rows of each class in each part of a split, close to proportional.
 
-Fractions of a count are rarely whole numbers. The remaining rows are assigned by largest remainder,
-so that the numbers add up for each class and for each part.
+A fraction of a class is rarely a whole number of rows. The rows that remain after rounding down are
+assigned by the method of largest remainders, so that the numbers add up for each class and for each
+part.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ TINY = 1e-9
 def largest_remainder(count: int, shares: Reals) -> Counts:
     """Return whole numbers that add up to `count`, in proportion to `shares`, which add up to 1.
 
-    If remainders are equal, parts that would be empty come first, and then earlier parts.
+    If remainders are equal, parts without rows get the remaining rows first, then earlier parts.
 
     >>> largest_remainder(10, np.array([0.55, 0.25, 0.2])).tolist()
     [6, 2, 2]
@@ -42,10 +43,10 @@ def largest_remainder(count: int, shares: Reals) -> Counts:
 def apportion(sizes: Counts, shares: Reals) -> Counts:
     """Return how many rows of each class go to each part, (classes, parts).
 
-    Each row of the result adds up to the size of the class, each column adds up to the
-    `largest_remainder` of all rows, and each number is the exact share rounded down or up. This is
-    controlled rounding. Here, classes of equal size are rounded together, and the rounding error of
-    one size is carried over to the next size.
+    Each row of the result adds up to the size of the class, and each column adds up to the part's
+    number in the `largest_remainder` of all rows. Each number is the exact share, rounded down or
+    up. This is known as controlled rounding. Here, classes of equal size are rounded together, and
+    the rounding error of one size is carried over to the next size.
 
     Parameters
     ----------
@@ -82,7 +83,7 @@ def apportion(sizes: Counts, shares: Reals) -> Counts:
 def _round_up(remainders: Reals, limits: Counts) -> Counts:
     """Return how many classes of each size get an extra row in each part."""
     extra, error = np.zeros(remainders.shape, np.int64), np.zeros(remainders.shape[1])
-    # Large classes come first: there are few of them, so small classes make up for their errors.
+    # Start with large classes, since the many small classes can make up for rounding errors.
     for number in range(len(remainders) - 1, -1, -1):
         exact = remainders[number] + error
         target = round(float(remainders[number].sum()))
@@ -100,7 +101,7 @@ def _round_up(remainders: Reals, limits: Counts) -> Counts:
 
 
 def _balance(extra: Counts, limits: Counts, missing: Counts) -> None:
-    """Move extra rows between parts, along shortest paths, until no part has too many rows."""
+    """Move extra rows from part to part, along shortest paths, until no part has too many rows."""
     while (missing > 0).any():
         moves = _find_moves(extra, limits, missing)
         if not moves:
@@ -113,11 +114,11 @@ def _balance(extra: Counts, limits: Counts, missing: Counts) -> None:
 
 
 def _find_moves(extra: Counts, limits: Counts, missing: Counts) -> list[tuple[int, int, int]]:
-    """Return moves (size number, from part, to part) that bring a row to a part with too few rows.
+    """Return a chain of moves (size number, from part, to part) that adds a row to a part.
 
-    The breadth-first search finds a shortest path from a part with too many rows. If there is no
-    path, the result is empty, and the totals of two parts are off by one. No random test has ever
-    produced such a case.
+    The chain is a shortest path, found by breadth-first search, from a part with too many rows to a
+    part with too few. If there is no path, the result is empty, and the totals of two parts are off
+    by one. No random test has ever produced such a case.
     """
     parts = range(len(missing))
     before: dict[int, tuple[int, int, int] | None] = {p: None for p in parts if missing[p] < 0}
@@ -139,7 +140,7 @@ def _find_moves(extra: Counts, limits: Counts, missing: Counts) -> list[tuple[in
 
 
 def _add_extra_rows(counts: Counts, classes: Counts, extra: Counts) -> None:
-    """Add the extra rows of each part to classes of one size, in round-robin order."""
+    """Add the extra rows of each part to the classes of one size, taking the classes in turn."""
     ends = np.concatenate([[0], np.cumsum(extra)])
     for part, (start, stop) in enumerate(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)):
         if stop > start:

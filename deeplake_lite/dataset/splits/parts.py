@@ -1,7 +1,8 @@
 """Reproducible splits and folds of rows for training and testing.
 
-Rows are ranked by a hash of their id and the seed, and the ranking is cut according to the sizes of
-the parts. Positions, versions and the order of the rows do not matter.
+Rows are ranked by a hash of their id and the seed. The ranking is cut into parts of the required
+sizes. Therefore, a row's part does not depend on its position, the version or the order of the
+rows.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ def folds(view: View, k: int, *, by: str | None, group: str | None, seed: int) -
 def _assign_rows(
     view: View, shares: NDArray[np.float64], by: str | None, group: str | None, seed: int
 ) -> Ints:
-    """Return the number of the part to which each row goes, (n,) int64."""
+    """Return the number of the part to which each row is assigned, (n,) int64."""
     for name in (by, group):
         if name is not None:
             view.field(name)
@@ -101,7 +102,7 @@ def _assign_rows(
     ids = view.row_ids
     if group is None and not _has_repeats(ids):
         return _assign_single_rows(view, shares, by, seed, xxh3_64(ids, seed))
-    # Repeated rows must stay in one part, so the occurrences of a row form a group.
+    # All occurrences of a repeated row must be in one part, so they form a group.
     keys = ids.view(np.uint64) if group is None else _digests(view, group)
     return _assign_groups(view, shares, by, seed, keys)
 
@@ -109,7 +110,7 @@ def _assign_rows(
 def _assign_single_rows(
     view: View, shares: NDArray[np.float64], by: str | None, seed: int, rank: NDArray[np.uint64]
 ) -> Ints:
-    """Assign each row to a part, if no rows need to stay together."""
+    """Assign each row to a part without keeping rows together."""
     if by is not None and _has_several(view.schema[by].htype):
         return by_labels(_labels(view, by), shares, rank)
     if by is None:
@@ -126,7 +127,7 @@ def _assign_groups(
     seed: int,
     keys: NDArray[np.uint64],
 ) -> Ints:
-    """Return the part of each row, such that rows with equal keys stay together."""
+    """Assign each row to a part, keeping rows with equal keys in the same part."""
     number, sizes, rank = _number_keys(keys, seed)
     if by is None:
         return by_groups(sizes, shares, rank)[number]
@@ -143,7 +144,7 @@ def _assign_groups(
 
 
 def _has_repeats(ids: Ints) -> bool:
-    """Return whether a row occurs twice. Ids are usually ascending, which is checked first."""
+    """Return whether a row occurs twice. Ascending ids, the usual case, are recognised quickly."""
     if (ids[1:] > ids[:-1]).all():
         return False
     ordered = np.sort(ids)
@@ -151,7 +152,7 @@ def _has_repeats(ids: Ints) -> bool:
 
 
 def _number_keys(keys: NDArray[np.uint64], seed: int) -> tuple[Ints, Ints, NDArray[np.uint64]]:
-    """Return the number of each row's key, where keys are numbered in the order of their hashes.
+    """Return the number of each row's key. Keys are numbered in the order of their hashes.
 
     Also return the number of rows and the hash of each key, (keys,).
     """
@@ -236,7 +237,7 @@ def _round_digits(shares: NDArray[np.float64], digits: int) -> NDArray[np.float6
 
 
 def _has_several(htype: Htype) -> bool:
-    """Return whether a row may have several labels, in a 1-d array of integers or in a list.
+    """Return whether a row may have several labels, as a 1-d array of integers or as a list.
 
     >>> from deeplake_lite.htypes import ClassLabel, Sequence, Text
     >>> [_has_several(h) for h in (ClassLabel(multiple=True), Sequence(Text()), ClassLabel())]
@@ -252,7 +253,7 @@ _INTEGERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64
 
 
 def _labels(view: View, column: str) -> Labels:
-    """Return the labels of all rows; null rows have no labels."""
+    """Return the labels of all rows. Rows with a null have no labels."""
     f = view.schema[column]
     if isinstance(f.htype.layout, Nested):
         table, slots = view.rows.locate()
@@ -266,6 +267,6 @@ def _labels(view: View, column: str) -> Labels:
 
 
 def _digests(view: View, column: str) -> NDArray[np.uint64]:
-    """Return a number for each row, (n,) uint64, such that equal values have equal numbers."""
+    """Return a number for each row, (n,) uint64. Equal values have equal numbers."""
     table, slots = view.rows.locate()
     return digests_by_value(table, view.schema[column], slots)

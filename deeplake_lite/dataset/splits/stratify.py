@@ -1,8 +1,9 @@
 """Stratified splits of rows with several labels, and splits of groups of rows.
 
 Rows with several labels are split by iterative stratification: the label with the fewest remaining
-rows comes first, and its rows go to the parts that lack the label most. Groups cannot be divided.
-They are assigned one after the other, large groups first, to the parts that lack their rows most.
+rows comes first, and its rows are assigned to the parts that lack the label most. Groups cannot be
+divided. Groups are assigned one after the other, large groups first, to the parts that lack most
+rows.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ ROWS_WEIGHT = 10
 """Weight of a part's number of rows, relative to all labels together."""
 
 SWEEPS = 1
-"""Number of times that groups are reassigned, small groups first, after the first assignment."""
+"""Number of times that all groups are reassigned, small groups first, after they were assigned."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Labels:
     """The labels of rows, with each label at most once per row."""
 
     numbers: Ints
-    """Label numbers of all rows, concatenated; labels are numbered from 0."""
+    """The labels of all rows, concatenated. Labels are numbered from 0."""
     starts: Ints
     """Index in `numbers` at which the labels of each row begin, (rows + 1,)."""
 
@@ -60,7 +61,7 @@ class Labels:
         return np.repeat(np.arange(len(self)), np.diff(self.starts))
 
     def at(self, rows: Ints) -> tuple[Ints, Ints]:
-        """Return the concatenated labels of the given rows, and each label's index in `rows`."""
+        """Return the concatenated labels of the given rows, and the index of each label's row."""
         counts = self.starts[rows + 1] - self.starts[rows]
         indices = np.repeat(np.arange(len(rows)), counts)
         first = np.repeat(self.starts[rows] - (np.cumsum(counts) - counts), counts)
@@ -70,8 +71,8 @@ class Labels:
 def by_labels(labels: Labels, shares: Reals, rank: NDArray[np.uint64]) -> Ints:
     """Return the part of each row, so that all parts have each label in the same proportions.
 
-    The sizes of the parts are exactly those of `largest_remainder`. Within a label, rows with the
-    same set of labels are spread over the parts, too.
+    The sizes of the parts are exactly those of `largest_remainder`. Of the rows with a given label,
+    those with the same set of labels are also spread over the parts.
 
     Parameters
     ----------
@@ -106,13 +107,13 @@ def by_labels(labels: Labels, shares: Reals, rank: NDArray[np.uint64]) -> Ints:
     while queue:
         count, label = heappop(queue)
         if count != unassigned[label] or not count:
-            continue  # an outdated entry: the label has another entry with its current count
+            continue  # outdated, because the label has another entry with its current count
         rows = rows_of.label(label)
         rows = rows[part[rows] < 0]
-        behind = room - room.sum() * shares  # rounding errors of earlier labels
+        behind = room - room.sum() * shares  # the rounding errors of earlier labels
         counts = _count_rows(missing[label], room, count, behind)
         room -= counts
-        if count == 1:  # a faster path, for data with about as many labels as rows
+        if count == 1:  # a shortcut, for data with about as many labels as rows
             row, target = int(rows[0]), int(counts.argmax())
             part[row] = target
             touched = labels.numbers[labels.starts[row] : labels.starts[row + 1]]
@@ -134,7 +135,7 @@ def by_labels(labels: Labels, shares: Reals, rank: NDArray[np.uint64]) -> Ints:
 
 @dataclass(frozen=True)
 class _RowsByLabel:
-    """An index from labels to the rows that have them."""
+    """An index that finds the rows that have a label."""
 
     rows: Ints
     """Rows of all labels, concatenated."""
@@ -152,7 +153,7 @@ class _RowsByLabel:
 
 
 def _number_label_sets(labels: Labels) -> Ints:
-    """Return a number for each row, such that rows with equal sets of labels have equal numbers."""
+    """Return a number for each row. Rows with equal sets of labels have equal numbers."""
     # The sum of the labels' hashes identifies a set. Differences of cumulative sums are exact,
     # because unsigned integers wrap around.
     hashes = xxh3_64(labels.numbers)
@@ -162,7 +163,9 @@ def _number_label_sets(labels: Labels) -> Ints:
 
 
 def _count_rows(wanted: Reals, room: Ints, count: int, behind: Reals) -> Ints:
-    """Return how many of a label's `count` rows go to each part: about `wanted`, at most `room`.
+    """Return how many of a label's `count` rows to assign to each part.
+
+    The numbers are close to `wanted`, and at most `room`.
 
     >>> _count_rows(np.array([4.5, 0.5]), np.array([99, 9]), 5, np.array([-0.5, 0.5])).tolist()
     [4, 1]
@@ -189,9 +192,9 @@ def _count_rows(wanted: Reals, room: Ints, count: int, behind: Reals) -> Ints:
 
 
 def _spread(kind: Ints, rank: NDArray[np.uint64], counts: Ints) -> Ints:
-    """Return the part of each row of a label, so that each part has its share of every kind."""
+    """Return the part of each row of a label, dividing the rows of every kind among the parts."""
     order = np.argsort(kind, kind="stable")
-    if (np.diff(kind[order]) > 0).all():  # all rows differ: a shortcut with the same result
+    if (np.diff(kind[order]) > 0).all():  # all differ, so take a shortcut
         part = np.empty(len(kind), np.int64)
         part[order] = np.repeat(np.arange(len(counts)), counts)
         return part
@@ -200,18 +203,20 @@ def _spread(kind: Ints, rank: NDArray[np.uint64], counts: Ints) -> Ints:
 
 
 def cut(number: Ints, rank: NDArray[np.uint64], counts: Ints) -> Ints:
-    """Assign each row to a part. Of each class, the rows of lowest rank go to the first part.
+    """Assign each row to a part.
+
+    In each class, the rows of lowest rank are assigned to the first part.
 
     Parameters
     ----------
     number : ndarray, (rows,) int64
         Class of each row.
     rank : ndarray, (rows,) uint64
-        Numbers by which the rows of a class are ordered. They are distinct.
+        Numbers by which the rows of a class are ordered. No two numbers are equal.
     counts : ndarray, (classes, parts) int64
         Number of rows of each class for each part.
     """
-    if len(counts) == 1:  # the ends of the parts are found without sorting all rows
+    if len(counts) == 1:  # a shortcut that does not sort all rows
         ends = np.cumsum(counts[0])
         ends = ends[ends < len(rank)]
         return np.searchsorted(np.partition(rank, ends)[ends], rank, side="right")
@@ -232,10 +237,10 @@ def _narrow(numbers: Ints, count: int) -> NDArray[np.integer[Any]]:
 
 
 def by_groups(sizes: Ints, shares: Reals, rank: NDArray[np.uint64]) -> Ints:
-    """Return the part of each group, so that the parts have about the right numbers of rows.
+    """Return the part of each group. The parts have about the right numbers of rows.
 
-    Groups of equal size are assigned together, large groups first, in proportion to the rows that
-    the parts still lack. If there are at least as many groups as parts, no part is empty.
+    Large groups come first. Groups of equal size are assigned together, in proportion to the rows
+    that the parts still lack. If there are at least as many groups as parts, no part is empty.
 
     >>> sizes, rank = np.array([50, 20, 20, 5, 5]), np.arange(5, dtype="uint64")
     >>> by_groups(sizes, np.array([0.7, 0.3]), rank).tolist()
@@ -255,7 +260,7 @@ def by_groups(sizes: Ints, shares: Reals, rank: NDArray[np.uint64]) -> Ints:
 def by_groups_and_labels(
     sizes: Ints, labels: Labels, weights: Ints, shares: Reals, rank: NDArray[np.uint64]
 ) -> Ints:
-    """Return the part of each group, so that parts have rows and labels in the same proportions.
+    """Return the part of each group. The parts have rows and labels in the same proportions.
 
     Parameters
     ----------
@@ -270,7 +275,7 @@ def by_groups_and_labels(
     """
     part = np.full(len(sizes), -1)
     total = np.bincount(labels.numbers, weights)
-    columns = len(total) + 1  # the last column counts rows, regardless of labels
+    columns = len(total) + 1  # the last column counts rows, and each other column one label's rows
     scale = np.append(
         1 / np.maximum(total, 1) ** 2, ROWS_WEIGHT * max(len(total), 1) / sizes.sum() ** 2
     )
@@ -310,12 +315,12 @@ def _balance_sizes(
 ) -> None:
     """Move groups to parts with too few rows, with the least change to the proportions of labels.
 
-    This is needed because many rare labels may all be rounded towards the same part. An eighth of
+    This is needed because many rare labels may be rounded in favour of the same part. An eighth of
     the surplus is moved at a time, and then the costs are computed again. `part` and `missing` are
     changed in place.
     """
     groups = labels.rows
-    rows_missing = missing[:, -1]  # a NumPy view, so it changes with `missing`
+    rows_missing = missing[:, -1]  # a NumPy view, which changes together with `missing`
     while True:
         for source, target in _unbalanced(rows_missing):
             difference = rows_missing[target] - rows_missing[source]
@@ -340,7 +345,7 @@ def _balance_sizes(
 
 
 def _unbalanced(missing: Reals) -> list[tuple[int, int]]:
-    """Return pairs of a part with too many rows and a part with too few, worst pairs first.
+    """Return pairs (part with too many rows, part with too few rows), the worst pairs first.
 
     >>> _unbalanced(np.array([-3.0, 0.4, 2.0, 0.6]))
     [(0, 2), (0, 3), (0, 1)]

@@ -1,1 +1,1 @@
-"""The versions of a lake: history, differences, commits, merges and expiry."""
+"""The versions of a lake: their history, differences between them, commits, merges and expiry."""

@@ -1,4 +1,4 @@
-"""Applying a merge plan to a table, with rows, cells and columns copied from another table."""
+"""Application of a merge plan to a table. Rows, cells and columns are copied from another table."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def merge_rows(plan: MergePlan, target: Table, source: Table) -> None:
-    """Apply a plan to `target`, with cells copied from `source` as they are stored.
+    """Apply a plan to `target`. Cells are copied from `source` as they are stored.
 
     If one side has set the mode of an image column, images of the other side may not be in that
     mode. Such images are converted afterwards.
@@ -38,7 +38,7 @@ def merge_rows(plan: MergePlan, target: Table, source: Table) -> None:
 
 
 def _convert_to_modes(table: Table, sides: list[Schema]) -> None:
-    """Convert the images of columns whose mode differs between the sides of a merge."""
+    """Convert images to their column's mode, if the mode differs between the sides of the merge."""
     for f in table.schema:
         pixels, stored = f.htype.pixels, f.htype.with_mode(None)
         if pixels is None or pixels.mode is None or stored is None:
@@ -49,10 +49,10 @@ def _convert_to_modes(table: Table, sides: list[Schema]) -> None:
 
 
 def _copy_edits(plan: MergePlan, target: Table, source: Table, checked: Table) -> None:
-    """Apply a plan to `target`, a table that accepts edits, with cells copied from `source`.
+    """Apply a plan to `target`, a table that accepts edits. Cells are copied from `source`.
 
-    Rows are looked up in `source`, which may have cached their ids, but copied from `checked`, the
-    same table with verified reads.
+    Rows are looked up in `source`, which may have cached their ids. Their cells are copied from
+    `checked`, which is the same table with verified reads.
 
     Deletions are applied first, so that a new column needs no default for removed rows, and can
     reuse the name of a dropped column.
@@ -78,7 +78,7 @@ def _copy_edits(plan: MergePlan, target: Table, source: Table, checked: Table) -
 
 
 def slots_of(table: Table, ids: Ids) -> Ids:
-    """Return the slots of the rows with the given ids; ids may repeat. Raises NotFoundError."""
+    """Return the slots of the rows with the given ids, which may repeat. Raises NotFoundError."""
     if not len(ids):
         return NONE
     slots = table.find(ids)
@@ -91,7 +91,10 @@ def slots_of(table: Table, ids: Ids) -> Ids:
 
 
 def _slots_to_copy(source: Table, checked: Table, ids: Ids) -> Ids:
-    """Return the slots of rows to copy, after checking their ids. Raises DamagedError."""
+    """Return the slots of the rows to copy, and check that these rows have the right ids.
+
+    Raises DamagedError.
+    """
     slots = slots_of(source, ids)
     if (checked.ids(slots) != ids).any():
         raise DamagedError(

@@ -1,6 +1,6 @@
 """The differences between two versions, by row and by cell.
 
-Cells are compared by digest, and only those in chunks that were written between the two versions
+Cells are compared by their digests, and only if their chunks were written between the two versions
 (see `pairs`).
 """
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.table import Table
 
 COMPARED_IMAGES = 256
-"""Number of images that are read at a time to compare them in another mode."""
+"""Number of images that are read at a time when images are compared by their pixels."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Changes:
     schema: SchemaChanges
     """Columns that were added, dropped, renamed, changed in type or changed in metadata."""
     metadata: Mapping[str, tuple[object, object]] = field(default_factory=dict)
-    """Maps keys of changed metadata to (before, after), with None where the key is missing."""
+    """Maps each changed metadata key to (before, after), with None if the version lacks the key."""
 
     def __bool__(self) -> bool:
         return bool(
@@ -61,10 +61,10 @@ class Changes:
 def difference(a: Table, b: Table, *, by_meaning: bool = False) -> Changes:
     """Return the changes from `a` to `b`, including the pending edits of `b`.
 
-    Cells are compared as they are stored. With `by_meaning`, classes are compared by name and
-    images in the newer mode instead. This matters only if both versions added classes to a column,
-    so that class 2 may be "bird" in one version and "fish" in the other, or if the modes differ, so
-    that the shapes of all images may differ.
+    By default, cells are compared as they are stored. With `by_meaning`, classes are compared by
+    name, and images in the newer version's mode. This matters only if both versions added classes
+    to a column, so that class 2 may be "bird" in one version and "fish" in the other, or if the
+    modes differ, so that the shapes of all images may differ.
     """
     if b.edits is not None and a.edits is None and a.snapshot_id == b.snapshot_id:
         pairs = pair_edited(a, b)
@@ -120,7 +120,7 @@ def _row_layout(table: Table) -> tuple[int, bool, int]:
 def compare_metadata(
     a: Mapping[str, object], b: Mapping[str, object]
 ) -> dict[str, tuple[object, object]]:
-    """Return both values of each key whose values differ, or that exists in only one mapping.
+    """Return (before, after) for each key whose values differ, or that only one mapping has.
 
     >>> compare_metadata({"x": 1, "y": 2}, {"x": 1, "z": None})
     {'y': (2, None), 'z': (None, None)}
@@ -133,11 +133,11 @@ def compare_metadata(
 
 
 def common_ancestor(repository: Repository, a: str, b: str) -> str | None:
-    """Return the newest version in the histories of both versions, ignoring merged histories.
+    """Return the newest version that is in both histories, without following merged versions.
 
-    The result is None if the histories have no version in common. A history that a vacuum has
-    truncated continues with Icechunk's initial snapshot, which is skipped, because it is not a
-    version and has no record of the changes since.
+    The result is None if the histories have no version in common. If a vacuum has truncated a
+    history, the history continues with Icechunk's initial snapshot. This snapshot is skipped,
+    because it is not a version and has no record of the changes since then.
     """
     seen: set[str] = set()
     for pair in zip_longest(repository.ancestry(a), repository.ancestry(b)):
@@ -179,7 +179,7 @@ def _rows_with_changed_cells(pairs: Pairs, column: str) -> Ids:
 
 
 def _is_renumbered(old: Field, new: Field) -> bool:
-    """Return whether the same number may mean different classes, because the names differ."""
+    """Return whether a number may mean different classes in the two versions."""
     old_classes, new_classes = old.htype.classes, new.htype.classes
     if old_classes is None or new_classes is None:
         return False
@@ -198,7 +198,7 @@ def _rows_with_changed_names(pairs: Pairs, column: str) -> Ids:
 
 
 def _has_other_mode(old: Field, new: Field) -> bool:
-    """Return whether images are read in another mode, which changes the shapes of cells."""
+    """Return whether images are read in another mode, so that the shapes of their cells differ."""
     before, after = old.htype.pixels, new.htype.pixels
     return before is not None and after is not None and before.mode != after.mode
 

@@ -1,7 +1,7 @@
-"""Committing the edits of an open transaction as the branch's next version.
+"""Commits, which write the edits of an open transaction as the branch's next version.
 
-No writer's commit is lost: under the writers' lock, the edits are put on top of the branch's
-current tip, unless another writer has changed the same cell.
+No writer's commit is lost. Under the writers' lock, the edits are applied to the branch's current
+tip. If another writer has changed the same cell, this is a conflict.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.table import Table
 
 TRIES = 20
-"""Number of attempts to write a commit to an object store while other writers are faster."""
+"""Maximum number of attempts to commit to an object store with several writers."""
 
 WAY_OUT = (
     "Keep your edits with ds.rebase(on_conflict='ours'), or the other writer's with "
@@ -94,7 +94,7 @@ def commit(
 ) -> str:
     """Commit the edits as the branch's next version; see `Dataset.commit`.
 
-    With `empty`, a version with the metadata is written even if there are no edits.
+    If `empty` is true, a version with the metadata is written even if there are no edits.
     """
     check_message(message)
     with handle.locked():
@@ -129,14 +129,17 @@ def _commit_onto_tip(
     merges: bool,
     empty: bool = False,
 ) -> str:
-    """Write the edits on top of the branch's tip; on an object store, retry if the branch moves.
+    """Apply the edits to the branch's tip, and write them as a version.
 
-    On an object store there is no lock between processes: the attempt to move the branch fails if
-    another writer was faster.
+    If the branch of an object store moves in the meantime, try again.
+
+    On an object store, there is no lock between processes. Instead, moving the branch fails if
+    another writer has moved it first.
     """
     repository, branch = handle.repository, str(handle.branch)
     for _ in range(TRIES):
-        tip_id = repository.refs.checked(branch_ref(branch))
+        session = repository.checked_writer(branch)
+        tip_id = session.snapshot_id
         if _adopt_unconfirmed_commit(handle, tip_id) and not handle.table.edits:
             return handle.version
         _check_same_branch(handle, tip_id)
@@ -147,7 +150,7 @@ def _commit_onto_tip(
         if not (handle.table.edits or merges or empty):  # the tip already contains all edits
             return handle.go_to(tip_id)
         try:
-            version = handle.table.commit(branch, tip_id, message, metadata)
+            version = handle.table.commit(session, message, metadata)
         except MovedError:
             if merges:
                 raise
@@ -182,7 +185,7 @@ def rebase(handle: Handle, on_conflict: Resolution) -> None:
 
 
 def _adopt_unconfirmed_commit(handle: Handle, tip_id: str) -> bool:
-    """Move to the commit of an earlier attempt that succeeded, although the reply was lost.
+    """Move to the commit of an earlier attempt that succeeded although the reply was lost.
 
     Edits made after that attempt are kept. Return whether there was such a commit.
     """
@@ -192,7 +195,8 @@ def _adopt_unconfirmed_commit(handle: Handle, tip_id: str) -> bool:
     if landed.transaction == edits.transaction:
         handle.go_to(landed.id)
     else:
-        base, edits.restored = handle.open(landed.id), None  # that commit has recorded the restore
+        # The version in `landed` has recorded the restore.
+        base, edits.restored = handle.open(landed.id), None
         handle.table = _copy_onto(handle, base, "raise", base=base)
     return True
 
@@ -209,7 +213,7 @@ def _check_same_branch(handle: Handle, tip_id: str) -> None:
         return
     try:
         identities = refs.identity_at(handle.version, branch), refs.known_identity(branch)
-    except (VersionNotFoundError, MissingError):  # the version expired, so nothing can be compared
+    except (VersionNotFoundError, MissingError):  # the version has expired
         return
     if None in identities or "" in identities or identities[0] == identities[1]:
         return
@@ -221,10 +225,10 @@ def _check_same_branch(handle: Handle, tip_id: str) -> None:
 
 
 def _overwrites(handle: Handle, tip_id: str) -> bool:
-    """Return whether writing the edits as they are would undo another writer's change.
+    """Return whether writing all written cells would undo another writer's change.
 
-    This happens if a cell was written with its old value, and the other writer changed it. As in a
-    merge, the cell does not count as changed by us, so the other writer's value must stay.
+    This happens if a cell was written here with its old value, and another writer changed it. As in
+    a merge, the cell does not count as changed here, so the other writer's value must be kept.
 
     Raises
     ------
@@ -248,14 +252,14 @@ def _overwrites(handle: Handle, tip_id: str) -> bool:
 
 
 def _ids_written(mine: Table, base: Table, column: str) -> Ids:
-    """Return the ids of the rows of `base` whose cell was written, even with an equal value."""
+    """Return the ids of the rows of `base` whose cell was written, even if with an equal value."""
     assert mine.edits is not None
     slots = mine.edits.slots_updated(column)
     return base.ids(slots[slots < base.state.slots])
 
 
 def _check_merge_fits(handle: Handle, tip_id: str) -> None:
-    """Refuse to put a merge on top of a tip that needs another merge.
+    """Raise MovedError if a merge does not fit on top of a tip, which needs another merge.
 
     Raises
     ------
@@ -279,7 +283,7 @@ def _check_merge_fits(handle: Handle, tip_id: str) -> None:
 
 
 def _arrange_like(target: Table, mine: Table) -> None:
-    """Put the rows of `target` in the order that they have in `mine`, then its other rows."""
+    """Put the rows of `target` in the order that they have in `mine`, followed by other rows."""
     slots, live = target.find(mine.ids(mine.rows.live())), target.rows.live()
     slots = slots[slots >= 0]
     order = np.concatenate([slots, live[~np.isin(live, slots)]])
@@ -292,7 +296,7 @@ def _copy_onto(
 ) -> Table:
     """Copy the edits made since `base` (by default the handle's version) to a table on `tip`.
 
-    In a conflict, the edits count as "ours". Return the new table, and release the old table.
+    In a conflict, the edits count as "ours". Returns the new table, and releases the old table.
     """
     base, mine = base or handle.open(handle.version), handle.table
     sides = Sides(base, tip, mine, names=("theirs", "ours"))

@@ -1,8 +1,9 @@
 """Conflicts between the two sides of a merge, and the error message that lists them.
 
-A `Conflict` names one cell, row, column or metadata key. If two tips have several merge bases, the
-merge bases may conflict with each other. `Unresolved` lists these conflicts. The items in conflict
-have no base value to compare with, so the tips themselves must agree on them.
+A `Conflict` names one cell, row, column or metadata key. If two tips have several merge bases,
+these may conflict with each other. `Unresolved` lists the items in conflict. Such an item has no
+value in a common base with which the tips could be compared, so any difference between the tips is
+a conflict.
 """
 
 from __future__ import annotations
@@ -39,15 +40,15 @@ class Conflict:
     """A cell, row, column or metadata key that the two sides changed in different ways."""
 
     kind: Literal["cell", "row", "column", "metadata"]
-    """Kind of item that both sides changed."""
+    """The kind of item that both sides changed."""
     name: str | None
-    """Name of the column, or the metadata key, or None for a whole row."""
+    """Name of the column or the metadata key, or None if a whole row is in conflict."""
     row_id: int | None
     """Id of the row, or None for a column or metadata."""
     reason: str
     """Description of the change on each side."""
     key: tuple[str, ...] = ()
-    """Path of the column's property or of the metadata key; for a cell, the column's id."""
+    """Path of the conflicting property of a column or metadata key. For a cell, the column's id."""
 
     def __str__(self) -> str:
         name = f" {self.name!r}" if self.name is not None else ""
@@ -65,7 +66,7 @@ class Unresolved:
     cells: Mapping[str, Ids] = field(default_factory=dict)
     """Maps column ids to the ids of the rows whose cells conflict."""
     keys: frozenset[tuple[str, ...]] = frozenset()
-    """Keys of the conflicts over columns and metadata."""
+    """The `Conflict.key` of each conflict about columns and metadata."""
 
     def __bool__(self) -> bool:
         return bool(len(self.rows) or self.cells or self.keys)
@@ -88,7 +89,7 @@ class Unresolved:
         )
 
     def add_to(self, changes: Changes, newer: Table) -> Changes:
-        """Return a tip's changes with unresolved cells added and unresolved rows removed.
+        """Return the changes of a tip, adding unresolved cells and leaving out unresolved rows.
 
         An unresolved cell counts as changed on both sides, so that any difference is a conflict.
         """
@@ -115,7 +116,7 @@ ALL_RESOLVED = Unresolved()
 
 
 def _exclude(ids: Ids, others: Ids) -> Ids:
-    """Return the ids that are not among `others`, in their order."""
+    """Return the ids that are not in `others`, in the same order."""
     return ids[~np.isin(ids, others)] if len(others) else ids
 
 
@@ -136,7 +137,7 @@ def check_conflicts(
     """
     if not conflicts:
         return
-    # Two columns with clashing names have a conflict each, but their messages may be equal.
+    # Columns with clashing names have one conflict each, but the messages may be equal.
     distinct = {(c.kind, c.name, c.row_id, c.reason): c for c in conflicts}
     listed = "\n".join(f"  {_describe(c, sides)}" for c in islice(distinct.values(), MAX_LISTED))
     hidden = len(distinct) - MAX_LISTED
@@ -181,7 +182,7 @@ def brief(value: object) -> str:
 
 
 def brief_apart(ours: object, theirs: object) -> tuple[str, str]:
-    """Return two values as short, different strings, cut around the first difference if necessary.
+    """Return two values as short strings that differ, cut around the first difference if needed.
 
     >>> brief_apart("a" * 99 + "b", "a" * 99 + "c")
     ("…aaaaaaaaaaaaaaaab'", "…aaaaaaaaaaaaaaaac'")

@@ -68,7 +68,7 @@ class Diff:
 
     @property
     def changed(self) -> Mapping[str, Ids]:
-        """Maps columns, as the newer version names them, to ids of the rows whose value changed."""
+        """Maps each column, named as in the newer version, to the ids of its changed rows."""
         names = {f.id: f.name for f in self.newer.schema}
         return {names[c]: ids.copy() for c, ids in self._changes.cells.items()}
 
@@ -79,7 +79,7 @@ class Diff:
 
     @property
     def metadata(self) -> Mapping[str, tuple[object, object]]:
-        """Maps keys of the dataset's changed metadata to (before, after)."""
+        """Maps each changed key of the dataset's metadata to (before, after)."""
         return deepcopy(self._changes.metadata)
 
     def __bool__(self) -> bool:
@@ -100,8 +100,8 @@ class Diff:
         """Return a DataFrame with one line per added or removed row and per changed cell.
 
         The columns are ``row_id``, ``change`` ("added", "removed" or "changed"), ``column`` and,
-        for changed cells, ``before`` and ``after``. Classes are names; values other than scalars
-        and strings are short descriptions.
+        for changed cells, ``before`` and ``after``. Classes are shown as names. Values other than
+        scalars and strings are shown as short descriptions.
         """
         import pandas as pd
 
@@ -168,7 +168,7 @@ class Status:
     removed: int = 0
     """Number of committed rows that were removed."""
     updated: Mapping[str, int] = field(default_factory=dict)
-    """Maps columns to the number of updated cells."""
+    """Maps each column with updated cells to the number of these cells."""
     schema: SchemaChanges | None = None
     """Columns that were added, dropped, renamed, changed in type or changed in metadata."""
     metadata: bool = False

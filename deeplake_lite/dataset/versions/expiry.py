@@ -1,13 +1,14 @@
 """The plan of a vacuum: old versions that expire, and links between the versions that stay.
 
-Icechunk drops all snapshots older than a given time from each history, except the tips of branches
+In each history, Icechunk drops all snapshots older than a given time, except the tips of branches
 and tags. The parent of the oldest remaining version is then Icechunk's initial snapshot. But merges
-need the versions at which histories forked. Links keep these versions. A link is an internal branch
-whose name holds a version and a later descendant, where all versions in between have expired.
+need the versions at which histories forked. Links keep these versions. A link is an internal
+branch. Its name consists of the ids of a version and of a descendant of this version, such that all
+versions between these two have expired.
 
-Steps: read the graph of all versions, find the forks, and find the nearest remaining ancestors of
-each version that stays. For example, a branch that has not changed for a year keeps the version at
-which it forked, but not the versions that followed on ``main``.
+The plan is made in three steps: read the graph of all versions, find the forks, and find the
+nearest remaining ancestors of each version that stays. For example, a branch that has not changed
+for a year keeps the version at which it forked, but not the versions that followed on ``main``.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo import Commit, Repository
 
 type Link = tuple[str, str]
-"""A version and one of its descendants."""
+"""The ids of a version and of one of its descendants."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ def plan_expiry(
 
 
 def branch_points(parents: Mapping[str, set[str]], tips: Iterable[str]) -> set[str]:
-    """Return the tips and the versions at which their histories forked.
+    """Return the tips, and the versions at which the histories of tips forked.
 
     These are the merge bases of any two tips, the merge bases of these bases, and so on.
 
@@ -103,7 +104,7 @@ def branch_points(parents: Mapping[str, set[str]], tips: Iterable[str]) -> set[s
 
 
 def _recent(commits: Mapping[str, Commit], tip: str, cutoff: datetime) -> set[str]:
-    """Return a tip and its ancestors, except merged versions, that are not older than `cutoff`."""
+    """Return a tip and its ancestors that are not older than `cutoff`, without merged versions."""
     recent, version = set[str](), tip
     while version in commits and commits[version].time >= cutoff:
         recent.add(version)
@@ -125,7 +126,7 @@ def _nearest_ancestors(parents: Mapping[str, set[str]], kept: set[str]) -> dict[
 def _parents_left(commit: Commit, recent: set[str], kept: set[str]) -> set[str]:
     """Return the parents that a version keeps when Icechunk truncates the histories.
 
-    Merged versions are recorded in the commit's metadata, so they are not lost.
+    Merged versions are never lost, because the commit's metadata names them.
     """
     parent = {commit.parent} if {commit.id, commit.parent} <= recent else set[str | None]()
     merged = {v for v in history.parents(commit) if v != commit.parent}

@@ -1,8 +1,8 @@
 """Version names, the history of a version, and the common ancestors of two versions.
 
 A version can be given as a branch, a tag, a commit id or its beginning, a time, or a commit from a
-log. Refs that begin with an underscore are internal: ``_aux`` holds saved views, ``_pin-…`` keeps a
-version temporarily, ``_vacuum-…`` announces a running vacuum, and ``_base-…`` keeps a common
+log. Names of internal branches begin with an underscore: ``_aux`` has saved views, ``_pin-…`` keeps
+a version temporarily, ``_vacuum-…`` announces a running vacuum, and ``_base-…`` keeps a common
 ancestor of other versions.
 """
 
@@ -24,7 +24,7 @@ from deeplake_lite.storage.repo import Commit, branch_ref, tag_ref, vacuums
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 
-    from deeplake_lite.storage.repo import Repository
+    from deeplake_lite.storage.repo import Repository, Session
 
 type Version = str | date | Commit
 """A branch, tag, commit id or ISO time as a string, a datetime, a date, or a commit from a log."""
@@ -38,11 +38,14 @@ MAX_SUGGESTIONS = 3
 MAX_NAME_LENGTH = 200
 """Maximum length of the name of a branch or tag, which becomes part of a file name."""
 
+JOB = "_job-"
+"""Beginning of the names of the internal branches that hold the journals of unfinished jobs."""
+
 COMMIT_ID = r"[0-9A-Z]{20}"
 """Pattern of a complete commit id."""
 
 ROOT_MESSAGE = "Repository initialized"
-"""Message of Icechunk's initial snapshot, which holds no lake."""
+"""Message of Icechunk's initial snapshot, which is not a version of a lake."""
 
 
 def branches(repository: Repository) -> dict[str, str]:
@@ -57,13 +60,18 @@ def branches(repository: Repository) -> dict[str, str]:
 
 
 def tags(repository: Repository) -> dict[str, str]:
-    """Return a dict from tags to their commit ids. Raises the same errors as `branches`."""
+    """Return a dict that maps tags to commit ids. Raises the same errors as `branches`."""
     return repository.refs.of_users("tag")
 
 
 def branch_names(repository: Repository) -> list[str]:
     """Return the names of all branches that are not internal."""
     return [name for name in repository.branch_names() if not name.startswith("_")]
+
+
+def job_tips(repository: Repository) -> set[str]:
+    """Return the tips of the branches that hold journals of unfinished jobs."""
+    return {tip for name, tip in repository.branches().items() if name.startswith(JOB)}
 
 
 def tag_names(repository: Repository) -> list[str]:
@@ -109,7 +117,7 @@ def resolve(repository: Repository, version: Version) -> str:
 def _find_commit(repository: Repository, version: str | date) -> str:
     """Return the commit with the given id or prefix, or the commit that was current at a time.
 
-    Cached histories may contain versions that a vacuum has since deleted.
+    A cached history may contain versions that a vacuum has deleted since it was read.
     """
     if isinstance(version, date):
         if hasattr(version, "to_pydatetime"):  # pandas' Timestamp compares differently
@@ -140,7 +148,7 @@ def _find_commit(repository: Repository, version: str | date) -> str:
 
 
 def _is_gone(repository: Repository, commit: str) -> bool:
-    """Return whether a vacuum has deleted a commit, according to the store and not the cache."""
+    """Return whether a vacuum has deleted a commit. The store is asked instead of the cache."""
     try:
         next(repository.reopened().ancestry(commit))
     except NotFoundError:
@@ -168,7 +176,7 @@ def version_name(version: Version) -> str:
 def _unknown_name(
     kind: str, name: str, branches: Iterable[str], tags: Iterable[str] = ()
 ) -> VersionNotFoundError:
-    """Return the error for an unknown name, which lists similar names, other branches and tags.
+    """Return the error for an unknown name. The message lists similar names or existing names.
 
     >>> print(_unknown_name("version", "fxi", ["main", "fix"], ["v1"]))
     There is no version 'fxi'. Did you mean 'fix'? Branches: 'main'. Tags: 'v1'. ds.log() lists the
@@ -191,7 +199,7 @@ def _unknown_name(
 
 
 def _at_time(repository: Repository, when: datetime) -> str:
-    """Return the newest commit of ``main`` up to a time (local, unless it has a time zone)."""
+    """Return the newest commit of ``main`` up to a time, which is local if it has no time zone."""
     when = _in_utc(when)
     commits = history(repository, repository.tip("main"))
     version = next((c.id for c in commits if c.time <= when), None)
@@ -206,7 +214,7 @@ def _at_time(repository: Repository, when: datetime) -> str:
 def _in_utc(when: datetime) -> datetime:
     """Convert a time to UTC. A time without a time zone is local time.
 
-    If the result would be outside the calendar, UTC replaces the time zone without a conversion.
+    If Python cannot represent the result, the time zone is replaced by UTC without a conversion.
 
     >>> _in_utc(datetime.fromisoformat("2026-01-31T12:00+02:00")).hour
     10
@@ -236,8 +244,19 @@ def check_new_name(repository: Repository, kind: str, name: str) -> None:
             raise ExistsError(f"A {other} {name!r} already exists. Choose another name.")
 
 
+def branch_reader(repository: Repository, name: str) -> Session:
+    """Return a session that reads the tip of a branch. Raises the same errors as `resolve`."""
+    if _is_of_user(name) and not repository.checks_reads:
+        with contextlib.suppress(VersionNotFoundError):
+            return repository.branch_reader(name)
+    return repository.reader(check_branch(repository, name))
+
+
 def check_branch(repository: Repository, name: str) -> str:
     """Return the tip of a branch. Raises the same errors as `resolve`."""
+    if _is_of_user(name):
+        with contextlib.suppress(VersionNotFoundError):
+            return repository.tip(name)
     branches = branch_names(repository)
     if not isinstance(name, str):
         raise _unknown_name("branch", name, branches)
@@ -250,6 +269,11 @@ def check_branch(repository: Repository, name: str) -> str:
         repository.refs.check(branch_ref(name))
         raise _unknown_name("branch", name, branches)
     return repository.tip(name)
+
+
+def _is_of_user(name: object) -> bool:
+    """Return whether a name may be that of a branch or tag that is not internal."""
+    return isinstance(name, str) and not name.startswith("_")
 
 
 def check_tag(repository: Repository, name: str) -> None:
@@ -289,7 +313,7 @@ def keep_version(repository: Repository, snapshot_id: str) -> Iterator[None]:
 
 
 def check_related(repository: Repository, snapshot_id: str) -> None:
-    """Reject a version without history in common with a branch or tag; it could not be merged.
+    """Reject a version that shares no history with a branch or tag, and so could not be merged.
 
     Such a version has expired, although its files may still exist. The caller protects the version
     with `keep_version`.
@@ -354,7 +378,7 @@ class Graph:
             line = _read_first_parents(repository, start, commits)
             commits.update(line)
             todo += [p for c in line.values() for p in (*parents(c), *links.get(c.id, ()))]
-            if start not in line:  # it has expired, although a merge commit still refers to it
+            if start not in line:  # a merge commit refers to it, but it has expired
                 missing.add(start)
         existing_parents = {
             v: {p for p in (*parents(c), *links.get(v, ())) if p in commits}
@@ -373,7 +397,7 @@ class Graph:
         return ancestors
 
     def bases(self, ours: Iterable[str], theirs: str) -> list[str]:
-        """Return the common ancestors that are not ancestors of each other, newest first."""
+        """Return the common ancestors that are not ancestors of each other, the newest first."""
         common = self.ancestors(ours) & self.ancestors([theirs])
         followed = {parent for version in common for parent in self.parents[version]}
         return sorted(common - followed, key=lambda v: self.commits[v].time, reverse=True)
@@ -382,10 +406,12 @@ class Graph:
 def _read_first_parents(
     repository: Repository, start: str, known: Container[str]
 ) -> dict[str, Commit]:
-    """Return a version and its ancestors up to the first known version, without merged ancestors.
+    """Return a version and its ancestors up to the first version in `known`, by commit id.
 
-    The result is empty if one of these versions does not exist. Icechunk's initial snapshot, which
-    has no parent, is not a version.
+    Merged versions are not followed.
+
+    The result is empty if one of these versions does not exist. Icechunk's initial snapshot, the
+    only one without a parent, is not a version.
     """
     line: dict[str, Commit] = {}
     try:

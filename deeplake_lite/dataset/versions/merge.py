@@ -1,4 +1,4 @@
-"""Merging another version into a branch, and restoring an older version.
+"""Merges of another version into a branch, and restoring of an older version.
 
 Steps of a merge: find the merge bases, combine several bases into one, plan the merge, apply the
 plan to the handle's table, and commit.
@@ -62,7 +62,7 @@ def merge(
         metadata = {**(metadata or {}), "merge": theirs_id, "merged": name}
         message = message or f"merge {name}"
         for attempt in range(TRIES):
-            try:  # without the lock at first, so that other writers only wait if they interfere
+            try:  # first try without the lock, so that other writers need not wait
                 with repository.lock() if attempt else contextlib.nullcontext():
                     return _merge_into_tip(
                         handle, theirs_id, on_conflict, message, metadata, attempt > 0
@@ -101,7 +101,7 @@ def _merge_into_tip(
     metadata: Mapping[str, object],
     locked: bool,
 ) -> str:
-    """Merge a version into the current tip of the branch.
+    """Merge a version into the current tip of the branch, and return the id of the new version.
 
     Raises
     ------
@@ -170,10 +170,10 @@ def _is_arranged_like(table: Table, old: Table) -> bool:
 
 
 def _combine_bases(handle: Handle, bases: list[str]) -> tuple[Table, Unresolved]:
-    """Return the base of a merge; several merge bases are merged with each other.
+    """Return the base of a merge. Several merge bases are first merged with each other.
 
-    Conflicts between the bases are returned as unresolved, because there is no common base value.
-    Git's recursive strategy leaves conflict markers in its virtual base instead.
+    Conflicts between the bases are returned as unresolved, because such items have no common base
+    value. In this case, Git's recursive strategy leaves conflict markers in its virtual base.
     """
     base, unresolved = handle.open(bases[0]), ALL_RESOLVED
     for i, other_id in enumerate(bases[1:], 1):

@@ -1,8 +1,9 @@
 """The plan of a three-way merge, by row id, cell, column and metadata key.
 
-Our side is the version that receives the changes; their side is the version whose changes are
-merged. `plan_merge` compares the changes of both sides since their base, and lists the conflicts.
-It reads only the data needed for these decisions; the module `apply` copies the cells.
+"Our side" is the version that receives the changes, and "their side" is the version whose changes
+are merged. `plan_merge` compares the changes that each side has made since the common base, and
+lists the conflicts. It reads only the data needed for these decisions. The module `apply` then
+copies the cells.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class MergePlan:
 
 @dataclass(frozen=True)
 class Sides:
-    """The three versions of a merge; a side may have pending edits."""
+    """The three versions of a merge. Each side may have pending edits."""
 
     base: Table
     """The common ancestor of both sides."""
@@ -68,7 +69,7 @@ class Sides:
 
 
 def _keep_existing(table: Table, ids: Ids) -> Ids:
-    """Return those of the ids that belong to rows of a table."""
+    """Return the ids that belong to rows of a table, without the other ids."""
     return ids[table.find(ids) >= 0] if len(ids) else ids
 
 
@@ -111,7 +112,7 @@ def plan_merge(
 
 
 def plan_restore(old: Table, changes: Changes) -> MergePlan:
-    """Plan the edits that turn a table into `old`, given the `changes` from the table to `old`."""
+    """Plan the edits that turn a table into `old`, given the `changes` from this table to `old`."""
     return MergePlan(
         schema=old.schema,
         metadata=old.state.metadata,
@@ -124,7 +125,7 @@ def plan_restore(old: Table, changes: Changes) -> MergePlan:
 def _find_row_conflicts(sides: Sides, mine: Changes, other: Changes) -> list[Conflict]:
     """Return a conflict for each row that one side removed and the other changed.
 
-    An unresolved row that only one side still has is a conflict, too.
+    There is also a conflict for each unresolved row that only one side still has.
     """
     our_name, their_name = sides.names
     unresolved = sides.unresolved.rows
@@ -158,10 +159,10 @@ def _plan_rows(
 def _plan_cells(
     sides: Sides, schema: Schema, mine: Changes, other: Changes, *, theirs_wins: bool
 ) -> tuple[dict[str, Ids], list[Conflict]]:
-    """Return a dict from column ids to the rows whose cells are copied, and the conflicts."""
+    """Return the copied cells, as a dict that maps column ids to row ids, and the conflicts."""
     ours, theirs, base = ({f.id for f in t.schema} for t in (sides.ours, sides.theirs, sides.base))
     cells, conflicts = {}, []
-    # In rows without a base value, all cells are compared between the two sides.
+    # If a cell has no base value, the cells of the two sides are compared with each other.
     without_base = np.union1d(
         np.intersect1d(mine.added, other.added),
         _keep_existing(sides.theirs, _keep_existing(sides.ours, sides.unresolved.rows)),

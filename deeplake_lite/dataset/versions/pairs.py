@@ -1,8 +1,9 @@
-"""Find the rows that two versions share, and the cells of these rows that may differ.
+"""A search for the rows that two versions share, and for the cells of these rows that may differ.
 
 Rows are matched by id, never by position. Icechunk's transaction logs list the chunks that were
-written between two versions, and the versions' own logs list single entries. If these are known,
-nothing else is read: a row whose id is elsewhere is in the same slot in both versions.
+written between two versions, and the logs that the versions themselves store list single entries.
+With these lists, little else must be read: a row whose id was not written is in the same slot in
+both versions.
 """
 
 from __future__ import annotations
@@ -48,9 +49,10 @@ class Pairs:
     removed: Ids
     """Ids of rows that exist only in the older version, in the order of that version."""
     same: SlotSet
-    """Slots of the shared rows that are not in `a` and `b`, because their slots are equal."""
+    """Slots of the shared rows that have the same slot in both versions, and so are not in `a` and
+    `b`."""
     touched: Touched | None = None
-    """Where the versions may differ; None if they may differ everywhere."""
+    """The entries in which the versions may differ, or None if all entries may differ."""
 
     def candidates(self, column: str) -> Iterator[tuple[Slots, Slots]]:
         """Yield the slots of shared rows whose cell in a column may differ, in blocks.
@@ -62,7 +64,7 @@ class Pairs:
         """
         a, b, same = self.a, self.b, self.same
         if self.touched is not None:
-            # Only one of the versions may have an array for nulls.
+            # Ask both versions, since only one of them may have an array for the column's nulls.
             written = self.newer.touched_slots(column, self.touched)
             written = written.union(self.older.touched_slots(column, self.touched))
             may_differ = written.contains(b) | (a != b)
@@ -74,7 +76,7 @@ class Pairs:
 
 
 def pair_rows(a: Table, b: Table, touched: Touched | None) -> Pairs:
-    """Match the rows of two versions by their ids, reading only ids that may differ."""
+    """Match the rows of two versions by their ids. Only ids that may differ are read."""
     slots = min(a.slots, b.slots) if touched is not None else 0
     written = SlotSet.empty() if touched is None else b.touched_slots("rows", touched)
     stable = written.complement(0, slots)  # these slots have the same ids in both versions
@@ -89,7 +91,7 @@ def pair_rows(a: Table, b: Table, touched: Touched | None) -> Pairs:
 
 
 def pair_edited(a: Table, b: Table) -> Pairs:
-    """Pair the rows that an open transaction `b` on version `a` has updated."""
+    """Match the rows that an open transaction `b` has updated with the rows of its version `a`."""
     edits = b.edits
     assert edits is not None
     updated = [edits.slots_updated(column) for column in edits.updated]
@@ -109,7 +111,7 @@ def pair_edited(a: Table, b: Table) -> Pairs:
 
 
 def in_order(table: Table, slots: Slots) -> Slots:
-    """Return slots in the order of their rows. `slots` must be ascending."""
+    """Return ascending slots in the order of their rows."""
     if table.rows.order.arranged is None:
         return slots
     return slots[np.argsort(table.rows.positions(slots))]
@@ -121,7 +123,7 @@ def match_ids(a: Ids, b: Ids) -> tuple[Positions, Positions]:
     >>> [x.tolist() for x in match_ids(np.array([5, 6, 7]), np.array([7, 5, 9]))]
     [[0, 2], [1, 0]]
     """
-    # Versions usually begin with the same rows in the same order, which need no search.
+    # Two versions usually begin with the same rows in the same order. These need no search.
     shorter = min(len(a), len(b))
     differ = np.flatnonzero(a[:shorter] != b[:shorter])
     same = int(differ[0]) if len(differ) else shorter

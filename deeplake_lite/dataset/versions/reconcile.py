@@ -1,4 +1,4 @@
-"""Three-way merge of schemas and metadata: names, types, defaults and keys, one at a time."""
+"""Three-way merge of schemas and metadata: each name, type, default and key is merged by itself."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 ABSENT: Final = object()
-"""Represents a missing metadata key, because null is an ordinary value."""
+"""Stands for a missing metadata key, since None stands for null, an ordinary value."""
 
 UNKNOWN: Final = object()
-"""Represents a missing base value, which differs from every value."""
+"""Stands for an unknown base value, which differs from every value."""
 
 
 class Reconciler:
@@ -54,7 +54,7 @@ class Reconciler:
         values: tuple[object, T, T],
         key: tuple[str, ...],
     ) -> T:
-        """Merge (base, ours, theirs) to the changed value, or in a conflict the winner's value."""
+        """Merge (base, ours, theirs) to the changed value or, in a conflict, the winner's value."""
         base, ours, theirs = values
         base = UNKNOWN if key in self.unresolved.keys else base
         if same_json(ours, theirs) or same_json(theirs, base):
@@ -74,7 +74,7 @@ class Reconciler:
         ours: Mapping[str, object],
         theirs: Mapping[str, object],
     ) -> dict[str, object]:
-        """Merge metadata key by key. Without a base, the base value of every key is unknown."""
+        """Merge metadata key by key. If `base` is None, the base value of every key is unknown."""
         merged = {
             k: self.choose(
                 "metadata",
@@ -129,7 +129,7 @@ class Reconciler:
     def _merge_type(
         self, f: Field, base: Htype | None, theirs: Htype, mine: Changes, other: Changes
     ) -> Htype:
-        """Merge the type of our column `f`: nullability, default and the rest separately.
+        """Merge the type of our column `f`. Nullability, default and other properties are separate.
 
         Raises
         ------
@@ -157,7 +157,7 @@ class Reconciler:
     def _with_one_mode(
         self, f: Field, base: Htype | None, ours: Htype, theirs: Htype
     ) -> tuple[Htype, Htype]:
-        """Return both types; two image types get a common mode, to which images are converted."""
+        """Return both types. Two image types get a common mode, to which images are converted."""
         modes = [h.pixels.mode if h and h.pixels else None for h in (base, ours, theirs)]
         plain = ours.with_mode(None), theirs.with_mode(None)
         if None in plain or modes[1] == modes[2]:
@@ -186,10 +186,10 @@ class Reconciler:
         mine: Changes,
         other: Changes,
     ) -> Field | None:
-        """Merge a column that one side dropped: drop it, unless the other side needs it.
+        """Merge a column that one side dropped, which stays dropped unless the other needs it.
 
-        The other side needs the column if it changed the column or its cells, or added rows, which
-        have values in the column. In this case, there is a conflict.
+        The other side needs the column if it changed the column or its cells, or if it added rows,
+        which have values in the column. This is a conflict.
         """
         survivor, changes = (ours, mine) if theirs is None else (theirs, other)
         assert survivor is not None

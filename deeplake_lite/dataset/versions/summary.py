@@ -1,7 +1,8 @@
 """The summary of a diff for display: counts, schema changes, and a few rows that differ.
 
-Steps: choose rows (mostly changed rows, and a few added and removed rows), read previews of their
-cells in both versions, and put the previews next to each other.
+The summary is made in three steps: choose rows (mostly changed rows, and a few added and removed
+rows), read previews of their cells in both versions, and put the previews of each cell side by
+side.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def page(diff: Diff) -> DiffSummary:
 
 
 def schema_changes(changes: SchemaChanges) -> Iterator[SchemaChange]:
-    """Yield the changes to columns for display.
+    """Yield the changes to columns, in the form in which reprs show them.
 
     >>> from deeplake_lite.schema import Schema
     >>> old = Schema.build({"x": "int32", "s": "text"})
@@ -86,7 +87,7 @@ def _metadata_changes(
 
 
 def plain_pair(before: object, after: object, htypes: tuple[Htype, Htype]) -> tuple[object, object]:
-    """Return two values as `to_table_cell` does, with more detail if their short forms are equal.
+    """Return both values as cells of a table, with more detail if they would look the same.
 
     >>> from deeplake_lite.htypes import Array
     >>> htype = Array("float64", (2,))
@@ -101,7 +102,7 @@ def plain_pair(before: object, after: object, htypes: tuple[Htype, Htype]) -> tu
 
 
 def to_table_cell(value: object, htype: Htype | None = None) -> Any:
-    """Return a value as a cell of a table: a scalar, a string, None, or a short description.
+    """Return a value as a cell of a table, which is a scalar, a string or None.
 
     >>> from deeplake_lite.htypes import ClassLabel, Sequence
     >>> to_table_cell(np.int32(3)), to_table_cell(np.zeros(2))
@@ -180,12 +181,12 @@ class Side:
         return preview.contents(self.table, f, self.slots(ids))
 
     def exact(self, f: Field, row: Ids) -> str | None:
-        """Return a cell's complete value as a string, or None if its type has no such form."""
+        """Return a cell's complete value as a string, or None if its type has no string form."""
         try:
             cells = self.table.read([f.id], self.slots(row))[f.id]
             value = with_none(decode_block(f.htype, cells, follow=False))[0]
             return None if value is None else f.htype.to_words(value)
-        except Exception:  # the preview of `values` shows the error
+        except Exception:  # the cell's preview shows the error
             return None
 
     def positions(self, ids: Ids) -> list[int]:
@@ -221,7 +222,7 @@ def _changed_rows(diff: Diff, older: Side, newer: Side, ids: Ids) -> Iterator[Di
 
 
 def _are_same_previews(before: Content, after: Content) -> bool:
-    """Return whether two previews look the same; False if the cells were not read.
+    """Return whether two previews look the same. Previews of unread cells count as different.
 
     >>> [_are_same_previews(a, b) for a, b in (("1.7e+09", "1.7e+09"), ("a", "b"), ("…", "…"))]
     [True, False, False]
@@ -232,7 +233,7 @@ def _are_same_previews(before: Content, after: Content) -> bool:
 
 
 def _cut_to_difference(before: str | None, after: str | None) -> list[Content]:
-    """Return two values cut to where they differ, or an empty list if one of them is None."""
+    """Return two values, cut to where they differ, or an empty list if one of them is None."""
     return (
         []
         if before is None or after is None

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 class Transaction:
     """The context manager that `Dataset.transaction` returns.
 
-    This is not a generator, because a generator suspended by an interrupt would discard the edits
-    only when it is garbage-collected.
+    This is a class, not a generator, because a generator suspended by an interrupt would discard
+    the edits only when it is garbage-collected.
     """
 
     def __init__(self, ds: Dataset, message: str) -> None:

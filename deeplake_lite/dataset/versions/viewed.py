@@ -20,7 +20,8 @@ AUX = "_aux"
 """Branch that holds the saved views and evaluations."""
 
 KEY = "deeplake_lite_views"
-"""Attribute of the root group on ``_aux`` that maps names to documents, and has their digest."""
+"""Attribute of the root group on ``_aux``. The attribute maps names to documents, and has a digest
+of the documents."""
 
 DAMAGED = "The list of saved views is damaged. Restore the lake from a backup."
 
@@ -34,7 +35,7 @@ def views_session(repository: Repository) -> Session | None:
 
 
 def view_documents(repository: Repository, session: Session | None) -> dict[str, Any]:
-    """Return a dict from names to the documents of saved views. Raises DamagedError."""
+    """Return a dict that maps the names of saved views to documents. Raises DamagedError."""
     if session is None:
         return {}
     attribute = run(session.attributes()).get(KEY)
@@ -51,14 +52,31 @@ def first_version(repository: Repository) -> str:
     return list(repository.ancestry(repository.tip("main")))[-1].id
 
 
-def versions_of(document: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the versions of this lake that a view reads, directly or through queries."""
-    if document.get("url") is None:
-        yield str(document["version"])
+def parts_of(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield a view's document, and those of the views that its queries read."""
+    yield document
     query = document.get("query")
     for part in () if query is None else (query["asked"], *query["sources"]):
         if part is not None:
-            yield from versions_of(part)
+            yield from parts_of(part)
+
+
+def versions_of(document: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the versions of this lake that a view reads, directly or through queries."""
+    return (str(part["version"]) for part in parts_of(document) if part.get("url") is None)
+
+
+def with_version(document: Mapping[str, Any], version: str) -> dict[str, Any]:
+    """Return a view's document, with another version in it and in all documents inside it."""
+    changed = {**document, "version": version}
+    if (query := document.get("query")) is not None:
+        asked, sources = query["asked"], query["sources"]
+        changed["query"] = {
+            **query,
+            "asked": None if asked is None else with_version(asked, version),
+            "sources": [with_version(source, version) for source in sources],
+        }
+    return changed
 
 
 def is_viewed(repository: Repository, version: str) -> bool:

@@ -1,1 +1,1 @@
-"""Conversion of users' data to stored cells, and the edits that write them to a transaction."""
+"""Conversion of users' data to stored cells, and edits that write these cells to a transaction."""

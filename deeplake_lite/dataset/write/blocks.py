@@ -1,6 +1,6 @@
 """Conversion of users' data, by column or by row, to blocks of checked and encoded cells.
 
-Blocks limit memory use: each holds about `BLOCK_BYTES` of encoded cells.
+Memory use is limited, because each block has only about `BLOCK_BYTES` of encoded cells.
 """
 
 from __future__ import annotations
@@ -49,15 +49,16 @@ MAX_ROWS = 65_536
 """Maximum number of rows in a block."""
 
 STREAMED_ROWS = 1_024
-"""Number of rows read from a generator at a time."""
+"""Number of rows that are read from a generator at a time."""
 
 type Data = Mapping[str, object] | Iterable[Mapping[str, object]] | Tabular | View
-"""A dict of columns, rows as dicts (or a generator of such rows), a DataFrame, Arrow table or view.
+"""A dict of columns, dicts of rows (in a list or from a generator), a DataFrame, Arrow table or
+view.
 """
 
 
 def as_columns(data: Data, schema: Schema) -> tuple[dict[str, object], int]:
-    """Return a dict from column names to values of users' data, and the number of rows.
+    """Return a dict that maps column names to the users' values, and the number of rows.
 
     Raises
     ------
@@ -87,7 +88,7 @@ def as_columns(data: Data, schema: Schema) -> tuple[dict[str, object], int]:
 
 
 def named_columns(data: Data, schema: Schema) -> dict[str, Any]:
-    """Return a dict from column names to values of users' data, which are not checked yet.
+    """Return a dict that maps column names to the users' values, which are not checked yet.
 
     Raises
     ------
@@ -112,7 +113,7 @@ def named_columns(data: Data, schema: Schema) -> dict[str, Any]:
 
 
 def incoming_blocks(data: Data, schema: Schema, check: Check) -> Iterator[dict[str, Cells]]:
-    """Yield blocks of users' data, as dicts from column ids to cells; read generators in batches.
+    """Yield blocks of users' data, as dicts from column ids to cells. Generators are read in parts.
 
     Raises
     ------
@@ -137,7 +138,7 @@ def incoming_blocks(data: Data, schema: Schema, check: Check) -> Iterator[dict[s
 def encode_blocks(
     columns: Mapping[str, object], count: int, fields: Sequence[Field], check: Check
 ) -> Iterator[dict[str, Cells]]:
-    """Yield blocks of rows, as dicts from column ids to cells; missing columns get their default.
+    """Yield blocks of rows, as dicts from column ids to cells. Missing columns get their default.
 
     Raises
     ------
@@ -184,7 +185,7 @@ def copy_blocks(
 
 
 def _convert_cells(f: Field, of: Field, cells: Cells, span: slice) -> Cells:
-    """Convert cells of the field `of` to the field `f`, re-encoding only if the types differ."""
+    """Convert cells of the field `of` to the field `f`. Re-encode them only if the types differ."""
     same = f.htype.bare == of.htype.bare
     if same and (f.htype.nullable or cells.valid is None):
         return cells
@@ -200,9 +201,9 @@ def _convert_cells(f: Field, of: Field, cells: Cells, span: slice) -> Cells:
 def encode_column(
     f: Field, values: Any, start: int, stop: int, check: Check, *, warns: bool = True
 ) -> Cells:
-    """Encode the values of one column from `start` to `stop`, or its default if `values` is None.
+    """Encode a column's values from `start` to `stop`. If `values` is None, use the default.
 
-    With `warns`, a `ReencodedWarning` is issued for images that lose detail.
+    If `warns` is true, a `ReencodedWarning` is issued for images that lose detail.
     """
     try:
         if values is None:
@@ -220,7 +221,7 @@ def encode_column(
 
 @contextmanager
 def naming_rows(position: Callable[[int], SupportsInt]) -> Iterator[None]:
-    """Replace a value's index in errors with the row that `position` returns for that index."""
+    """Name the right row in errors: `position` maps the index of a value to its row."""
     try:
         yield
     except InvalidValueError as error:
@@ -251,7 +252,7 @@ def is_sequence(values: object) -> bool:
 
 
 def sliceable(values: object) -> object:
-    """Return values in a form that can be sliced: an array for a tensor, a list for a deque.
+    """Return values in a form that can be sliced, such as an array for a tensor.
 
     >>> from collections import deque
     >>> sliceable(deque([1, 2]))
@@ -303,7 +304,7 @@ _ACCEPTED_DATA = (
 
 
 def _transpose(rows: Sequence[Mapping[str, object]], schema: Schema) -> dict[str, list[object]]:
-    """Convert a list of rows to columns; missing values get the column's default."""
+    """Convert a list of rows to columns. In rows without a value, a column gets its default."""
     names = dict.fromkeys(name for row in rows for name in row)
     if rows and not names and not schema.fields:
         raise SchemaError(

@@ -1,4 +1,4 @@
-"""The cells of a new column, for every slot of a table."""
+"""The cells of a new column, which are needed for every slot of a table."""
 
 from __future__ import annotations
 
@@ -41,7 +41,10 @@ def _cells_from(cells_of: Callable[[Slots], Cells], start: int, rows: Ids) -> Ce
 
 
 def interleave(*parts: tuple[Ids, Callable[[Ids], Cells]]) -> Cells:
-    """Combine cells in the order of rows. Each part has rows and a function that returns cells."""
+    """Combine cells in the order of rows.
+
+    Each part consists of rows, and of a function that returns the cells of these rows.
+    """
     cells = [(rows, cells_of(rows)) for rows, cells_of in parts if len(rows)]
     if len(cells) == 1:
         return cells[0][1]

@@ -1,7 +1,7 @@
-"""Search for cells whose bytes are intact but contradict the type of their column.
+"""Search for cells whose bytes are undamaged, but contradict the type of their column.
 
-Checksums do not detect such cells, which occur if another program has changed the schema or written
-cells.
+Checksums do not detect such cells. Such cells occur if another program has changed the schema or
+has written cells.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ BLOCK_BYTES = 1 << 26
 
 
 def find_contradictions(table: Table, f: Field, slots: Positions) -> Iterator[tuple[int, str]]:
-    """Yield pairs of a slot whose cell cannot be decoded and the reason. Files are not decoded.
+    """Yield (slot, reason) for each cell that cannot be decoded. Files are not decoded.
 
     Parameters
     ----------
@@ -52,19 +52,19 @@ def find_contradictions(table: Table, f: Field, slots: Positions) -> Iterator[tu
 
 
 def _search(table: Table, f: Field, slots: Positions) -> Iterator[tuple[int, str]]:
-    """Yield slots and reasons as `find_contradictions` does, halving `slots` if there are any."""
+    """Yield (slot, reason) like `find_contradictions`. If any cell fails, each half is searched."""
     error = _decode_error(table, f, slots)
     if error is None:
         return
     if len(slots) > 1:
         for half in np.array_split(slots, 2):
             yield from _search(table, f, half)
-    elif not isinstance(error, TooLargeError):  # a value beyond the handle's limits is not damaged
+    elif not isinstance(error, TooLargeError):  # too large, but not damaged
         yield int(slots[0]), str(error)
 
 
 def _decode_error(table: Table, f: Field, slots: Positions) -> LakeError | None:
-    """Decode cells, and return the error, or None if all cells can be decoded."""
+    """Decode cells. Return the error if this fails, or None if all cells can be decoded."""
     try:
         decode_block(f.htype, table.read([f.id], slots)[f.id], follow=False)
     except LakeError as error:
@@ -73,7 +73,7 @@ def _decode_error(table: Table, f: Field, slots: Positions) -> LakeError | None:
 
 
 def _is_decoded(htype: Htype) -> bool:
-    """Return whether cells of a type are checked: all types except files and other bytes.
+    """Return whether cells of a type are decoded here. Files and other bytes are not.
 
     >>> from deeplake_lite.htypes import Boxes, Image, Sequence
     >>> _is_decoded(Boxes()), _is_decoded(Image("jpeg")), _is_decoded(Sequence("image"))

@@ -1,4 +1,4 @@
-"""Edits of rows and columns, which are checked and applied to a handle's open transaction.
+"""Edits of rows and columns. Edits are checked, and then applied to a handle's open transaction.
 
 Positions and names are looked up while the handle is locked, so that no other thread can edit the
 rows in between.
@@ -66,7 +66,7 @@ def _append(table: Table, data: Data | View, check: Check) -> None:
 
 
 def _is_dataset_of(view: View, handle: Handle) -> bool:
-    """Return whether a view is the Dataset of the handle, which always selects all rows."""
+    """Return whether a view is the Dataset of the handle, and therefore has all rows."""
     return getattr(view, "handle", None) is handle
 
 
@@ -224,7 +224,7 @@ def _add_column(
             "Pass the function as compute=.",
             column=name,
         )
-    # A single value is repeated for every row. An iterator is read first to find out its length.
+    # A single value is repeated for every row. Of an iterator, all values are read first.
     values = wrap_source(named_values(name, values, added.htype), added.htype)
     if values is not None and not is_sequence(values):
         values = list(values) if isinstance(values, Iterator) else [values] * len(table)
@@ -313,7 +313,7 @@ def _add_classes(table: Table, name: str, names: Iterable[str]) -> None:
 
 
 def retype(schema: Schema, name: str, **changes: Any) -> Schema:
-    """Return a schema in which some properties of one column's type are replaced."""
+    """Return a schema in which some properties of one column's type have other values."""
     return _with_type(schema, name, replace(schema[name].htype, **changes))
 
 

@@ -1,6 +1,6 @@
 """Lookup of a table's rows by the value of a key column, for upserts and ingests.
 
-Keys are compared by digest. Equal values have equal digests, even if they are encoded differently.
+Keys are compared by their digests. Equal values have equal digests, even if their bytes differ.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Keys:
     """
 
     def __init__(self, table: Table, key: Field) -> None:
-        # `digest` needs its own column object, because a read-ahead thread calls it, too.
+        # `digest` needs its own column object, because the thread that reads ahead calls it too.
         self._column = make_column(
             key.htype, Location(table.session, key.id, ChunkCache(), new=True)
         )
@@ -90,12 +90,12 @@ class Keys:
         return slots
 
     def others(self, digests: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Return the slots of the rows that have none of these keys, (n,) int64, ascending."""
+        """Return the slots of all rows that have none of these keys, (n,) int64, ascending."""
         others = ~np.isin(self._digests, digests)
         return np.sort(self._slots[others])
 
     def unique(self) -> Self:
-        """Check that no two rows have the same key, and return self. Raises InvalidValueError."""
+        """Return this object, unless two rows have the same key. Then raise InvalidValueError."""
         self._check_unique(self._is_repeated)
         return self
 
@@ -119,7 +119,7 @@ class Keys:
             )
 
     def add(self, digests: NDArray[np.uint64], slots: NDArray[np.int64]) -> None:
-        """Add rows that were appended later to the index."""
+        """Add rows to the index that were appended after the index was created."""
         self._added.update(zip(digests.tolist(), slots.tolist(), strict=True))
 
 
@@ -129,10 +129,11 @@ def digests_by_value(
     slots: NDArray[np.int64],
     read: Callable[[NDArray[np.int64]], Cells] | None = None,
 ) -> NDArray[np.uint64]:
-    """Return digests of the values of rows, (n,) uint64; equal values have equal digests.
+    """Return digests of the values of rows, (n,) uint64. Equal values have equal digests.
 
-    Stored digests are computed from bytes. If the type may encode equal values as different bytes,
-    the cells are read, with `read` or from the table, and their canonical form is digested.
+    Stored digests are digests of bytes. Stored digests can be used unless the type may encode equal
+    values as different bytes. In that case, cells are read, with `read` or from the table, and
+    converted to a canonical form.
     """
     if not has_several_encodings(f.htype):
         return table.digests(f.id, slots)
@@ -145,7 +146,7 @@ def digests_by_value(
 
 
 def canonical(htype: Htype, cells: Cells) -> Cells:
-    """Return cells in canonical form, so that equal values have equal bytes.
+    """Return cells in canonical form, in which equal values have equal bytes.
 
     Negative zeros become 0.0, all NaNs get the same bytes, and JSON keys are sorted. Compressed
     arrays of floats are decompressed.

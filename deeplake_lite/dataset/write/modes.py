@@ -25,7 +25,7 @@ CONVERTED_ROWS = 256
 
 
 def convert_images(table: Table, f: Field, htype: Htype) -> Iterator[tuple[NDArray[np.int64], Any]]:
-    """Yield slots and new cells of the images whose shape changes with the column's new type.
+    """Yield slots and new cells of images whose shape is different with the column's new type.
 
     The encoded files stay as they are. All images are read, because 16-bit images cannot be
     converted and must be rejected.

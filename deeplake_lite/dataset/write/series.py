@@ -1,6 +1,7 @@
-"""Conversion of pandas and polars columns, which may hold NumPy, Arrow or Python values.
+"""Conversion of pandas and polars columns, which may contain NumPy, Arrow or Python values.
 
-The same rules apply to appends and ingests, and to columns of a DataFrame and single columns.
+The same rules apply to appends and ingests, and to single columns as well as columns of a
+DataFrame.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def is_series(values: Any) -> bool:
     >>> is_series(pd.array([1, None])), is_series(pd.DataFrame()), is_series(np.zeros(2))
     (True, False, False)
     """
-    is_like_pandas = hasattr(values, "iloc") and values.ndim == 1  # such as a Series of modin
+    is_like_pandas = hasattr(values, "iloc") and values.ndim == 1  # for example, a Series of modin
     return is_like_pandas or (is_column(type(values)) and not is_arrow(values))
 
 
@@ -37,7 +38,7 @@ def is_arrow(values: object) -> bool:
 def series_values(values: object) -> object:
     """Return a column as a NumPy or Arrow array, or as a list with None for nulls.
 
-    NaN in an array of floats stays NaN. Raises InvalidValueError for periods and intervals, which
+    NaN in an array of floats remains NaN. Raises InvalidValueError for periods and intervals, which
     no column type can store.
 
     >>> import pandas as pd
@@ -57,7 +58,7 @@ def series_values(values: object) -> object:
     column = _as_series(values)
     if column.dtype == object:
         return _object_values(column)
-    categories = getattr(column.dtype, "categories", column)  # pd.cut makes intervals
+    categories = getattr(column.dtype, "categories", column)  # pd.cut returns intervals
     check_storable(categories.dtype.name, categories.dtype)
     if column.dtype.name.startswith("Sparse"):
         return series_values(column.astype(getattr(column.dtype, "subtype", "O")))
@@ -70,7 +71,7 @@ def series_values(values: object) -> object:
 
 
 def _as_series(values: object) -> Any:
-    """Convert a pandas index or array to a Series; return a Series unchanged."""
+    """Convert a pandas index or array to a Series. A Series is returned unchanged."""
     if hasattr(values, "iloc"):
         return values
     import pandas as pd
@@ -79,11 +80,11 @@ def _as_series(values: object) -> Any:
 
 
 def _object_values(column: pd.Series[Any]) -> object:
-    """Return a column of objects as an Arrow array, if Arrow preserves their type, or as a list.
+    """Return a column of objects as an Arrow array, or as a list if Arrow would change its values.
 
-    For other types, Arrow would change values: it adds missing keys to dicts, converts times to
-    microseconds, merges dates and times into one type, and drops the shape of arrays. NaN within
-    lists stays NaN, although pandas treats it as missing.
+    Arrow adds missing keys to dicts, converts times to microseconds, merges dates and times into
+    one type, and drops the shape of arrays. NaN within lists remains NaN, although pandas treats it
+    as missing.
     """
     values = [_with_none(value) for value in column.tolist()]
     kinds = {type(value) for value in values if value is not None}
@@ -110,7 +111,7 @@ def _with_none(value: object) -> Any:
 
 
 def is_missing(value: object, *, nan: bool = True) -> bool:
-    """Return whether an object stands for null: None, NA, NaT, or NaN unless `nan` is False.
+    """Return whether an object means null, as None, NA and NaT do, and NaN if `nan` is true.
 
     >>> [is_missing(v) for v in (None, float("nan"), 0, "", np.zeros(2))]
     [True, True, False, False, False]

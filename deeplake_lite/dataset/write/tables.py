@@ -38,9 +38,9 @@ class Tabular(Protocol):
 
 
 def table_columns(table: Any, schema: Schema) -> dict[str, object]:
-    """Return a dict from the columns of a `Tabular` to values, with nulls as None or masked.
+    """Return a dict that maps the columns of a `Tabular` to values, with nulls as None or masked.
 
-    NaN in a column of floats stays NaN. JSON in a table that was exported from a view is parsed.
+    NaN in a column of floats remains NaN. JSON in a table that was exported from a view is parsed.
     The index of a DataFrame is left out.
 
     Parameters
@@ -103,7 +103,7 @@ _UNNAMED_INDEX = re.compile(r"__index_level_\d+__")
 
 
 def named_values(name: str, values: object, of: Htype | None) -> object:
-    """Call `column_values`, and add the column's name to errors."""
+    """Call `column_values`. If it raises an error, add the column's name to the error."""
     try:
         return column_values(values, of)
     except InvalidValueError as error:
@@ -133,10 +133,10 @@ def column_values(values: Any, of: Htype | None = None) -> object:
 
 
 def variable_htype(variable: xr.Variable | xr.DataArray) -> Htype | None:
-    """Return the column type that a variable of an exported dataset records, or None.
+    """Return the column type that is recorded in a variable of an exported dataset, or None.
 
-    A variable that was computed from an exported variable keeps the attributes, but may have
-    another shape or dtype; see `variable_values`.
+    A variable that was computed from an exported variable keeps the attributes, but its shape or
+    dtype may differ (see `variable_values`).
     """
     of = _parse_htype(variable.attrs.get("htype"))
     if of is None or not isinstance(of.layout, Dense) or of.layout.shape != variable.shape[1:]:
@@ -145,7 +145,7 @@ def variable_htype(variable: xr.Variable | xr.DataArray) -> Htype | None:
 
 
 def variable_values(values: xr.Variable | xr.DataArray) -> object:
-    """Return the values of an xarray variable, with the column type if its attributes record one.
+    """Return the values of an xarray variable, together with the column type in its attributes.
 
     `to_xarray` writes nulls as NaN for integers, and as -1 for classes.
     """
@@ -159,13 +159,13 @@ def variable_values(values: xr.Variable | xr.DataArray) -> object:
     filled = of.nullable and (
         is_class or (dtype.kind in "biu" and is_float) or (of.is_embedding and is_float)
     )
-    if not filled:  # a computed variable keeps the attributes, but its dtype may differ
+    if not filled:  # the dtype differs if the variable was computed from an exported one
         return Exported(array, of) if array.dtype == dtype else array
     null = array == -1 if is_class else np.isnan(array)
     nulls = null.all(axis=tuple(range(1, null.ndim)))
     with np.errstate(invalid="ignore"):
         rows = array.astype(dtype)
-    if (rows[~nulls] != array[~nulls]).any():  # computed, for example by halving
+    if (rows[~nulls] != array[~nulls]).any():  # computed from the exported values
         return array
     pairs = zip(rows, nulls, strict=True)
     return Exported([None if is_null else row for row, is_null in pairs], of)
@@ -173,7 +173,7 @@ def variable_values(values: xr.Variable | xr.DataArray) -> object:
 
 @dataclass(frozen=True)
 class Exported:
-    """Values of a table that was exported from a lake, with the type from the table's metadata."""
+    """Values of a table that was exported from a lake, and their type from the table's metadata."""
 
     values: Any
     """One value per row, with None for nulls."""
@@ -189,9 +189,9 @@ class Exported:
 
 
 def as_exported(values: object, f: pa.Field) -> object:
-    """Return values of an exported table with their type.
+    """Return values of an exported table, together with their type.
 
-    Values of other tables, and class names, are returned without a type.
+    Values of other tables, and class names, are returned alone.
     """
     of = exported_htype(f)
     if of is None:
@@ -227,7 +227,7 @@ def _parse_htype(config: Any) -> Htype | None:
     try:
         return None if config is None else from_config(json.loads(config))
     except (LakeError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
-        return None  # written by a newer release, or by another program
+        return None  # a newer release or another program has written the string
 
 
 def _parse_values(values: Any, of: Htype) -> object:
@@ -247,7 +247,7 @@ def _parse_values(values: Any, of: Htype) -> object:
 
 
 def _with_nat(rows: Any, nat: object) -> object:
-    """Return rows of times with NaT for nulls, as they were before the export.
+    """Return rows of times with NaT for nulls, as in the column before the export.
 
     >>> _with_nat([None, [[np.timedelta64(1, "s"), None]]], np.timedelta64("NaT", "s"))
     [None, [[np.timedelta64(1,'s'), np.timedelta64('NaT','s')]]]

@@ -1,8 +1,8 @@
 """Transfer of values between columns of different lakes or types.
 
-Encoded files are copied without decoding them if the new type accepts them. Classes are transferred
-by name, because the types may number them differently. Links are transferred as paths, or as the
-linked files.
+If the new type accepts encoded files, the files are copied without decoding. Classes are
+transferred by name, because the types may number them differently. Links are transferred as paths,
+or as the linked files.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def wrap_source(values: object, to: Htype) -> Any:
-    """Wrap a Column or Exported in a `Transfer` to type `to`; return other values unchanged."""
+    """Wrap a Column or Exported in a `Transfer` to the type `to`. Return other values unchanged."""
     if isinstance(values, Column):
         view = values.view.pin().checked()
         f = view.field(values.name)
@@ -48,7 +48,7 @@ def wrap_source(values: object, to: Htype) -> Any:
 
 
 class Transfer:
-    """Values of a column, which are read on access in a form that another type accepts.
+    """Values of a column that can be read in a form that another type accepts.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class Transfer:
         return len(self._positions)
 
     def at(self, rows: NDArray[np.int64] | list[int]) -> Transfer:
-        """Return the values of the given rows, without reading them yet."""
+        """Return a `Transfer` of the values of the given rows, without reading the values."""
         return Transfer(self.of, self._read, self._positions[rows])
 
     def __getitem__(self, index: object) -> Any:
@@ -129,7 +129,7 @@ def transfer_values(
 
 @contextmanager
 def naming_types(of: Htype, to: Htype) -> Iterator[None]:
-    """Make errors name both types if values are copied from a column of another type."""
+    """If values are copied from a column of another type, make errors name both types."""
     try:
         yield
     except InvalidValueError as error:

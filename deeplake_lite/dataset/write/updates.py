@@ -1,4 +1,4 @@
-"""The interpretation of an update's values: one value per row, or one value for all rows.
+"""Interpretation of an update's values as one value per row, or as one value for all rows.
 
 Values are interpreted as one value per row if the column accepts each of them. Otherwise, they are
 interpreted as a single cell, which is repeated for every row, like a number in NumPy:

@@ -1,4 +1,4 @@
-"""Upserts by key, which append new rows and update changed rows; and the cells of new columns.
+"""Upserts, which append rows with new keys and update other rows; and the cells of new columns.
 
 Rows match if their values in the key column are equal. Cells are compared by digest, so upserting
 the same data twice writes nothing the second time.
@@ -110,7 +110,7 @@ def _differing_cells(
     slots: NDArray[np.int64],
     check: Check,
 ) -> Iterator[tuple[NDArray[np.int64], str, Cells]]:
-    """Yield the cells that differ from the stored cells, as (rows, column id, new cells)."""
+    """Yield cells that differ from the stored cells, as triples (rows, column id, new cells)."""
     for name, values in columns.items():
         f, start = table.schema[name], 0
         blocks = encode_blocks({name: _pick(values, rows)}, len(rows), [f], check)

@@ -1,4 +1,4 @@
-"""Caching parsed pictures, which are used twice, if they are small enough."""
+"""A cache of parsed pictures, which an import uses twice, if the pictures are small enough."""
 
 from __future__ import annotations
 

@@ -98,7 +98,10 @@ def from_cvat(
 def cvat_reader(
     path: str | os.PathLike[str], images: str | os.PathLike[str] | bool | None = None
 ) -> CvatReader:
-    """Return the reader of a CVAT export. Raises NotFoundError, InvalidValueError."""
+    """Return the reader of a CVAT export.
+
+    Raises NotFoundError or InvalidValueError if there is no export or it cannot be read.
+    """
     given = Path(checks.location("path", path)).expanduser()
     if given.is_dir():
         given = given / "annotations.xml"
@@ -123,7 +126,7 @@ def cvat_reader(
 
 @dataclass(frozen=True)
 class CvatReader:
-    """Reads the pictures of a CVAT export."""
+    """The reader of a CVAT export, which yields its images and frames as pictures."""
 
     path: Path
     images: ImageFolder | ImageZip | None
@@ -149,7 +152,7 @@ class CvatReader:
 
     @cached_property
     def meta(self) -> dict[str, Any]:
-        """The content of ``<meta>``, the header of the file; empty if there is none."""
+        """The content of ``<meta>``, the header of the file, or an empty dict without a header."""
         for element in self._elements():
             if element.tag == "meta":
                 tree = xml_tree.tree_of(element)
@@ -160,22 +163,22 @@ class CvatReader:
 
     @property
     def classes(self) -> Collection[str]:
-        """Declared labels of objects."""
+        """The labels of objects that the header declares."""
         return cvat_meta.classes(self.meta)
 
     @property
     def tags(self) -> Collection[str]:
-        """Declared labels of whole images."""
+        """The labels of whole images that the header declares."""
         return cvat_meta.tags(self.meta)
 
     @cached_property
     def skeletons(self) -> dict[str, list[str]]:
-        """Maps the labels of skeletons to the names of their points."""
+        """Maps the label of each kind of skeleton to the names of its points."""
         return cvat_meta.skeletons(self.meta)
 
     @property
     def points(self) -> Keypoints:
-        """Type of keypoints, with names if all keypoints belong to the same skeleton."""
+        """Type of the column of keypoints. It has names if all keypoints belong to one skeleton."""
         return Keypoints(cvat_meta.only_skeleton(self.meta))
 
     @property
@@ -189,7 +192,10 @@ class CvatReader:
 
     @contextmanager
     def _open(self) -> Iterator[IO[bytes]]:
-        """Open the annotation file. Raises InvalidValueError."""
+        """Open the annotation file, which may be in a ZIP file.
+
+        Raises InvalidValueError if this fails.
+        """
         if not self.is_zip:
             with self.path.open("rb") as file:
                 yield file
@@ -206,7 +212,10 @@ class CvatReader:
                 yield file
 
     def _elements(self) -> Iterator[Element]:
-        """Yield the child elements of the root. Raises InvalidValueError."""
+        """Yield the child elements of the root.
+
+        Raises InvalidValueError if the file is not valid XML.
+        """
         try:
             with self._open() as file:
                 elements = xml_tree.elements(file)
@@ -250,7 +259,7 @@ class CvatReader:
             return Picture(key, error=f"{error}.")
 
     def _picture(self, element: Element, key: str) -> Picture:
-        """Convert an element ``<image>`` to a picture. Raises ValueError."""
+        """Convert an element ``<image>`` to a picture. Raises ValueError if it is invalid."""
         head = dict(element.attrib)
         name, subset = head.pop("name", ""), head.pop("subset", None)
         if not name:
@@ -285,14 +294,14 @@ class CvatReader:
         )
 
     def object_of(self, shape: Mapping[str, Any], size: tuple[int | None, int | None]) -> Object:
-        """Convert a shape to an object. Raises ValueError."""
+        """Convert a shape to an object. Raises ValueError if it is invalid."""
         names = self.skeletons.get(str(shape.get("label")), [])
         obj = cvat_shapes.parse(shape, size, names)
         return replace(obj, rest=rest_of(shape, cvat_shapes.rebuild(obj, names)))
 
 
 def _length(head: Mapping[str, str], key: str) -> int | None:
-    """Return the width or height of an image; None if it is missing or not a positive integer."""
+    """Return an image's width or height, or None if it is missing or not a positive integer."""
     text = head.get(key, "").strip()
     return int(text) or None if text.isascii() and text.isdigit() and len(text) < 10 else None
 

@@ -30,13 +30,16 @@ _OF_TRACKS = ("frame", "outside", "keyframe")
 
 @dataclass
 class Tracks:
-    """Collects the shapes of all tracks by frame number."""
+    """The shapes of all tracks, grouped by frame number."""
 
     reader: CvatReader
     frames: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
 
     def add(self, track: Element) -> None:
-        """Add the shapes of a track to the frames in which they are visible. Raises ValueError."""
+        """Add the shapes of a track to the frames in which they are visible.
+
+        Raises ValueError if a shape is invalid.
+        """
         number = track.get("id", "")
         common = {"label": track.get("label"), "track": number, "source": track.get("source")}
         common = {key: value for key, value in common.items() if value is not None}
@@ -64,7 +67,7 @@ class Tracks:
                 yield Picture(name, error=f"frame {frame}: {error}.")
 
     def _files(self) -> dict[int, str]:
-        """Return a dict that maps frame numbers to names of image files."""
+        """Return a dict from frame numbers to the names of the frames' image files."""
         if self.reader.images is None:
             return {}
         names = [(match, name) for name in self.reader.images.image_names()
@@ -72,7 +75,7 @@ class Tracks:
         return {int(match[1]): name for match, name in names if len(match[1]) < 10}
 
     def _picture(self, frame: int, name: str) -> Picture:
-        """Return the picture of a frame. Raises ValueError."""
+        """Return the picture of a frame. Raises ValueError if a shape is invalid."""
         images = self.reader.images
         size = self._size
         objects = []
@@ -103,7 +106,7 @@ class Tracks:
 
 
 def shape_of(element: Element) -> dict[str, Any]:
-    """Convert the element of a shape to a dict.
+    """Convert the XML element of a shape to a dict.
 
     >>> from deeplake_lite.ingest.annotations.xml_tree import parse
     >>> shape_of(parse(b'<box label="a"><attribute name="b">c</attribute></box>'))
@@ -124,7 +127,7 @@ def shape_of(element: Element) -> dict[str, Any]:
 
 
 def _frame(shape: Mapping[str, Any]) -> int:
-    """Return the frame number of a shape. Raises ValueError."""
+    """Return the frame number of a shape. Raises ValueError if it is invalid."""
     text = str(shape.get("frame", ""))
     if not (text.isascii() and text.isdigit() and len(text) < 10) or int(text) > MAX_FRAME:
         raise ValueError(
@@ -135,7 +138,7 @@ def _frame(shape: Mapping[str, Any]) -> int:
 
 
 def interpolate(first: Mapping[str, Any], last: Mapping[str, Any], frame: int) -> dict[str, Any]:
-    """Return the shape in a frame between two keyframes, by linear interpolation.
+    """Return a track's shape in a frame between two keyframes, by linear interpolation.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ _DOCUMENT = (
     "tags", "description", "info", "app_config", "classes", "default_classes", "mask_targets",
     "default_mask_targets", "skeletons", "default_skeleton", "sample_fields",
 )  # fmt: skip
-"""Keys of ``metadata.json`` whose values are stored in the metadata."""
+"""Keys of ``metadata.json`` whose values are stored in the metadata of the lake."""
 
 
 @takes_options
@@ -126,7 +126,11 @@ def fiftyone_reader(
     label_field: str | None = None,
     images: str | os.PathLike[str] | bool | None = None,
 ) -> FiftyOneReader:
-    """Return the reader of a dataset. Raises NotFoundError, InvalidValueError, OptionError."""
+    """Return the reader of a dataset.
+
+    Raises NotFoundError or InvalidValueError if a file is missing or invalid, and OptionError if
+    the user must choose a field of objects.
+    """
     root = Path(checks.location("path", path)).expanduser()
     if not (root / "metadata.json").is_file():
         raise NotFoundError(
@@ -148,7 +152,10 @@ def fiftyone_reader(
 
 
 def _document(path: Path) -> dict[str, Any]:
-    """Read ``metadata.json``, which describes the dataset. Raises InvalidValueError."""
+    """Read ``metadata.json``, which describes the dataset.
+
+    Raises InvalidValueError if it is invalid.
+    """
     try:
         document = decode_item(msgspec.Raw(bytes(read_bytes(path))))
     except ValueError as error:
@@ -163,7 +170,10 @@ def _document(path: Path) -> dict[str, Any]:
 
 
 def _samples(root: Path) -> list[msgspec.Raw]:
-    """Return the samples as undecoded JSON. Raises NotFoundError, InvalidValueError."""
+    """Return the samples as undecoded JSON.
+
+    Raises NotFoundError or InvalidValueError if their files are missing or invalid.
+    """
     if (root / "samples.json").is_file():
         return read_list(root / "samples.json", "samples")
     if (root / "samples").is_dir():
@@ -175,7 +185,7 @@ def _samples(root: Path) -> list[msgspec.Raw]:
 
 @dataclass(frozen=True)
 class FiftyOneReader:
-    """Reads the samples of a FiftyOne dataset."""
+    """The reader of a FiftyOne dataset, which yields its samples as pictures."""
 
     root: Path
     document: Mapping[str, Any]
@@ -205,7 +215,7 @@ class FiftyOneReader:
 
     @cached_property
     def fields(self) -> dict[str, Field]:
-        """Maps names to fields of samples, without the fields that every sample has."""
+        """Maps names to the fields of samples, except for the fields that every sample has."""
         fields: dict[str, Field] = {}
         for raw in self.raw:
             try:
@@ -222,7 +232,11 @@ class FiftyOneReader:
 
     @cached_property
     def object_fields(self) -> list[str]:
-        """Names of the fields whose labels become objects. Raises NotFoundError, OptionError."""
+        """Names of the fields whose labels become objects.
+
+        Raises NotFoundError if the field that the user chose does not exist, and OptionError if the
+        user must choose one.
+        """
         by_kind: dict[str, list[str]] = {}
         for name, field in self.fields.items():
             if field.kind in labels.LISTS:
@@ -244,7 +258,7 @@ class FiftyOneReader:
 
     @property
     def classes(self) -> Collection[str]:
-        """Classes that are declared for the fields of objects."""
+        """Classes that the dataset's document declares for the fields of objects."""
         declared = _dict(self.document.get("classes"))
         names = [name for f in self.object_fields for name in _list(declared.get(f))]
         names = names or (_list(self.document.get("default_classes")) if self.object_fields else [])
@@ -252,7 +266,7 @@ class FiftyOneReader:
 
     @property
     def points(self) -> Keypoints:
-        """Type of keypoints, with the names and connections of the skeleton's points."""
+        """Type of the column of keypoints, with the skeleton's names and connections of points."""
         skeletons = _dict(self.document.get("skeletons"))
         field_skeletons = [skeletons[f] for f in self.object_fields if f in skeletons]
         skeleton = _dict(
@@ -269,7 +283,7 @@ class FiftyOneReader:
 
     @cached_property
     def columns(self) -> dict[str, str]:
-        """Maps the names of fields to the names of their columns."""
+        """Maps the name of each field that gets a column to the name of the column."""
         result, taken = dict[str, str](), set(_RESERVED)
         for name in self._types:
             column = name
@@ -290,12 +304,12 @@ class FiftyOneReader:
         return {name: htype for name, htype in types.items() if htype is not None}
 
     def types(self) -> Mapping[str, Htype]:
-        """Return a dict that maps names of columns to their types."""
+        """Return a dict from the names of the fields' columns to the columns' types."""
         return {self.columns[name]: htype for name, htype in self._types.items()}
 
     @property
     def metadata(self) -> Mapping[str, object]:
-        """Metadata of the dataset: its description, and the fields of columns and of objects."""
+        """Metadata of the lake: the dataset's document, and the fields of columns and objects."""
         document = {key: self.document[key] for key in _DOCUMENT if self.document.get(key)}
         if "info" in document:
             document["info"] = {k: v for k, v in _dict(document["info"]).items() if k != ORDER}
@@ -313,7 +327,7 @@ class FiftyOneReader:
                 yield Picture(f"samples.json, sample {number}", error=f"{str(error).rstrip('.')}.")
 
     def _picture(self, sample: Mapping[str, Any]) -> Picture:
-        """Convert a sample to a picture. Raises ValueError."""
+        """Convert a sample to a picture. Raises ValueError if the sample is invalid."""
         filepath = sample.get("filepath")
         if not isinstance(filepath, str) or not filepath:
             raise ValueError("a sample must have a filepath, but this sample has none")
@@ -340,7 +354,7 @@ class FiftyOneReader:
         )
 
     def _objects(self, sample: Mapping[str, Any], size: labels.Size) -> list[Object]:
-        """Return the objects of a sample. Raises ValueError."""
+        """Return the objects of a sample. Raises ValueError if one is invalid."""
         objects = list[Object]()
         for field in self.object_fields:
             value = sample.get(field)
@@ -357,7 +371,10 @@ class FiftyOneReader:
         return self._sort_objects(objects)
 
     def _sort_objects(self, objects: list[Object]) -> list[Object]:
-        """Restore the order that objects had in the lake from which they were exported."""
+        """Return the objects in the order that they had in the lake they were exported from.
+
+        If no lake recorded an order, return the objects unchanged.
+        """
         if _dict(self.document.get("info")).get(ORDER) is not True:
             return objects
         numbers = [obj.rest.get("index") for obj in objects]
@@ -369,7 +386,10 @@ class FiftyOneReader:
                 for obj in ordered]  # fmt: skip
 
     def _inline_mask(self, label: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a label whose mask, if it is in a file, has been read. Raises ValueError."""
+        """Return a label whose mask is in the label, reading the mask's file.
+
+        Raises ValueError if the file cannot be read.
+        """
         path = label.get("mask_path")
         if path is None or label.get("mask") is not None:
             return dict(label)
@@ -378,7 +398,10 @@ class FiftyOneReader:
         return {**other_items, "mask": labels.binary_of(mask != 0)}
 
     def _media(self, path: Any) -> str:
-        """Return the absolute path of a file in the dataset. Raises ValueError."""
+        """Return the absolute path of a file in the dataset.
+
+        Raises ValueError if there is no such file.
+        """
         name = str(path).replace("\\", "/")
         if not is_inside(name):
             raise ValueError(
@@ -389,7 +412,10 @@ class FiftyOneReader:
         return str((self.root / name).absolute())
 
     def _columns(self, sample: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a sample's cells by column, except for fields of objects. Raises ValueError."""
+        """Return a dict from column names to the sample's cells, for fields other than of objects.
+
+        Raises ValueError if a mask is invalid.
+        """
         cells: dict[str, Any] = {}
         for name, column in self.columns.items():
             value = sample.get(name)
@@ -426,14 +452,18 @@ class FiftyOneReader:
 
 
 def _candidate_names(filepath: str) -> list[str]:
-    """Return the names that an image may have in the folder of images."""
+    """Return the names under which to look for an image in the folder of images."""
     if filepath.startswith("/") or ":" in filepath[:3]:
         return [*names_of(filepath.lstrip("/"))]
     return [filepath, filepath.removeprefix("data/")]
 
 
 def _size(sample: Mapping[str, Any], image: str | None) -> labels.Size:
-    """Return the size of an image, from its metadata or its file. Raises ValueError."""
+    """Return the width and height of an image, or (None, None) if its size is unknown.
+
+    The size comes from the sample's metadata or the image file. Raises ValueError if the image
+    file cannot be read.
+    """
     metadata = _dict(sample.get("metadata"))
     sides = [metadata.get(key) for key in ("width", "height")]
     if all(type(side) is int and 0 < side < 10**9 for side in sides):

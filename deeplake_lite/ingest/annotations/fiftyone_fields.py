@@ -19,7 +19,7 @@ OWN = frozenset({
 """Fields that every sample has."""
 
 PLAIN = {str: "String", bool: "Boolean", int: "Int", float: "Float"}
-"""Maps the Python types of plain values to kinds of fields."""
+"""Maps the Python types of plain values to FiftyOne's kinds of fields."""
 
 
 def kind_of(value: Any) -> str | None:
@@ -69,13 +69,13 @@ class Field:
 
     @property
     def kind(self) -> str:
-        """The kind that all values have; "Float" for integers and floats; "" for other mixtures."""
+        """The kind of all values: "Float" for integers mixed with floats, "" for other mixtures."""
         if self.kinds == {"Int", "Float"}:
             return "Float"
         return next(iter(self.kinds)) if len(self.kinds) == 1 else ""
 
     def htype(self, targets: Mapping[str, Any]) -> Htype | None:
-        """Return the type of the field's column; None if the field gets no column.
+        """Return the type of the field's column, or None if the field gets no column.
 
         Parameters
         ----------
@@ -103,7 +103,7 @@ class Field:
 
 
 def names_of(targets: Mapping[str, Any]) -> list[str]:
-    """Return the names of classes 0, 1, and so on; an empty list if an entry is unusable.
+    """Return the names of classes 0, 1, and so on, or an empty list if an entry is invalid.
 
     >>> names_of({"0": "background", "2": "cat"})
     ['background', '1', 'cat']
@@ -117,7 +117,10 @@ def names_of(targets: Mapping[str, Any]) -> list[str]:
 
 
 def cell_of(value: Any) -> Any:
-    """Convert a field's value, except for a segmentation, to a cell. Raises ValueError."""
+    """Convert a field's value, except for a segmentation, to a cell.
+
+    Raises ValueError if it is invalid.
+    """
     match kind_of(value):
         case "Classification":
             label = value.get("label")
@@ -144,6 +147,6 @@ def cell_of(value: Any) -> Any:
 
 
 def _double(value: Any) -> float | None:
-    """Parse NaN or infinity in MongoDB's notation; return None for other values."""
+    """Parse NaN or infinity in MongoDB's notation. Return None for any other value."""
     text = value.get("$numberDouble") if isinstance(value, dict) and len(value) == 1 else None
     return float(text) if text in ("NaN", "Infinity", "-Infinity") else None

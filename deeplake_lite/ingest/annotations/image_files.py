@@ -1,4 +1,4 @@
-"""Finding the image files of an annotated dataset in folders or in a ZIP file."""
+"""Look-up of the image files of an annotated dataset, in folders or in a ZIP file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_BYTES = 2**31
 
 
 def is_inside(name: str) -> bool:
-    """Return whether a path is relative and does not lead out of the folder where it starts.
+    """Return whether a path is relative and stays inside the folder that it is relative to.
 
     >>> is_inside("a/b.jpg"), is_inside("../b.jpg"), is_inside("/b.jpg")
     (True, False, False)
@@ -42,7 +42,7 @@ class ImageFolder:
     def find(self, names: Iterable[str]) -> str:
         """Return the absolute path of the first file that exists under one of the names.
 
-        Raises ValueError.
+        Raises ValueError if there is no such file, or if a name leads out of the folder.
         """
         names = [name.replace("\\", "/") for name in names]
         for name in names:
@@ -79,16 +79,19 @@ class ImageZip:
 
     @cached_property
     def file(self) -> zipfile.ZipFile:
-        """The ZIP file, opened for reading. Raises InvalidValueError."""
+        """The ZIP file, opened for reading. Raises InvalidValueError if it cannot be opened."""
         return open_zip(self.path)
 
     @cached_property
     def names(self) -> dict[str, zipfile.ZipInfo]:
-        """Maps names to members of the ZIP file, without folders."""
+        """Maps names to the members of the ZIP file that are files."""
         return {info.filename: info for info in self.file.infolist() if not info.is_dir()}
 
     def find(self, names: Iterable[str]) -> bytes:
-        """Return the content of the first member that has one of the names. Raises ValueError."""
+        """Return the content of the first member that has one of the names.
+
+        Raises ValueError if this fails.
+        """
         names = [*names]
         for name in names:
             for member in (f"images/{name}", name):
@@ -106,7 +109,7 @@ class ImageZip:
 
 
 def open_zip(path: Path) -> zipfile.ZipFile:
-    """Open a ZIP file. Raises InvalidValueError."""
+    """Open a ZIP file. Raises InvalidValueError if this fails."""
     try:
         return zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
@@ -116,7 +119,7 @@ def open_zip(path: Path) -> zipfile.ZipFile:
 
 
 def read_member(file: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    """Return the content of a member of a ZIP file. Raises ValueError."""
+    """Return the content of a member of a ZIP file. Raises ValueError if it cannot be read."""
     if info.file_size > MAX_BYTES:
         raise ValueError(
             f"{info.filename} may be at most {MAX_BYTES:,} bytes, but it has {info.file_size:,}"

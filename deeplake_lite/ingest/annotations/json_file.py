@@ -1,4 +1,4 @@
-"""Reading large JSON files, whose list items are decoded only when they are needed.
+"""Reading of large JSON files whose list items are decoded only when they are needed.
 
 The file is mapped into memory, and items are slices of the mapping, as in `coco.document`.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _TOKENS = re.compile(rb'"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b')
-"""Matches strings, and also NaN and infinity, which are not JSON although Python writes them."""
+"""Pattern of strings, and of NaN and infinity, which Python writes although they are not JSON."""
 
 _parts = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _items = msgspec.json.Decoder(list[msgspec.Raw])
@@ -25,7 +25,7 @@ _item = msgspec.json.Decoder(dict[str, Any])
 
 
 def read_bytes(path: Path) -> bytes | mmap.mmap:
-    """Map a file into memory. Raises InvalidValueError."""
+    """Map a file into memory. Raises InvalidValueError if the file cannot be read."""
     try:
         with path.open("rb") as file:
             size = path.stat().st_size
@@ -69,7 +69,7 @@ def _list_of(data: Any, key: str | None) -> list[msgspec.Raw]:
 
 
 def _without_nan(match: re.Match[bytes]) -> bytes:
-    """Return null for NaN and infinity; return strings unchanged."""
+    """Return the replacement for a match of `_TOKENS`: null for NaN or infinity, or the string."""
     return match[0] if match[0][:1] == b'"' else b"null"
 
 

@@ -111,7 +111,10 @@ def from_labelstudio(
 def labelstudio_reader(
     path: str | os.PathLike[str], images: str | os.PathLike[str] | bool | None = None
 ) -> LabelStudioReader:
-    """Return the reader of a JSON export. Raises NotFoundError, InvalidValueError."""
+    """Return the reader of a JSON export.
+
+    Raises NotFoundError or InvalidValueError if the file does not exist or is invalid.
+    """
     given = Path(checks.location("path", path)).expanduser()
     if not given.is_file():
         raise NotFoundError(
@@ -137,7 +140,7 @@ class _Control:
 
     kind: str
     names: dict[str, None] = field(default_factory=dict)
-    """All choices that occur in the file. (A dict is used as an ordered set.)"""
+    """All choices that occur in the file, as the keys of a dict, which keeps their order."""
     is_single: bool = True
 
     @property
@@ -158,13 +161,13 @@ class _Control:
         return Json(nullable=True)
 
     def cell(self, value: Any) -> Any:
-        """Convert a value of the control to a cell."""
+        """Convert a value of the control to a cell of its column."""
         return value[0] if self.kind == "choices" and self.is_single else value
 
 
 @dataclass(frozen=True)
 class LabelStudioReader:
-    """Reads Label Studio's tasks as pictures."""
+    """The reader of a Label Studio export, which yields its tasks as pictures."""
 
     path: Path
     raw: list[msgspec.Raw]
@@ -199,7 +202,7 @@ class LabelStudioReader:
 
     @cached_property
     def key(self) -> str:
-        """The key of tasks to read: ``annotations``, or ``predictions`` if no task has any."""
+        """The key of a task to read: ``annotations``, or ``predictions`` without annotations."""
         for raw in self.raw:
             try:
                 task = tasks.expand_task(decode_item(raw))
@@ -211,7 +214,10 @@ class LabelStudioReader:
 
     @cached_property
     def controls(self) -> dict[str, _Control]:
-        """Maps names to controls for whole images. Controls with several types are left out."""
+        """Maps the names of controls for whole images to the controls.
+
+        A control whose results have different types is left out.
+        """
         controls: dict[str, _Control] = {}
         mixed = set[str]()
         for raw in self.raw:
@@ -233,7 +239,7 @@ class LabelStudioReader:
 
     @cached_property
     def columns(self) -> dict[str, str]:
-        """Maps the names of controls to the names of their columns."""
+        """Maps the name of each control to the name of its column."""
         result, taken = dict[str, str](), set(_RESERVED)
         for name in self.controls:
             column = name or "control"
@@ -244,7 +250,7 @@ class LabelStudioReader:
         return result
 
     def types(self) -> Mapping[str, Htype]:
-        """Return a dict that maps names of columns to their types."""
+        """Return a dict from the names of the additional columns to their types."""
         control_types = {
             self.columns[name]: control.htype for name, control in self.controls.items()
         }
@@ -261,14 +267,21 @@ class LabelStudioReader:
                 yield Picture(title, error=f"{error}.")
 
     def _task(self, raw: msgspec.Raw) -> dict[str, Any]:
-        """Decode a task, which may be JSON or JSON-MIN. Raises ValueError."""
+        """Decode a task in Label Studio's format JSON or JSON-MIN.
+
+        Raises ValueError if it is invalid.
+        """
         task = tasks.expand_task(decode_item(raw))
         if not isinstance(task.get("data"), dict):
             raise ValueError("a task must have an object 'data', but this one has none")  # noqa: TRY004
         return task
 
     def _annotation(self, task: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the annotation to ingest, with its index as the item "-". Raises ValueError."""
+        """Return the annotation to ingest, with its index under the key "-".
+
+        If the task has no annotation, the result is an annotation without results. Raises
+        ValueError if it is invalid.
+        """
         annotations = tasks.annotations_of(task, self.key)
         number = (
             tasks.choose_annotation(annotations)
@@ -287,7 +300,7 @@ class LabelStudioReader:
         return {**annotation, "-": number}
 
     def _picture(self, task: Mapping[str, Any]) -> Picture:
-        """Convert a task to a picture. Raises ValueError."""
+        """Convert a task to a picture. Raises ValueError if the task is invalid."""
         data = task["data"]
         address = data[tasks.image_key(data)]
         path = tasks.path_of(address)
@@ -313,14 +326,17 @@ class LabelStudioReader:
         )
 
     def _object(self, region: Mapping[str, Any], number: int) -> Object:
-        """Convert a region to an object. Raises ValueError."""
+        """Convert a region to an object. Raises ValueError if the region is invalid."""
         obj = regions.parse(region)
         return replace(
             obj, rest=rest_of(region, regions.rebuild(obj, regions.size_of(region), number))
         )
 
     def _columns(self, whole: list[dict[str, Any]]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        """Return cells by column, and the results that no cell can store. Raises ValueError."""
+        """Return a dict from column names to cells, and the results that no cell can store.
+
+        Raises ValueError if a result is invalid.
+        """
         cells, rest = dict[str, Any](), []
         for result in whole:
             name = str(result.get("from_name"))
@@ -353,7 +369,10 @@ class LabelStudioReader:
 
 
 def _unlabelled_mark(number: int | None) -> dict[str, Any]:
-    """Return an entry that marks a task as unlabelled if `number` is None, or an empty dict."""
+    """Return a dict that marks a task without annotation as unlabelled, or an empty dict.
+
+    `number` is the index of the task's annotation, or None without an annotation.
+    """
     return {"unlabelled": True} if number is None else {}
 
 

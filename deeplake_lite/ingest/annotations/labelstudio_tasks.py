@@ -16,11 +16,15 @@ if TYPE_CHECKING:
 _OF_TASKS = frozenset({
     "id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time", "image",
 })  # fmt: skip
-"""Keys of JSON-MIN that are not results. Except for the image, they are not data either."""
+"""Keys of a task in the format JSON-MIN that are not results. Except for ``image``, these keys are
+not part of the task's data either."""
 
 
 def image_key(data: Mapping[str, Any]) -> str:
-    """Return the key whose value is the URL of the image. Raises ValueError."""
+    """Return the key of a task's data whose value is the URL of the image.
+
+    Raises ValueError if no key is suitable.
+    """
     if isinstance(data.get("image"), str):
         return "image"
     keys = [key for key, value in data.items() if isinstance(value, str) and _is_image(value)]
@@ -38,7 +42,7 @@ def _is_image(url: str) -> bool:
 
 
 def path_of(url: str) -> str:
-    """Return the path of the image at a URL, without Label Studio's prefixes.
+    """Return the path of the image in a URL, without the prefixes that Label Studio adds.
 
     >>> path_of("/data/local-files/?d=cats/a%20b.jpg"), path_of("/data/upload/3/0a1b2c3d-a.jpg")
     ('cats/a b.jpg', 'upload/3/0a1b2c3d-a.jpg')
@@ -59,7 +63,7 @@ def path_of(url: str) -> str:
 
 
 def names_of(path: str) -> Iterator[str]:
-    """Yield the names that an image may have in a folder of images, the longest first.
+    """Yield the names that an image may have in a folder of images, from longest to shortest.
 
     >>> list(names_of("upload/3/0a1b2c3d-a.jpg"))
     ['upload/3/0a1b2c3d-a.jpg', '3/0a1b2c3d-a.jpg', '0a1b2c3d-a.jpg', 'a.jpg']
@@ -74,7 +78,10 @@ def names_of(path: str) -> Iterator[str]:
 
 
 def expand_task(task: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert a task from JSON-MIN to JSON; return JSON unchanged. Raises ValueError."""
+    """Convert a task in the format JSON-MIN to the format JSON. Raises ValueError if it is invalid.
+
+    A task that is already in the format JSON is returned unchanged.
+    """
     if "data" in task:
         return dict(task)
     result_keys = [
@@ -100,7 +107,7 @@ def expand_task(task: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _region_of(from_name: str, value: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert a value of JSON-MIN to a result; return an empty dict if its type is unclear.
+    """Convert a value in the format JSON-MIN to a result, or to {} if its type is unclear.
 
     The type of the result is the key that holds the labels, such as "rectanglelabels".
     """
@@ -123,7 +130,10 @@ def _region_of(from_name: str, value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def annotations_of(task: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
-    """Return the annotations or predictions of a task, depending on `key`. Raises ValueError."""
+    """Return the task's list under `key`, "annotations" or "predictions".
+
+    Raises ValueError if it is not a list.
+    """
     annotations = task.get(key) or []
     if not isinstance(annotations, list) or not all(
         isinstance(annotation, dict) for annotation in annotations
@@ -135,7 +145,7 @@ def annotations_of(task: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
 
 
 def choose_annotation(annotations: Sequence[Mapping[str, Any]]) -> int | None:
-    """Return the index of the annotation to ingest; None if there is none.
+    """Return the index of the annotation to ingest, or None if there is none.
 
     The ground truth is chosen or, if there is none, the annotation that was changed last. Cancelled
     annotations are ignored.
@@ -157,8 +167,8 @@ def sort_results(
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]:
     """Return three lists: regions, results about the whole image, and other results.
 
-    A result without a shape that has the id of a region becomes part of that region.
-    Raises ValueError.
+    If a result has no shape, but the id of a region, it becomes part of the region. Raises
+    ValueError unless `results` is a list of dicts.
     """
     if not all(isinstance(result, dict) for result in results):
         raise ValueError(f"results must be a list of objects, but they are {[*results]!r:.40}")

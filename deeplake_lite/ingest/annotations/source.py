@@ -1,8 +1,8 @@
 """The source for annotated images, which turns pictures into columns.
 
-A picture (`Picture`) is an image with its objects. A file is read twice: first to find the columns
-and classes, then to read the rows. This way, only one block of rows is in memory, even if the file
-is large.
+A picture (`Picture`) is an image with its objects. The reader of a format yields all pictures
+twice: first to find the columns and classes, then to read the rows. This way, only one block of
+rows is in memory, even if a file is large.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ MASK_BYTES = 64 * 2**20
 """Maximum size in bytes of the masks in a block, unless a single row has more."""
 
 FORMATS = 100_000
-"""Maximum number of image files that are examined to choose the codec of the column."""
+"""Maximum number of image files whose formats are examined to choose the codec of the column."""
 
 
 class Reader(Protocol):
-    """Reads the pictures of a dataset."""
+    """A reader of the pictures of a dataset in one format."""
 
     @property
     def name(self) -> str:
-        """Name of the format, also of the column and the metadata that store all other values."""
+        """Name of the format, and of the column and metadata for values without a column."""
 
     @property
     def title(self) -> str:
@@ -64,7 +64,7 @@ class Reader(Protocol):
 
     @property
     def fingerprint(self) -> str | None:
-        """A string that changes when the files change; None if rows are found by their keys."""
+        """A string that changes when the files change, or None if rows are identified by keys."""
 
     @property
     def has_images(self) -> bool:
@@ -72,15 +72,15 @@ class Reader(Protocol):
 
     @property
     def classes(self) -> Collection[str]:
-        """Declared classes of objects, in order. Other classes are added when they occur."""
+        """Declared classes of objects, in their order. Further classes that occur are added."""
 
     @property
     def tags(self) -> Collection[str]:
-        """Declared classes of whole images. Other classes are added when they occur."""
+        """Declared classes of whole images. Further classes that occur are added."""
 
     @property
     def splits(self) -> Collection[str]:
-        """Known splits, in order. Other splits are added when they occur."""
+        """Splits that are known beforehand, in their order. Further splits that occur are added."""
 
     @property
     def points(self) -> Keypoints:
@@ -92,10 +92,10 @@ class Reader(Protocol):
 
     @property
     def left_out(self) -> Collection[Skipped]:
-        """Files and records that are not pictures."""
+        """Files and records that are not ingested, because they are not pictures."""
 
     def types(self) -> Mapping[str, Htype]:
-        """Return a dict that maps names of additional columns to their types."""
+        """Return a dict from the names of the format's additional columns to their types."""
 
     def pictures(self) -> Iterator[Picture]:
         """Yield the pictures, always in the same order."""
@@ -103,7 +103,7 @@ class Reader(Protocol):
 
 @dataclass
 class Summary:
-    """The facts about a dataset that the first pass collects to choose columns and types."""
+    """The facts about a dataset that the first reading collects, to choose columns and types."""
 
     rows: int = 0
     classes: dict[str, None] = field(default_factory=dict)
@@ -162,7 +162,7 @@ class AnnotationSource:
     """The source for a dataset of annotated images."""
 
     reader: Reader
-    """Reads the pictures."""
+    """The reader of the pictures."""
 
     key: str = "path"
     """Rows are identified by the paths of images."""
@@ -174,7 +174,7 @@ class AnnotationSource:
 
     @property
     def fingerprint(self) -> str | None:
-        """A string that changes when the files change; None if rows are found by their keys."""
+        """A string that changes when the files change, or None if rows are identified by keys."""
         return self.reader.fingerprint
 
     @property
@@ -184,18 +184,18 @@ class AnnotationSource:
 
     @property
     def left_out(self) -> Collection[Skipped]:
-        """Files and records that are not pictures."""
+        """Files and records that are not ingested, because they are not pictures."""
         return self.reader.left_out
 
     @property
     def metadata(self) -> Mapping[str, object]:
-        """Metadata of the dataset."""
+        """Metadata of the dataset, under the name of the format."""
         items = self.reader.metadata
         return {self.reader.name: items} if items else {}
 
     @cached_property
     def summary(self) -> Summary:
-        """The classes, number of rows and other facts that the first pass has collected."""
+        """The classes, number of rows and other facts that the first reading has collected."""
         summary = Summary()
         summary.classes.update(dict.fromkeys(self.reader.classes))
         summary.splits.update(dict.fromkeys(self.reader.splits))
@@ -255,7 +255,7 @@ class AnnotationSource:
         return declared if len(declared.names) == self.summary.points else Keypoints()
 
     def check_unrounded(self, names: Iterable[str]) -> None:
-        """Accept all columns, because the column of JSON keeps the exact numbers."""
+        """Accept all columns, because the format's column of JSON stores the exact numbers."""
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
         """Yield the pictures from number `start` on."""
@@ -296,7 +296,7 @@ class AnnotationSource:
 
 
 def rest_of_picture(picture: Picture) -> dict[str, Any] | None:
-    """Return the values of a picture that no other column stores; None if there are none."""
+    """Return the values of a picture that no other column stores, or None if there are none."""
     rest: dict[str, Any] = {"image": dict(picture.rest)} if picture.rest else {}
     if any(obj.rest for obj in picture.objects):
         rest["objects"] = [dict(obj.rest) for obj in picture.objects]
@@ -304,7 +304,7 @@ def rest_of_picture(picture: Picture) -> dict[str, Any] | None:
 
 
 def _keypoints(picture: Picture, least: int) -> NDArray[np.float32]:
-    """Return the keypoints of a picture as an array; missing points of an object are zeros.
+    """Return the keypoints of a picture as an array, in which missing points are zeros.
 
     `least` is the minimum number of points per object.
     """
@@ -316,7 +316,7 @@ def _keypoints(picture: Picture, least: int) -> NDArray[np.float32]:
 
 
 def _masks(picture: Picture) -> NDArray[np.bool_]:
-    """Return the masks of a picture; objects without a mask get an empty one."""
+    """Return the masks of a picture as an array. Objects without a mask get an empty mask."""
     shapes = {obj.mask.shape for obj in picture.objects if obj.mask is not None}
     shape = shapes.pop() if shapes else (1, 1)
     cell = np.zeros((len(picture.objects), *shape), bool)
@@ -334,4 +334,4 @@ _OBJECTS: dict[str, Callable[[Any], Any]] = {
     "masks": _masks,
     "scores": lambda p: [np.nan if own.score is None else own.score for own in p.objects],
 }
-"""Maps columns of objects to functions that return the column's cell for a picture."""
+"""Maps each column of objects to the function that returns the column's cell for a picture."""

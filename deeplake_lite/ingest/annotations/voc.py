@@ -102,7 +102,7 @@ def from_voc(
 
 @dataclass(frozen=True)
 class VocReader:
-    """Reads the images of a PASCAL VOC dataset as pictures."""
+    """The reader of a PASCAL VOC dataset, which yields its images as pictures."""
 
     layout: Layout
     origin: int
@@ -125,15 +125,16 @@ class VocReader:
 
     @property
     def splits(self) -> Collection[str]:
-        """Splits that have a list, except ``trainval``, which is the union of train and val."""
+        """Splits with an image list, except ``trainval``, which is the union of train and val."""
         lists = self.layout.lists
         return [s for s in lists.splits if s != "trainval"]
 
     @cached_property
     def classes(self) -> Collection[str]:
-        """Classes in the order of the label map or, without one, in alphabetical order.
+        """Classes in the order of the label map or, without a label map, in alphabetical order.
 
-        If there is no label map, masks are assumed to use the class numbers of VOC itself.
+        If there are masks, but no label map, and VOC itself has all classes, they are in VOC's
+        order, because the masks probably have VOC's numbers.
         """
         if (names := self.layout.class_names) is not None:
             return [name for name in names if name != voc.BACKGROUND]
@@ -144,13 +145,13 @@ class VocReader:
 
     @property
     def metadata(self) -> Mapping[str, object]:
-        """The lists of images, and the origin of pixel coordinates."""
+        """Metadata of the lake: the names of the image lists, and the origin of coordinates."""
         lists = self.layout.lists
         return {"origin": self.origin, "main": lists.main, "sets": [*lists.names],
                 "class_lists": [*lists.class_lists]}  # fmt: skip
 
     def types(self) -> Mapping[str, Htype]:
-        """Return a dict that maps names of columns of masks to their types."""
+        """Return a dict from the names of the columns of masks to their types."""
         result: dict[str, Htype] = {}
         for column in layouts.MASKS:
             paths = [e.masks[column] for e in self.layout.entries if column in e.masks]
@@ -165,7 +166,7 @@ class VocReader:
 
     @property
     def _mask_names(self) -> Sequence[str]:
-        """Names of the classes in masks, by number; an empty list if they are unknown."""
+        """Names of the classes in masks, in the order of their numbers, or none if unknown."""
         names = self.layout.class_names
         if names is None:
             is_voc = tuple(self.classes) == voc.CLASSES
@@ -189,7 +190,7 @@ class VocReader:
                 yield Picture(entry.key, error=f"{page}: {error}.")
 
     def _picture(self, entry: Entry) -> Picture:
-        """Return the picture of an image. Raises ValueError."""
+        """Return the picture of an image. Raises ValueError if the XML file is invalid."""
         page = self._page(entry)
         objects = []
         for original in _as_list(page.pop("object", [])):
@@ -217,7 +218,10 @@ class VocReader:
         )
 
     def _page(self, entry: Entry) -> dict[str, Any]:
-        """Return the content of an image's XML file as a dict. Raises ValueError."""
+        """Return the content of an image's XML file as a dict.
+
+        Raises ValueError if the file is invalid.
+        """
         if entry.annotation is None:
             return {}
         root = xml_tree.parse(layouts.read_bytes(entry.annotation))
@@ -230,7 +234,10 @@ class VocReader:
         return page if isinstance(page, dict) else {}
 
     def _lines(self, entry: Entry, split: str | None, objects: Any) -> dict[str, Any]:
-        """Return an image's list entries, unless they follow from its split and objects."""
+        """Return the image's lines in image lists that do not follow from its split and objects.
+
+        The result is a dict with the key ``lists``, or an empty dict if all lines follow.
+        """
         lists = self.layout.lists
         lines = dict(lists.lines.get(entry.stem, {}))
         for name in lists.class_lists:
@@ -252,7 +259,7 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _size(size: Any) -> tuple[int | None, int | None]:
-    """Return the width and height of an image; None for both if one of them is unknown."""
+    """Return the width and height of an image, or (None, None) if either is unknown."""
     sizes = size if isinstance(size, dict) else {}
     numbers: list[int | None] = []
     for key in ("width", "height"):

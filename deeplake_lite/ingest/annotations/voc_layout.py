@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 IMAGES, ANNOTATIONS, SETS = "JPEGImages", "Annotations", "ImageSets"
 MASKS = {"segmentation_class": "SegmentationClass", "segmentation_object": "SegmentationObject"}
-"""Maps columns of masks to the folders with their PNG files."""
+"""Maps each column of masks to the name of the folder with its PNG files."""
 
 MAINS = ("Main", "Segmentation", "Layout", "Action")
-"""Folders with lists of images. The first of these folders that exists determines the splits."""
+"""Folders in ``ImageSets``. The first of them that has lists of images determines the splits."""
 
 MAX_BYTES = 64 * 2**20
-"""Maximum size in bytes of an XML file or a list."""
+"""Maximum size in bytes of an XML file or an image list."""
 
 _ORDER = {"train": 0, "val": 1, "trainval": 2, "test": 3}
 _VALUES = ("-1", "0", "1")
@@ -38,7 +38,7 @@ class Entry:
     image: Path
     annotation: Path | None
     masks: Mapping[str, Path] = field(default_factory=dict)
-    """Maps names of columns to the image's masks."""
+    """Maps the names of columns of masks to the image's mask files."""
 
     @property
     def stem(self) -> str:
@@ -48,35 +48,36 @@ class Entry:
 
 @dataclass(frozen=True)
 class Lists:
-    """The lists of images in ImageSets."""
+    """The lists of images in the folder ``ImageSets``."""
 
     lines: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
-    """Maps images and lists to the words after the image's name, a string for each line."""
+    """Maps the name of each image to a dict from the names of lists to the image's lines in the
+    list, without the image's name."""
 
     names: Sequence[str] = ()
-    """Lists that contain only the names of images, such as ``Main/train``."""
+    """Names of the lists that contain only the names of images, such as ``Main/train``."""
 
     class_lists: Sequence[str] = ()
-    """Lists in Main that say whether images contain a class, such as ``cat_train``."""
+    """Names of lists in ``Main`` that say whether images show a class, such as ``cat_train``."""
 
     main: str = "Main"
-    """Folder of the lists that determine the splits."""
+    """Name of the folder whose lists determine the splits."""
 
     @property
     def splits(self) -> list[str]:
-        """Names of the splits, in order."""
+        """Names of the splits: train, val, trainval and test first, then others alphabetically."""
         names = [n.partition("/")[2] for n in self.names if n.startswith(f"{self.main}/")]
         return sorted(names, key=lambda name: (_ORDER.get(name, 4), name))
 
     def split(self, stem: str) -> str | None:
-        """Return the name of an image's split; None if no list contains the image."""
+        """Return the name of an image's split, or None if no list contains the image."""
         lines = self.lines.get(stem, {})
         splits = [split for split in self.splits if f"{self.main}/{split}" in lines]
         return next((s for s in splits if s != "trainval"), splits[0] if splits else None)
 
     @classmethod
     def read(cls, folder: Path, stems: Collection[str] = ()) -> Lists:
-        """Read the lists in a folder. Raises InvalidValueError.
+        """Read the lists in a folder. Raises InvalidValueError if a list is invalid.
 
         Parameters
         ----------
@@ -103,7 +104,7 @@ class Lists:
 
 
 def _line(line: str) -> tuple[str, str]:
-    """Split a line into the name of an image and the words after it.
+    """Split a line of an image list into the name of an image and the words after the name.
 
     The name may contain blanks or be in double quotes.
 
@@ -123,7 +124,7 @@ def _line(line: str) -> tuple[str, str]:
 
 
 def read_text(path: Path) -> str:
-    """Read a text file of limited size. Raises InvalidValueError."""
+    """Read a text file of at most `MAX_BYTES` bytes. Raises InvalidValueError if this fails."""
     try:
         return read_bytes(path).decode("utf-8-sig")
     except (UnicodeDecodeError, ValueError) as error:
@@ -133,7 +134,10 @@ def read_text(path: Path) -> str:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Read a file of limited size. Raises ValueError."""
+    """Read a file of at most `MAX_BYTES` bytes.
+
+    Raises ValueError if the file is larger or cannot be read.
+    """
     try:
         size = path.stat().st_size
         if size > MAX_BYTES:
@@ -156,7 +160,10 @@ class Layout:
 
     @classmethod
     def of(cls, folder: Path) -> Layout:
-        """Find the files of a dataset. Raises NotFoundError, InvalidValueError."""
+        """Find the files of a dataset.
+
+        Raises NotFoundError or InvalidValueError if they are missing or invalid.
+        """
         root = _root(folder)
         if (root / ANNOTATIONS).is_dir() and (root / IMAGES).is_dir():
             return cls._of_voc(root)
@@ -209,14 +216,17 @@ class Layout:
         return cls(root, entries, Lists(), alone, folder_splits=tops <= SPLITS.keys())
 
     def split(self, entry: Entry) -> str | None:
-        """Return the name of an image's split; None if the split is unknown."""
+        """Return the name of an image's split, or None if the split is unknown."""
         if self.folder_splits:
             return PurePosixPath(entry.key).parts[0]
         return self.lists.split(entry.stem)
 
     @property
     def class_names(self) -> list[str] | None:
-        """Classes in ``labelmap.txt``, ordered by number, with the background, or None."""
+        """Class names in ``labelmap.txt``, including the background, in the order of their numbers.
+
+        None if there is no label map.
+        """
         path = self.root / "labelmap.txt"
         if not path.is_file():
             return None
@@ -226,7 +236,10 @@ class Layout:
 
 
 def _root(folder: Path) -> Path:
-    """Return the dataset's folder: `folder` or the only dataset up to two levels below it."""
+    """Return the dataset's folder, which is `folder` or a folder up to two levels below it.
+
+    Raises InvalidValueError if there are several datasets.
+    """
     if not folder.is_dir():
         raise NotFoundError(
             f"There is no folder {str(folder)!r} (working directory: {Path.cwd()}). Check the path."
@@ -249,7 +262,7 @@ def _stem(path: str) -> str:
 
 
 def _check_unique(entries: Sequence[Entry]) -> None:
-    """Reject images with the same name, which would share an annotation."""
+    """Raise InvalidValueError if images have the same name, and would share an annotation."""
     seen = dict[str, str]()
     for entry in entries:
         if entry.stem in seen:
@@ -261,9 +274,9 @@ def _check_unique(entries: Sequence[Entry]) -> None:
 
 
 def _match_annotations(images: Sequence[str], pages: Mapping[str, Path]) -> dict[str, Path]:
-    """Return a dict that maps images to their XML files.
+    """Return a dict from the paths of images to their XML files.
 
-    The XML file is next to the image, or the only one with the image's name in any folder.
+    The XML file of an image is next to the image, or is the only XML file with the image's name.
     """
     by_stem: dict[str, list[str]] = {}
     for path in pages:

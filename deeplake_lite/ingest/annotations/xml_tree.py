@@ -1,7 +1,7 @@
-"""Parsing XML that may be malicious: entities are refused, and the depth is limited.
+"""A parser for XML that may be malicious, which refuses entities and deeply nested elements.
 
-The parser is expat, which reads a file piece by piece, so that only one element of a large file is
-in memory. ElementTree's own parser does not report entities, which may expand to gigabytes.
+The parser uses expat, which reads a file in pieces, so that only one element of a large file is in
+memory. ElementTree's own parser does not report entities, which may expand to gigabytes.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def elements(file: IO[bytes]) -> Iterator[Element]:
     Raises
     ------
     ValueError
-        If `parse` would raise this error.
+        If the document is not XML, declares entities, or is nested too deeply.
     """
     parser = _Parser(1)
     parser.connect()
@@ -87,7 +87,7 @@ def tree_of(element: Element) -> Any:
 
 
 def _encoding(data: bytes) -> str | None:
-    """Return the declared encoding of a document if expat does not support it, or None."""
+    """Return the encoding that a document declares if expat does not support it, or else None."""
     declared = _ENCODING.match(data[:200].lstrip())
     if declared is None:
         return None
@@ -99,7 +99,10 @@ def _encoding(data: bytes) -> str | None:
 
 
 def _to_utf8(data: bytes) -> bytes:
-    """Convert a document to UTF-8 if expat does not support its encoding. Raises ValueError."""
+    """Return a document in an encoding that expat supports, converting it to UTF-8 if necessary.
+
+    Raises ValueError if the document is not in the encoding that it declares.
+    """
     name = _encoding(data)
     if name is None:
         return data
@@ -112,9 +115,9 @@ def _to_utf8(data: bytes) -> bytes:
 
 
 class _Parser:
-    """An expat parser that builds a tree for each element at one depth.
+    """An expat parser that builds a tree for each element at the given depth.
 
-    Depth 0 is the root. Elements above this depth are returned without their children.
+    The root has depth 0. Elements with smaller depths are returned without their children.
     """
 
     def __init__(self, depth: int) -> None:
@@ -133,7 +136,7 @@ class _Parser:
         self.expat.EntityDeclHandler = self._entity
 
     def feed(self, data: bytes, *, is_last: bool = False) -> None:
-        """Parse more bytes of the document. Raises ValueError."""
+        """Parse more bytes of the document. Raises ValueError if they are not valid XML."""
         try:
             self.expat.Parse(data, is_last)
         except expat.ExpatError as error:

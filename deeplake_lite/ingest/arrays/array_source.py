@@ -1,4 +1,4 @@
-"""The source that reads columns of arrays block by block, from files or other libraries.
+"""The source that reads columns of arrays in blocks of rows, from files or other libraries.
 
 A source has one or more parts, such as files or splits, with the same columns. The rows of the
 parts are concatenated.
@@ -39,7 +39,7 @@ class ArrayColumn(Protocol):
 
     @property
     def row_bytes(self) -> int:
-        """Size of a value in bytes, or an estimate if values vary in size."""
+        """Size of a value in bytes, or an estimate of it if values vary in size."""
 
     def read(self, start: int, stop: int) -> Any:
         """Return the values of rows `start` up to `stop`. Rows are read in ascending order."""
@@ -87,13 +87,13 @@ class ArraySource:
     """Parts of the source, at least one, whose rows are concatenated."""
 
     key: str | None = None
-    """Name of the column that identifies rows; None if there is no such column."""
+    """Name of the column that identifies rows, or None if there is no such column."""
 
     schema: Mapping[str, Any] = field(default_factory=dict)
-    """Types that the user declares."""
+    """Maps the names of columns to the types that the user declares."""
 
     fingerprint: str | None = None
-    """A string that changes when the files change; None for data in memory."""
+    """A string that changes when the files change, or None for data in memory."""
 
     left_out: Collection[Skipped] = ()
 
@@ -103,7 +103,7 @@ class ArraySource:
     """Limits on the memory for one value."""
 
     column_metadata: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    """Maps columns to items for their metadata."""
+    """Maps the names of columns to the metadata of the columns."""
 
     def __post_init__(self) -> None:
         first = self.parts[0]
@@ -130,7 +130,7 @@ class ArraySource:
         """Accept all columns, because arrays keep their dtype."""
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
-        """Yield the rows from `start` on."""
+        """Yield the rows from row `start` on, in blocks."""
         for part in self.parts:
             step = self._step(part)
             for at in range(start, len(part), step):
@@ -158,7 +158,7 @@ class ArraySource:
         return int(np.clip(BLOCK_BYTES // max(size, 1), 1, BLOCK_ROWS))
 
     def _htype(self, name: str) -> Htype:
-        """Return the declared type of a column, or else a type that suits all parts."""
+        """Return the type that the user declares for a column, or a type that fits all parts."""
         columns = [part.columns[name] for part in self.parts]
         declared = resolve(self.schema[name]) if name in self.schema else None
         if declared is not None and declared != ClassLabel():
@@ -175,12 +175,12 @@ class ArraySource:
 
 
 def _read(column: ArrayColumn, at: int, start: int, stop: int) -> Any:
-    """Return the values of a column's rows, counted from row `at`."""
+    """Return the values of a column's rows from `at` + `start` up to `at` + `stop`."""
     return column.read(at + start, at + stop)
 
 
 def blocks_of(column: ArrayColumn) -> Iterator[Any]:
-    """Yield the readable values of a column, block by block."""
+    """Yield the values of a column in blocks, without those that cannot be read."""
     step = int(np.clip(BLOCK_BYTES // max(column.row_bytes, 1), 1, BLOCK_ROWS))
     for at in range(0, len(column), step):
         for _, _, values in readable_parts(column.read, at, min(at + step, len(column))):
@@ -194,7 +194,7 @@ def has_nat(column: ArrayColumn) -> bool:
 
 
 def array_htype(dtype: np.dtype[Any], shape: Shape[int | None]) -> Htype:
-    """Return the type for rows with a dtype and shape, where 0 stands for an axis of any size.
+    """Return the column type for rows with a dtype and shape. 0 stands for an axis of any size.
 
     Raises
     ------
@@ -215,7 +215,10 @@ def array_htype(dtype: np.dtype[Any], shape: Shape[int | None]) -> Htype:
 
 
 def _common(name: str, a: Htype, b: Htype) -> Htype:
-    """Return a type that can store the values of two parts exactly. Raises SchemaError."""
+    """Return a type that can store the values of two parts exactly.
+
+    Raises SchemaError if there is none.
+    """
     nullable = a.nullable or b.nullable
     a, b = replace(a, nullable=nullable), replace(b, nullable=nullable)
     common = a if a == b else _common_array(a, b) or a.united(b)
@@ -228,7 +231,7 @@ def _common(name: str, a: Htype, b: Htype) -> Htype:
 
 
 def _common_array(a: Htype, b: Htype) -> Htype | None:
-    """Return a type that can store two types of arrays or numbers; None if there is none.
+    """Return a type that can store the values of two types of arrays or numbers, or None.
 
     >>> from deeplake_lite.htypes import Array
     >>> _common_array(Array("int8", (2, 3)), Array("uint8", (4, 3)))
@@ -253,7 +256,7 @@ def _common_array(a: Htype, b: Htype) -> Htype | None:
 
 
 def _check_lengths(part: Part) -> None:
-    """Reject columns of different lengths. Raises InvalidValueError."""
+    """Raise InvalidValueError if columns have different lengths, or if there are no columns."""
     lengths = {name: len(column) for name, column in part.columns.items()}
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{name!r}: {n:,}" for name, n in lengths.items())

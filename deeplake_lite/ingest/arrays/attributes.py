@@ -1,4 +1,4 @@
-"""Converting attributes of files and variables to JSON, for the metadata of a dataset."""
+"""Conversion of attributes of files and variables to JSON, for the metadata of a dataset."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 DEEPEST = 32
-"""Nesting depth below which attributes are converted to strings."""
+"""Maximum nesting depth of attributes. Values that are nested more deeply become strings."""
 
 MAX_ITEMS = 100_000
-"""Maximum number of items in an array; for larger arrays, only type and shape are recorded."""
+"""Maximum number of items of an array. Of larger arrays, only the type and shape are recorded."""
 
 
 def json_attributes(items: Iterable[tuple[str, Any]]) -> dict[str, object]:
-    """Convert attributes to a dict of JSON values; values that JSON cannot hold become strings.
+    """Convert attributes to a dict of JSON values. Values that JSON cannot hold become strings.
 
     >>> json_attributes([("scale", np.float32(0.5)), ("fill", np.nan), ("unit", b"m")])
     {'scale': 0.5, 'fill': 'nan', 'unit': 'm'}
@@ -55,10 +55,10 @@ def json_value(value: Any, depth: int = 0) -> object:
 
 
 def attribute_dtypes(items: Iterable[tuple[str, Any]]) -> dict[str, str]:
-    """Return the types of attributes that JSON cannot represent.
+    """Return a dict from the names of attributes to their types, where JSON would lose the type.
 
-    A type is the dtype of NumPy numbers, times and NaN, "tuple" for tuples, or "bytes" for bytes
-    that are UTF-8 text.
+    A type is "tuple", "bytes" (for bytes that are UTF-8 text), or the dtype of NumPy values and of
+    numbers that JSON does not have, such as NaN.
 
     >>> attribute_dtypes([("scale", np.float32(0.1)), ("fill", float("nan")), ("n", 3)])
     {'scale': 'float32', 'fill': 'float64'}

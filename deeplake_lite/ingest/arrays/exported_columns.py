@@ -1,7 +1,7 @@
-"""Reading columns from files written by `View.to_numpy` and `View.to_torch`, with the lake's types.
+"""Columns in files written by `View.to_numpy` and `View.to_torch`, with the lake's types.
 
-The entry `NOTE` of such a file describes how each column is stored; see
-`dataset.export.arrays.numpy`.
+The entry `NOTE` of these files describes how the arrays in the file store each column; see
+`dataset.export.arrays.forms`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def note_of(members: Mapping[str, NpzMember]) -> str | None:
-    """Return the text of an npz file's entry `NOTE`; None if there is no such entry."""
+    """Return the text of an npz file's entry `NOTE`, or None if there is no such entry."""
     member = members.get(NOTE)
     if member is None or member.shape != () or member.dtype.kind != "U":
         return None
@@ -40,7 +40,7 @@ def note_of(members: Mapping[str, NpzMember]) -> str | None:
 def exported_columns(
     members: Mapping[str, Member], title: str, text: object
 ) -> dict[str, ExportedColumn] | None:
-    """Return the columns that the text of the entry `NOTE` describes; None if there is no text.
+    """Return the columns that the text of the entry `NOTE` describes, or None if there is no text.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def exported_columns(
 
 
 def exported_metadata(text: object) -> ExportedMetadata:
-    """Return the metadata from the text of the entry `NOTE`.
+    """Return the lake's metadata, which the text of the entry `NOTE` contains.
 
     >>> exported_metadata('{"rows": 1, "columns": {}, "metadata": {"licence": "CC0"}}').of_dataset
     {'licence': 'CC0'}
@@ -81,7 +81,7 @@ def exported_metadata(text: object) -> ExportedMetadata:
 
 
 class Member(RowArray, Protocol):
-    """An array in a file, with a name for messages."""
+    """An array in a file, which has a name for messages."""
 
     @property
     def title(self) -> str:
@@ -116,9 +116,10 @@ def _column(
 
 
 def _stored(members: Mapping[str, Member], name: str, form: Any, rows: int, htype: Htype) -> Stored:
-    """Return the arrays that store a column, or the items of its lists. Raises InvalidValueError.
+    """Return the arrays that store a column or the items of its lists.
 
-    `form` is the description of the column in the entry `NOTE`.
+    `form` is the description of the column in the entry `NOTE`. Raises InvalidValueError if the
+    arrays contradict it.
     """
     kind = form["form"]
     offsets = None if kind in ("stack", "text") else _offsets(members, f"{name}_offsets", rows)
@@ -157,8 +158,8 @@ class Stored:
     """The arrays that store a column in a file."""
 
     kind: str
-    """How values are stored: ``"stack"``, ``"text"``, ``"flat"``, ``"utf8"``, ``"bytes"`` or
-    ``"lists"``."""
+    """Form of the values: ``"stack"``, ``"text"``, ``"flat"``, ``"utf8"``, ``"bytes"`` or
+    ``"lists"``; see `dataset.export.arrays.forms`."""
 
     json: bool
     """Whether strings are JSON."""
@@ -181,7 +182,7 @@ class Stored:
         return int(np.prod(self.values.shape, dtype=object) * self.values.dtype.itemsize)
 
     def check(self, rows: int) -> None:
-        """Reject arrays whose length differs from the description. Raises InvalidValueError."""
+        """Raise InvalidValueError if an array does not have the length that `rows` rows need."""
         expected = rows if self.offsets is None else int(self.offsets[-1])
         wrong = [
             member
@@ -208,7 +209,10 @@ class Stored:
         return [v if ok else None for v, ok in zip(values, valid.tolist(), strict=True)]
 
     def _flat(self, start: int, stop: int) -> NDArray[Any]:
-        """Return a range of values. Integers become times, for which PyTorch has no dtype."""
+        """Return the numbers from `start` up to `stop`, as times if the column has times.
+
+        PyTorch has no dtype for times, so files of PyTorch store them as integers.
+        """
         assert self.values is not None
         values = self.values.read(start, stop)
         is_count = self.dtype.endswith("]") and values.dtype == np.int64
@@ -237,6 +241,6 @@ class Stored:
 
 
 def _reshape(part: NDArray[Any], shape: Sequence[int]) -> NDArray[Any]:
-    """Reshape a value. Its shape ends with -1 for missing axes; a null has no shape at all."""
+    """Reshape a value to a stored shape, which is padded with -1. Nulls have no shape."""
     axes = [size for size in shape if size >= 0]
     return part.reshape(axes) if axes or part.size else part

@@ -26,7 +26,7 @@ SUFFIXES = (".h5", ".hdf5", ".he5", ".hdf")
 """Suffixes of files that are read in a folder, in upper or lower case."""
 
 CHUNK_CACHE = 64 * 2**20
-"""Size in bytes of the cache for decompressed chunks of a dataset. The default of HDF5 is often
+"""Size in bytes of HDF5's cache for decompressed chunks of a dataset. HDF5's default size is often
 smaller than one chunk."""
 
 

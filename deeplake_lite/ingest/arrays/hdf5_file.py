@@ -49,7 +49,7 @@ def read_tree(h5py: Any, file: Any, title: str) -> Tree:
 
 
 class _Reader:
-    """Collects the datasets and attributes of a file."""
+    """A reader that collects the datasets and attributes of a file as columns and metadata."""
 
     def __init__(self, h5py: Any, title: str, file: Any) -> None:
         self.h5py, self.title = h5py, title
@@ -60,12 +60,15 @@ class _Reader:
 
     @property
     def metadata(self) -> dict[str, object]:
-        """Attributes of each group and column, and values of scalar datasets."""
+        """Metadata of the lake: attributes of groups and columns, and values of scalar datasets."""
         items = {"attributes": self.attributes, "values": self.scalars}
         return {name: item for name, item in items.items() if item}
 
     def walk(self, file: Any) -> None:
-        """Collect the datasets of all groups. Groups are visited once, as links may form cycles."""
+        """Collect the datasets of all groups.
+
+        Each group is visited only once, because links may form cycles.
+        """
         todo: list[tuple[tuple[str, ...], Any]] = [((), file)]
         seen = {self._address(file)}
         while todo:
@@ -121,13 +124,16 @@ class _Reader:
             yield name, value
 
     def _check_heaps(self, dtype: np.dtype[Any]) -> None:
-        """Before the first values of variable length are read, check the heaps of the file."""
+        """Check the heaps of the file before values of variable length are read for the first time.
+
+        Raises InvalidValueError if a heap is damaged.
+        """
         if dtype.hasobject and not self._is_checked:
             self._is_checked = True
             check_heaps(Path(self._file.filename), self._file.id.get_create_plist().get_sizes()[1])
 
     def _unit(self, dtype: np.dtype[Any]) -> int:
-        """Return the size in bytes of an item of a value of variable length; 0 for other types."""
+        """Return the size in bytes of an item if values vary in length, or 0 otherwise."""
         if self.h5py.check_string_dtype(dtype) is not None:
             return 1 if dtype.hasobject else 0
         base = self.h5py.check_vlen_dtype(dtype)
@@ -175,7 +181,10 @@ class _Reader:
 def _leaves(
     dtype: np.dtype[Any], shape: tuple[int, ...], path: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], np.dtype[Any], tuple[int, ...]]]:
-    """Yield path, dtype and shape of each field that is not a compound."""
+    """Yield the path, dtype and shape of each field that is not itself a compound.
+
+    The path has the names of the compound fields that contain the field, and its own name.
+    """
     shape, dtype = (*shape, *dtype.shape), dtype.base
     if dtype.fields is None or dtype.names is None:
         yield path, dtype, shape
@@ -186,7 +195,7 @@ def _leaves(
 
 @dataclass
 class Rows:
-    """A dataset that caches the rows of the last read, because several fields need them."""
+    """A dataset that caches the rows that were read last, because several columns need them."""
 
     dataset: Any
     title: str
@@ -207,7 +216,7 @@ class Hdf5Column:
     h5py: Any
     rows: Rows
     path: tuple[str, ...]
-    """Name of the field, after the names of the fields that contain it; empty for a dataset."""
+    """Names of the compound fields that contain the field, and of the field. () for a dataset."""
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
     """Shape of a value."""
@@ -217,7 +226,7 @@ class Hdf5Column:
 
     @cached_property
     def _names(self) -> dict[int, str]:
-        """Name of each value of an enumeration; empty for arrays and for other types."""
+        """Maps each value of an enumeration to its name. Empty for arrays and for other types."""
         values = self.h5py.check_enum_dtype(self.dtype) or {}
         return {} if self.shape else {int(value): str(name) for name, value in values.items()}
 
@@ -227,7 +236,7 @@ class Hdf5Column:
 
     @cached_property
     def _items(self) -> np.dtype[Any] | None:
-        """Dtype of the items if values are lists of variable length; otherwise None."""
+        """Dtype of the items if values are lists of variable length, or None for other values."""
         base = self.h5py.check_vlen_dtype(self.dtype)
         return None if base is None or self._is_text else np.dtype(base)
 
@@ -275,7 +284,11 @@ class Hdf5Column:
 
 
 def _texts(row: int, value: Any) -> Any:
-    """Decode strings in nested lists of row `row`. Raises InvalidValueError."""
+    """Decode the strings in a value, which may be nested lists.
+
+    `row` is the number of the value's row, for the message. Raises InvalidValueError if one is
+    not UTF-8.
+    """
     if isinstance(value, list):
         return [_texts(row, item) for item in value]
     if isinstance(value, str):

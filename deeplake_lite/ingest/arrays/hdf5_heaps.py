@@ -1,4 +1,4 @@
-"""Checking the heaps of an HDF5 file, which store strings and lists of variable length.
+"""Checks of the heaps of an HDF5 file, which store strings and lists of variable length.
 
 If a damaged heap has an object of size zero, the HDF5 library (1.14) loops forever. Therefore, the
 heaps are checked before the first value of variable length is read. Their bytes are::
@@ -31,7 +31,7 @@ def check_heaps(path: Path, length: int) -> None:
     path : Path
         The file.
     length : int
-        Number of bytes in which this file stores a size.
+        Number of bytes that the file uses to store a size.
 
     Raises
     ------
@@ -48,7 +48,10 @@ def check_heaps(path: Path, length: int) -> None:
 
 
 def _check_objects(name: str, data: mmap.mmap, at: int, end: int, length: int) -> None:
-    """Check the objects of a heap, which are between two offsets. Raises InvalidValueError."""
+    """Check the objects of a heap, from offset `at` up to `end`.
+
+    Raises InvalidValueError if one has an impossible size.
+    """
     head = _pad(8 + length)
     while at + head <= end:
         size = int.from_bytes(data[at + 8 : at + 8 + length], "little")

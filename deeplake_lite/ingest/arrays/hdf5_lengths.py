@@ -1,4 +1,4 @@
-"""Checking the lengths of strings and lists of variable length in an HDF5 file.
+"""Checks of the lengths of strings and lists of variable length in an HDF5 file.
 
 The HDF5 library (1.14) allocates as much memory as a damaged length claims, up to 4 GiB per value,
 before it reads the value. Therefore, lengths are compared with the size of the file beforehand. A
@@ -11,7 +11,8 @@ An attribute is a message in the header of its object, or in a continuation of t
     version (1 byte), flags (1), sizes of name, type and space (2 each), encoding (1, version 3)
     name, type, space (each padded to a multiple of 8 bytes in version 1), values
 
-Values in compound types, in filtered chunks and in files with a user block are not checked.
+Values in compound types, in filtered chunks and in files with a user block are not checked. Here, a
+*place* is the offset and size of the bytes of consecutive values.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ REFERENCES = 2**16
 """Number of references that are read at a time."""
 
 HEADER_BYTES = 2**16
-"""Number of bytes from an object's address on in which the messages of attributes are searched."""
+"""Number of bytes, from the address of an object on, that are searched for its attributes."""
 
 
 def check_lengths(file: Any, places: Iterator[tuple[int, int]], unit: int) -> None:
@@ -43,7 +44,7 @@ def check_lengths(file: Any, places: Iterator[tuple[int, int]], unit: int) -> No
     file : h5py.File
         The file.
     places : iterator of (int, int)
-        Offset and size of the bytes of consecutive values.
+        Offset and size of the bytes of consecutive references to values.
     unit : int
         Number of bytes of an item of a value.
 
@@ -74,7 +75,10 @@ def _mapped(file: Any) -> mmap.mmap:
 
 
 def places_of_dataset(dataset: Any) -> Iterator[tuple[int, int]]:
-    """Yield the offset and size of each part of a dataset that is stored without filters."""
+    """Yield the offset and size of the bytes of each unfiltered chunk, or of the whole dataset.
+
+    Nothing is yielded for a dataset whose chunks are filtered, that is, compressed.
+    """
     if dataset.chunks is None:
         if (offset := dataset.id.get_offset()) is not None:
             yield offset, dataset.id.get_storage_size()
@@ -87,7 +91,7 @@ def places_of_dataset(dataset: Any) -> Iterator[tuple[int, int]]:
 def places_of_attribute(
     file: Any, header: int, name: str, attribute: Any
 ) -> Iterator[tuple[int, int]]:
-    """Yield the offset and size of the values of an attribute, in each message with its name.
+    """Yield the offset and size of an attribute's values, for each message that has its name.
 
     Parameters
     ----------

@@ -125,7 +125,10 @@ def from_idx(
 
 
 def _class_names(classes: Any) -> tuple[str, ...]:
-    """Return the names of classes. Raises OptionError."""
+    """Check the names of classes that the user gives, and return them.
+
+    Raises OptionError if they are invalid.
+    """
     names = () if isinstance(classes, str) else checks.names("classes", classes)
     if not names or len(set(names)) < len(names):
         raise OptionError(
@@ -136,9 +139,10 @@ def _class_names(classes: Any) -> tuple[str, ...]:
 
 
 def _find_idx_files(files: Any) -> tuple[list[str], list[Skipped]]:
-    """Return the IDX files, and other files that are in the same folders.
+    """Return the paths of the IDX files, and a list of the other files in the same folders.
 
-    Raises NotFoundError, OptionError.
+    Raises NotFoundError if there are no IDX files, and OptionError if `files` is not a path or a
+    list of paths.
     """
     if isinstance(files, str | os.PathLike):
         files = [files]
@@ -162,7 +166,7 @@ def _find_idx_files(files: Any) -> tuple[list[str], list[Skipped]]:
 
 
 def _check_is_other(path: str) -> None:
-    """Reject a file in IDX format whose name has neither "images" nor "labels"."""
+    """Raise InvalidValueError if a file is an IDX file, although its name does not say so."""
     try:
         len(IdxFile(path))
     except (LakeError, OSError):
@@ -175,7 +179,10 @@ def _check_is_other(path: str) -> None:
 
 
 def _parts(paths: Sequence[str], classes: tuple[str, ...] | None) -> list[Part]:
-    """Return one part for each split, with its images and labels. Raises InvalidValueError."""
+    """Return a part with images and labels for each split.
+
+    Raises InvalidValueError if the files do not fit together.
+    """
     splits: dict[str, dict[str, IdxFile]] = {}
     for path in paths:
         match = _NAME.match(Path(path).name)
@@ -214,7 +221,10 @@ def _parts(paths: Sequence[str], classes: tuple[str, ...] | None) -> list[Part]:
 
 
 def _numbers(splits: dict[str, dict[str, IdxFile]]) -> int:
-    """Return the number of classes, which is the largest label plus 1. Raises InvalidValueError."""
+    """Return the number of classes, which is the largest label plus 1.
+
+    Raises InvalidValueError if a label is negative or not an integer.
+    """
     files = [columns["label"] for columns in splits.values() if "label" in columns]
     most = -1
     for file in files:

@@ -30,7 +30,7 @@ def parts_of(
     *,
     in_names: bool = True,
 ) -> list[Part]:
-    """Return a part for each split that occurs in names of arrays, or a single part.
+    """Return a part for each split in the names of arrays, or a single part if names have no split.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def parts_of(
     chosen : sequence of str, optional
         The columns to ingest. By default, all columns.
     in_names : bool
-        Whether names of arrays may contain the name of a split.
+        Whether to look for splits in the names of the arrays.
 
     Raises
     ------
@@ -79,9 +79,10 @@ def parts_of(
 
 
 def _splits(columns: Mapping[str, ArrayColumn]) -> dict[str, dict[str, ArrayColumn]]:
-    """Return a dict that maps splits, in order, to dicts from column names to columns.
+    """Return a dict from the names of splits to dicts from column names to columns.
 
-    The dict is empty unless every name contains a split, and all splits have the same columns.
+    Splits have their usual order: train, validation, test. The dict is empty unless every name
+    contains a split, and all splits have the same columns.
     """
     for pattern in (_LAST, _FIRST):
         matches = {name: pattern.fullmatch(name) for name in columns}

@@ -112,7 +112,10 @@ def from_numpy(
 def _source(
     files: Any, on: str | None, chosen: Sequence[str] | None, options: Options
 ) -> ArraySource:
-    """Return the source for files. Raises NotFoundError, InvalidValueError."""
+    """Return the source for npy or npz files.
+
+    Raises NotFoundError or InvalidValueError if the files do not exist or cannot be read.
+    """
     if isinstance(files, Mapping):
         named = {
             checks.text("a column name", name): _find_one_file(file) for name, file in files.items()
@@ -197,7 +200,7 @@ def _npz_source(
 
 
 def _add(columns: dict[str, Any], more: Mapping[str, Any], title: str) -> None:
-    """Add columns to `columns`. Raises InvalidValueError if two columns have the same name."""
+    """Add the columns `more` to `columns`. Raises InvalidValueError if a name occurs in both."""
     for name in columns.keys() & more.keys():
         raise InvalidValueError(
             f"Column names must be unique, but {title!r} has two columns {name!r}. Rename one of "
@@ -207,7 +210,7 @@ def _add(columns: dict[str, Any], more: Mapping[str, Any], title: str) -> None:
 
 
 def _find_numpy_files(files: Any) -> list[Path]:
-    """Return the files at paths, in folders and for patterns, in the order of `files`."""
+    """Return the files that paths, folders and patterns stand for, in the order of `files`."""
     if isinstance(files, str | os.PathLike):
         files = [files]
     elif not isinstance(files, list | tuple) or not files:
@@ -223,9 +226,9 @@ def _find_numpy_files(files: Any) -> list[Path]:
 
 
 def _find_one_file(file: Any) -> Path:
-    """Return the file at a path or for a pattern, which must be the only one.
+    """Return the only file that a path or pattern stands for.
 
-    Raises NotFoundError, InvalidValueError.
+    Raises NotFoundError if there is no such file, and InvalidValueError if there are several.
     """
     matches = find_files(file, ".npy")
     if len(matches) > 1:

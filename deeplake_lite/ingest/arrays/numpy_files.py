@@ -1,4 +1,4 @@
-"""Reading arrays from npy and npz files block by block. Object arrays are never unpickled."""
+"""Reading arrays from npy and npz files in blocks of rows. Object arrays are never unpickled."""
 
 from __future__ import annotations
 
@@ -48,12 +48,11 @@ PIECE = 2**20
 """Number of bytes that are skipped at a time."""
 
 MAX_EMPTY_AXIS = 2**24
-"""Maximum size of an axis in an empty array, whose shape cannot be compared with the file's size.
-"""
+"""Maximum size of an axis of an empty array. The size of the file cannot confirm a larger axis."""
 
 
 class RowArray(Protocol):
-    """An array in a file."""
+    """An array in a file whose rows can be read in blocks."""
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -69,19 +68,19 @@ class RowArray(Protocol):
 
 @dataclass(frozen=True)
 class NumpyColumn:
-    """A column for an array, or for a field of a structured array."""
+    """A column that holds an array, or a field of a structured array."""
 
     array: RowArray
 
     path: tuple[str, ...] = ()
-    """Name of the field, after the names of the fields that contain it."""
+    """Names of the fields that contain the field, and of the field. () for a whole array."""
 
     def __len__(self) -> int:
         return self.array.shape[0]
 
     @cached_property
     def _field(self) -> tuple[np.dtype[Any], tuple[int, ...]]:
-        """Dtype and shape of a value."""
+        """Dtype and shape of a value of the column."""
         dtype, shape = self.array.dtype, self.array.shape[1:]
         for name in self.path:
             assert dtype.fields is not None
@@ -135,7 +134,7 @@ def columns_in(array: RowArray, name: str, *, prefix: bool = True) -> dict[str, 
 
 
 def _leaves(dtype: np.dtype[Any], path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yield the paths of the fields that are not structured."""
+    """Yield the path of each field that is not itself structured, as a tuple of names."""
     if dtype.names is None:
         yield path
         return
@@ -146,7 +145,7 @@ def _leaves(dtype: np.dtype[Any], path: tuple[str, ...]) -> Iterator[tuple[str, 
 
 @contextmanager
 def reading(title: str) -> Iterator[None]:
-    """Translate errors of NumPy and zipfile into an InvalidValueError that names the file."""
+    """Turn errors of NumPy and zipfile in the ``with`` block into InvalidValueError."""
     try:
         yield
     except InvalidValueError:
@@ -158,9 +157,9 @@ def reading(title: str) -> Iterator[None]:
 
 @contextmanager
 def reading_stream(title: str, row: int) -> Iterator[None]:
-    """Like `reading`, but for a stream that is being read at row `row`.
+    """Turn errors of reading a stream at row `row` into RestUnreadableError.
 
-    If the stream is damaged, no later row can be read either.
+    After this error, no later row of the stream can be read either.
     """
     try:
         with reading(title):
@@ -216,7 +215,7 @@ class NpzMember:
     """Path of the npz file."""
 
     name: str
-    """Name of the member."""
+    """Name of the array's file within the npz file."""
 
     title: str
     """Name of the array in messages."""
@@ -262,7 +261,10 @@ class NpzMember:
 
     @property
     def _is_mapped(self) -> bool:
-        """Whether to map a decompressed copy into memory, as Fortran order scatters the rows."""
+        """Whether a decompressed copy is mapped into memory.
+
+        This is necessary in Fortran order, in which the values of a row are scattered.
+        """
         return self._head[2] and len(self.shape) > 1
 
     @cached_property
@@ -302,7 +304,7 @@ class NpzMember:
 
 
 def read_exactly(stream: IO[bytes], count: int) -> bytes:
-    """Read `count` bytes. Raises EOFError if there are fewer."""
+    """Read `count` bytes from a stream. Raises EOFError if the stream has fewer bytes."""
     data = stream.read(count)
     if len(data) < count:
         raise EOFError("it ends too early")
@@ -353,7 +355,7 @@ def _decode_names(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def npz_members(path: Path) -> tuple[dict[str, NpzMember], list[str]]:
-    """Return a dict that maps names to arrays of an npz file, and the names of other members."""
+    """Return a dict from names to arrays of an npz file, and the names of other files in it."""
     with reading(str(path)), zipfile.ZipFile(path) as archive:
         names = archive.namelist()
     arrays = [name for name in names if name.endswith(".npy")]

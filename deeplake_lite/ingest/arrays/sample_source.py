@@ -36,7 +36,7 @@ BLOCK_BYTES = 32 * 2**20
 
 @dataclass(frozen=True)
 class BadSample:
-    """A sample that cannot be read."""
+    """A stand-in for a sample that cannot be read, with the reason."""
 
     reason: str
 
@@ -46,28 +46,28 @@ type Sample = Mapping[str, Any] | BadSample
 
 @dataclass(frozen=True)
 class SampleSource:
-    """The source for samples."""
+    """The source for a dataset that yields samples."""
 
     title: str
     """Name of the source in messages."""
 
     read: Callable[[int], Iterator[Sample]]
-    """Yields the samples from a given number on, always in the same order."""
+    """Function that yields the samples from a given number on, always in the same order."""
 
     rows: int | None = None
-    """Number of samples, if it is known."""
+    """Number of samples, or None if the number is unknown."""
 
     key: str | None = None
-    """Name of the column that identifies rows; None if there is no such column."""
+    """Name of the column that identifies rows, or None if there is no such column."""
 
     schema: Mapping[str, Any] = field(default_factory=dict)
-    """Types that the user declares."""
+    """Maps the names of columns to the types that the user declares."""
 
     known: Mapping[str, Htype] = field(default_factory=dict)
-    """Types of columns that the dataset itself declares."""
+    """Maps the names of columns to the types that the dataset itself declares."""
 
     fingerprint: str | None = None
-    """A string that changes when the files change; None for data in memory."""
+    """A string that changes when the files change, or None for data in memory."""
 
     left_out: tuple[Skipped, ...] = ()
 
@@ -95,7 +95,7 @@ class SampleSource:
         return {name: self._htype(name) for name in names}
 
     def _htype(self, name: str) -> Htype:
-        """Return the type of a column: declared by the user, by the dataset, or inferred."""
+        """Return the type that the user or the dataset declares, or that is inferred."""
         values = [sample.get(name) for sample in self._first]
         nullable = any(value is None for value in values)
         declared = resolve(self.schema[name]) if name in self.schema else None
@@ -159,7 +159,7 @@ class SampleSource:
 
 
 def infer_type(values: list[Any]) -> Htype:
-    """Infer the type of values. The type of Pillow images keeps the format of their files."""
+    """Infer the column type for values. For Pillow images, it keeps the format of their files."""
     present = [value for value in values if value is not None]
     if present and all(map(is_pillow, present)):
         return Image("auto")
@@ -182,7 +182,7 @@ def sample_size(value: Any) -> int:
 
 
 def check_dense(value: Any) -> None:
-    """Reject a sparse tensor, which might be of any size. Raises InvalidValueError."""
+    """Raise InvalidValueError for a sparse tensor, whose dense form might have any size."""
     layout = str(getattr(value, "layout", "torch.strided"))
     if layout.startswith("torch.") and layout != "torch.strided":  # could be huge when dense
         raise InvalidValueError(
@@ -192,7 +192,9 @@ def check_dense(value: Any) -> None:
 
 
 class Once:
-    """An iterator whose first items can be read again, after they were read to find the columns.
+    """An iterable that yields the items of an iterator, the first of which can be read repeatedly.
+
+    An import reads the first items once to find the columns, and again as rows.
 
     >>> once = Once(iter([1, 2, 3]))
     >>> next(iter(once)), list(once)
@@ -224,7 +226,7 @@ def bad_sample(error: Exception) -> BadSample:
 
 
 def flatten(value: Mapping[Any, Any], prefix: str = "", depth: int = 0) -> dict[str, Any]:
-    """Flatten nested mappings, joining their names with dots. Raises SchemaError.
+    """Flatten nested mappings, joining their keys with dots. Raises SchemaError for equal names.
 
     >>> flatten({"a": 1, "b": {"c": 2}})
     {'a': 1, 'b.c': 2}

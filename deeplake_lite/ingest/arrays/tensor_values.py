@@ -26,25 +26,28 @@ DEEPEST = 32
 
 @dataclass(frozen=True)
 class Leaf:
-    """A tensor in each element of a dataset, which becomes a column."""
+    """A tensor that is in each element of a dataset, and becomes a column."""
 
     name: str
     """Name of the column."""
 
     path: Path
-    """Keys and positions that lead to the tensor."""
+    """Keys and positions that lead to the tensor in an element."""
 
     spec: Any
     """The TypeSpec of the tensor."""
 
     htype: Htype | None = None
-    """Type of the column, if the dataset declares it."""
+    """Type of the column, or None if the dataset does not declare a type."""
 
     convert: Callable[[Any], Any] | None = None
-    """Converts the value of the tensor to a value of the column; None if they are the same."""
+    """Function that converts a value of the tensor to a value of the column, or None."""
 
     def value(self, element: Any, limits: Limits) -> Any:
-        """Return the column's value for an element of a dataset. Raises InvalidValueError."""
+        """Return the column's value for an element of a dataset.
+
+        Raises InvalidValueError if it would exceed the limits.
+        """
         for key in self.path:
             element = element[key]
         value = value_of(element, limits)
@@ -52,7 +55,9 @@ class Leaf:
 
 
 def leaves(spec: Any, names: tuple[str, ...] | None) -> list[Leaf]:
-    """Return a `Leaf` for each tensor in the elements of a dataset. Raises SchemaError.
+    """Return a list with a `Leaf` for each tensor in an element of a dataset.
+
+    Raises SchemaError if this is impossible.
 
     Parameters
     ----------
@@ -150,7 +155,7 @@ def _strings(value: Any) -> Iterator[bytes]:
 
 
 def _of_strings(values: list[bytes]) -> Htype:
-    """Infer the type of bytes: `Image` for image files, `Text` for UTF-8, otherwise `Bytes`.
+    """Infer the column type for bytes: `Image` for image files, `Text` for UTF-8, or else `Bytes`.
 
     >>> _of_strings([b"a"]), _of_strings([bytes([255])])
     (Text(), Bytes())
@@ -174,7 +179,7 @@ def _is_image(data: bytes) -> bool:
 
 
 def value_of(tensor: Any, limits: Limits) -> Any:
-    """Convert a tensor to an array, number, bytes or nested lists, and an empty optional to None.
+    """Convert a tensor to an array, a number, bytes or nested lists, or an empty optional to None.
 
     Raises
     ------
@@ -196,7 +201,7 @@ def value_of(tensor: Any, limits: Limits) -> Any:
 
 
 def _dense(tensor: Any, shape: tuple[int, ...]) -> Any:
-    """Convert a sparse tensor to an array; missing entries become 0 or empty strings."""
+    """Convert a sparse tensor to a dense array. Missing entries become 0 or empty strings."""
     values, indices = tensor.values.numpy(), tensor.indices.numpy()
     if len(indices) and ((indices < 0) | (indices >= np.array(shape))).any():
         raise InvalidValueError(
@@ -216,7 +221,7 @@ def _plain(value: Any) -> Any:
 
 
 def text_of(value: Any) -> Any:
-    """Decode bytes in nested lists to strings; bytes that are not UTF-8 remain bytes.
+    """Decode bytes, or bytes in nested lists, to strings. Bytes that are not UTF-8 stay bytes.
 
     >>> text_of([b"a", [b"b"]])
     ['a', ['b']]

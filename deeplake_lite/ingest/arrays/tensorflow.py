@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 MAX_CONSECUTIVE_ERRORS = 1_000
-"""Maximum number of consecutive bad elements, after which reading the dataset fails."""
+"""Number of consecutive elements that may fail to be read. After more, the import fails."""
 
 
 @takes_options
@@ -109,7 +109,11 @@ def is_tf_dataset(value: Any) -> bool:
 def tensorflow_source(
     dataset: Any, on: str | None, columns: Sequence[str] | None, options: Options
 ) -> SampleSource:
-    """Return the source for a dataset. Raises OptionError, NotFoundError, SchemaError."""
+    """Return the source for a tf.data dataset.
+
+    Raises OptionError if the dataset is infinite, NotFoundError if a column does not exist, and
+    SchemaError if no type can store a column.
+    """
     count = int(dataset.cardinality())
     if count == -1:
         raise OptionError(
@@ -126,7 +130,10 @@ def tensorflow_source(
 
 
 def select_leaves(tensors: list[Leaf], names: Sequence[str] | None) -> list[Leaf]:
-    """Return the tensors whose columns are chosen; by default all. Raises NotFoundError."""
+    """Return the tensors for the columns `names`, or all if it is None.
+
+    Raises NotFoundError if one does not exist.
+    """
     by_name = {leaf.name: leaf for leaf in tensors}
     for name in names or ():
         if name not in by_name:
@@ -136,14 +143,14 @@ def select_leaves(tensors: list[Leaf], names: Sequence[str] | None) -> list[Leaf
 
 @dataclass(frozen=True)
 class Elements:
-    """Reads the elements of a dataset as dicts from column names to values."""
+    """A reader of the elements of a dataset as dicts from column names to values."""
 
     dataset: Any
     leaves: list[Leaf]
     limits: Limits
     title: str = "tf.data"
     declared: Mapping[str, Any] = field(default_factory=dict)
-    """Types that the user declares."""
+    """Maps the names of columns to the types that the user declares."""
 
     @cached_property
     def types(self) -> dict[str, Htype]:
@@ -161,14 +168,17 @@ class Elements:
         return types
 
     def _type(self, leaf: Leaf, values: list[Any]) -> Htype:
-        """Return the type of a tensor's column. Raises SchemaError."""
+        """Return the type of a tensor's column. Raises SchemaError if no type can store it."""
         try:
             return leaf.htype or type_of(leaf.spec, values)
         except SchemaError as error:
             raise SchemaError(f"Column {leaf.name!r}: {error}") from None
 
     def read(self, start: int) -> Iterator[Sample]:
-        """Yield the elements from number `start` on. Raises InvalidValueError."""
+        """Yield the elements from number `start` on, with strings where columns hold text.
+
+        Raises InvalidValueError if no further element can be read.
+        """
         declared = {name: resolve(spec) for name, spec in self.declared.items()}
         yield from islice(self._elements({**self.types, **declared}), start, None)
 
@@ -225,12 +235,12 @@ class Elements:
 
 
 def _bad(error: Exception) -> BadSample:
-    """Return a `BadSample` for an error."""
+    """Return a `BadSample` for an error, without the name of this package's own errors."""
     return BadSample(str(error)) if isinstance(error, LakeError) else bad_sample(error)
 
 
 def _is_text(htype: Htype) -> bool:
-    """Return whether a column stores bytes as text, unlike columns of files or bytes."""
+    """Return whether a column stores bytes as text. Columns of files or bytes do not."""
     if htype.item is not None:
         return _is_text(htype.item)
     return not htype.takes_files and htype.bare != Bytes()

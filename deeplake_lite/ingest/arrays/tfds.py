@@ -43,7 +43,7 @@ _FORMATS = {
     "XYWH": ("xywh", "pixels"), "REL_XYWH": ("xywh", "fraction"),
     "CENTER_XYWH": ("cxcywh", "pixels"), "REL_CENTER_XYWH": ("cxcywh", "fraction"),
 }  # fmt: skip
-"""Maps TFDS's names of formats of boxes to formats and units."""
+"""Maps TFDS's name of each box format to this package's names of the format and its unit."""
 
 
 @takes_options
@@ -117,9 +117,10 @@ def from_tfds(
 
 
 def _builder(tfds: Any, dataset: Any) -> Any:
-    """Return a builder whose dataset is prepared.
+    """Return the TFDS builder for a name, a folder or a builder, whose dataset is prepared.
 
-    Raises NotFoundError, InvalidValueError, OptionError.
+    Raises NotFoundError if there is no such dataset, InvalidValueError if it is not prepared, and
+    OptionError if the object has another type.
     """
     if isinstance(dataset, str | os.PathLike):
         text = checks.location("dataset", dataset)
@@ -156,7 +157,11 @@ def _is_prepared(builder: Any) -> bool:
 def _source(
     tfds: Any, builder: Any, split: Any, on: str | None, columns: Any, options: Options
 ) -> SampleSource:
-    """Return the source for a builder. Raises NotFoundError, InvalidValueError."""
+    """Return the source for a TFDS builder.
+
+    Raises NotFoundError if a split or column does not exist, and InvalidValueError if the dataset
+    cannot be read.
+    """
     known = list(builder.info.splits)
     splits = known if split is None else list(checks.names("split", split))
     names = None if columns is None else checks.names("columns", columns)
@@ -191,7 +196,7 @@ def _source(
 
 @dataclass(frozen=True)
 class _Splits:
-    """Reads the splits of a dataset one after another."""
+    """A reader of the splits of a dataset, one after another."""
 
     parts: Mapping[str, Elements]
 
@@ -228,7 +233,7 @@ class _Splits:
 
 
 def _decoders(tfds: Any, features: Any) -> Any:
-    """Return decoders that leave image files encoded, for the features with image files."""
+    """Return a dict from features to TFDS decoders, which leave image files encoded."""
     decoders = {}
     for name, feature in features.items():
         inner = getattr(feature, "feature", None)
@@ -246,7 +251,7 @@ def _kinds(feature: Any) -> set[str]:
 
 
 def _is_dict(feature: Any) -> bool:
-    """Return whether a feature contains other features by name, as a FeaturesDict does."""
+    """Return whether a feature is a FeaturesDict, which contains other features by name."""
     return "FeaturesDict" in _kinds(feature)
 
 
@@ -261,7 +266,7 @@ def _typed_leaves(features: Any, spec: Any) -> list[Leaf]:
 
 
 def _add_type(leaf: Leaf, features: Any) -> Leaf:
-    """Add the type of a tensor's column, unless the tensor's dtype determines the type."""
+    """Return a leaf with its column type, or unchanged if its dtype determines the type."""
     feature, lists, path = features, 0, list(leaf.path)
     while True:
         if _is_dict(feature) and path:
@@ -275,10 +280,10 @@ def _add_type(leaf: Leaf, features: Any) -> Leaf:
 
 
 def _type(feature: Any, lists: int) -> tuple[Htype, Callable[[Any], Any]] | None:
-    """Return the type of a feature that is inside `lists` sequences, and a function.
+    """Return the column type for a feature within `lists` nested sequences, and a function.
 
-    The function converts values of the feature to values of the type. None is returned if the dtype
-    of the feature determines the type.
+    The function converts values of the feature to values of the column. The result is None if the
+    dtype of the feature determines the column type.
     """
     kinds = _kinds(feature)
     if "BBoxFeature" in kinds and lists <= 1:
@@ -306,7 +311,7 @@ def _type(feature: Any, lists: int) -> tuple[Htype, Callable[[Any], Any]] | None
 
 
 def _boxes(value: Any, *, swap: bool) -> Any:
-    """Return boxes with shape (n, 4). If `swap` is true, x and y are exchanged.
+    """Return boxes as an array (n, 4). If `swap` is true, exchange x and y.
 
     >>> _boxes(np.array([0.1, 0.2, 0.3, 0.4]), swap=True).tolist()
     [[0.2, 0.1, 0.4, 0.3]]
@@ -316,7 +321,7 @@ def _boxes(value: Any, *, swap: bool) -> Any:
 
 
 def _class_names(names: tuple[str, ...], value: Any) -> Any:
-    """Convert class numbers to class names. The number -1 means no label and becomes None.
+    """Convert class numbers to class names. The number -1, which means "no label", becomes None.
 
     >>> _class_names(("a", "b"), np.array([1, -1]))
     ['b', None]
@@ -332,7 +337,7 @@ def _to_list(value: Any) -> Any:
 
 
 def _description(info: Any) -> dict[str, object]:
-    """Return the description of a dataset, as metadata."""
+    """Return the name, version, description and citation of a dataset, as metadata."""
     items: dict[str, Any] = {
         "name": info.name, "version": str(info.version), "description": info.description,
         "homepage": info.homepage, "citation": info.citation,

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 MAX_WORKERS = 1_024
 
 LABELS = ("label", "labels", "target", "class", "y")
-"""Names of items that are taken for class numbers if the dataset has `classes`."""
+"""Names of items whose integers are read as class numbers if the dataset has `classes`."""
 
 
 @takes_options
@@ -131,7 +131,7 @@ def from_torch(
 def _source(
     dataset: Any, on: str | None, columns: Sequence[str] | None, workers: int, options: Options
 ) -> Source:
-    """Return the source for a dataset or a file. Raises OptionError."""
+    """Return the source for a dataset or a file. Raises OptionError if an argument is invalid."""
     if isinstance(dataset, str | os.PathLike):
         content = read_torch_file(checks.location("dataset", dataset), on, columns, options)
         if not isinstance(content, FileSamples):
@@ -175,7 +175,7 @@ def _title(dataset: object) -> str:
 def _is_map_style(dataset: Any) -> bool:
     """Return whether a dataset has a length and returns samples by number.
 
-    An IterableDataset does not, although it inherits `__getitem__`.
+    An IterableDataset does not return samples by number, although it inherits `__getitem__`.
     """
     is_iterable = any(c.__name__ == "IterableDataset" for c in type(dataset).__mro__)
     if is_iterable or not hasattr(dataset, "__getitem__"):
@@ -188,9 +188,9 @@ def _is_map_style(dataset: Any) -> bool:
 
 
 def _innermost(dataset: Any) -> tuple[Any, list[int] | None]:
-    """Return the dataset that subsets select from, and the numbers of the selected samples.
+    """Return the dataset from which a subset selects, and the numbers of the selected samples.
 
-    If `dataset` is not a subset, it is returned with None.
+    If `dataset` is not a subset, return `dataset` and None.
     """
     numbers: list[int] | None = None
     while type(dataset).__name__ == "Subset" and hasattr(dataset, "indices"):
@@ -201,7 +201,7 @@ def _innermost(dataset: Any) -> tuple[Any, list[int] | None]:
 
 
 def _classes(dataset: Any) -> tuple[str, ...]:
-    """Return the names of a dataset's classes; empty if it declares none."""
+    """Return the names of a dataset's classes, or () if it does not declare classes."""
     names = getattr(_innermost(dataset)[0], "classes", None)
     if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
         return ()
@@ -220,7 +220,7 @@ class _ImageFiles:
     classes: tuple[str, ...]
 
     def source(self, on: str | None, types: Mapping[str, Any]) -> SampleSource:
-        """Return the source, which has the columns image, label and path."""
+        """Return the source for the files, with the columns ``image``, ``label`` and ``path``."""
         known: dict[str, Htype] = {
             "image": Image("auto"), "label": ClassLabel(self.classes), "path": Text(),
         }  # fmt: skip
@@ -249,7 +249,7 @@ def _exist(paths: Sequence[str]) -> bool:
 
 
 def _image_files(dataset: Any) -> _ImageFiles | None:
-    """Return the image files that a dataset lists; None if it does not list any."""
+    """Return the image files that a dataset lists, or None if it does not list image files."""
     inner, numbers = _innermost(dataset)
     samples = getattr(inner, "samples", None) or getattr(inner, "imgs", None)
     classes = _classes(inner)
@@ -270,11 +270,11 @@ def _image_files(dataset: Any) -> _ImageFiles | None:
 
 @dataclass(frozen=True)
 class _Samples:
-    """Reads the samples of a dataset as dicts from column names to values."""
+    """A reader of the samples of a dataset as dicts from column names to values."""
 
     dataset: Any
     names: tuple[str, ...] | None
-    """Names that the user passed as `columns`."""
+    """Names that the user passed as `columns`, or None if none were passed."""
 
     classes: tuple[str, ...]
     workers: int
@@ -341,7 +341,10 @@ class _Samples:
             ) from error
 
     def _to_dict(self, item: Any) -> dict[str, Any]:
-        """Convert a sample to a dict from names to values. Raises OptionError, SchemaError."""
+        """Convert a sample to a dict from names to values.
+
+        Raises OptionError if `names` does not fit the sample, and SchemaError for equal names.
+        """
         if isinstance(item, Mapping):
             sample = flatten(item)
             if self.names is None:
@@ -365,7 +368,7 @@ class _Samples:
 
 
 def _names(items: tuple[Any, ...], has_classes: bool) -> tuple[str, ...]:
-    """Return default names for the items of a tuple.
+    """Return default names for the items of a tuple, one for each item.
 
     >>> _names((0, "a"), False), _names((0,), False)
     (('item_0', 'item_1'), ('item',))
@@ -381,7 +384,7 @@ def _names(items: tuple[Any, ...], has_classes: bool) -> tuple[str, ...]:
 
 
 def _class_number(value: Any) -> int | None:
-    """Convert a scalar integer or tensor to a class number; return None for other values."""
+    """Convert a non-negative integer or integer tensor to int. Return None for other values."""
     if isinstance(value, bool) or getattr(value, "shape", ()) != ():
         return None
     try:
@@ -392,7 +395,7 @@ def _class_number(value: Any) -> int | None:
 
 
 def _item(dataset: Any, number: int) -> Any:
-    """Return a sample, or a `BadSample` if it cannot be read."""
+    """Return the sample with the given number, or a `BadSample` if it cannot be read."""
     try:
         return dataset[number]
     except Exception as error:  # from the user's dataset
@@ -401,7 +404,7 @@ def _item(dataset: Any, number: int) -> Any:
 
 @dataclass(frozen=True)
 class _PickledDataset:
-    """A dataset that is pickled for worker processes. Errors are returned as `BadSample`."""
+    """A pickled dataset for worker processes. It returns a `BadSample` for each bad sample."""
 
     length: int
     data: bytes
@@ -419,7 +422,7 @@ class _PickledDataset:
 
 
 def _load_in_workers(dataset: Any, numbers: range, workers: int) -> Iterator[Any]:
-    """Yield the samples in order, after worker processes have read them.
+    """Yield the samples with the given numbers, which worker processes read.
 
     The workers are not forked from this process, because its threads may hold locks.
 
@@ -443,7 +446,8 @@ def _load_in_workers(dataset: Any, numbers: range, workers: int) -> Iterator[Any
             f"{workers}. Pickling {_title(dataset)} failed: {reason}. Use num_workers=0, install "
             "cloudpickle, or define the dataset at the top level of a module."
         ) from error
-    # Forking would be faster, but locks of other threads would stay locked in it.
+    # Forking would be faster, but locks that other threads hold would never be released in the
+    # forked process.
     loader = loading(
         sent, batch_size=None, sampler=numbers, num_workers=workers, collate_fn=_identity,
         multiprocessing_context="spawn" if sys.platform == "win32" else "forkserver",
@@ -464,7 +468,7 @@ def _identity(item: Any) -> Any:
 
 @dataclass(frozen=True)
 class _File:
-    """The file of a Pillow image, which is sent in its place, as pickling would lose the file."""
+    """The file of a Pillow image, which workers send instead, as pickling loses an image's file."""
 
     data: bytes
 

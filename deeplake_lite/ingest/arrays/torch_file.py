@@ -1,4 +1,4 @@
-"""Reading files of tensors, even untrusted ones, without running code from them.
+"""Reading files of tensors without running code from the files, which may be untrusted.
 
 A file holds either columns, as a dict or a tuple of tensors of the same length, or a list of
 samples.
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 class FileSamples(list[Any]):
-    """The samples of a file, in a list."""
+    """A list of the samples in a file, with the file's name and fingerprint."""
 
     title = ""
     """Name of the file."""
@@ -94,7 +94,10 @@ def read_torch_file(
 
 
 def _load(file: Path) -> Any:
-    """Return the content of a file, without running code from it. Raises InvalidValueError."""
+    """Return the content of a file, without running code from it.
+
+    Raises InvalidValueError if this fails.
+    """
     torch = checks.package("torch", "torch", "from_torch of a file")
     try:
         with file.open("rb") as opened:
@@ -122,12 +125,12 @@ def _is_columns(content: Sequence[Any]) -> bool:
 
 
 def _rows(value: Any) -> int | None:
-    """Return the number of rows of a tensor; None for tensors without axes and other values."""
+    """Return the number of rows of a tensor. Return None for other values and without an axis."""
     return int(value.shape[0]) if is_tensor(type(value)) and value.ndim else None
 
 
 def _exported_part(file: Path, content: Mapping[str, Any], columns: Sequence[str] | None) -> Part:
-    """Return the columns of a file that `View.to_torch` has written, with their original types."""
+    """Return the columns, with the lake's types, of a file that `View.to_torch` has written."""
     members = {
         name: TensorMember(value, f"{file.name}, {name}")
         for name, value in content.items()
@@ -142,9 +145,10 @@ def _exported_part(file: Path, content: Mapping[str, Any], columns: Sequence[str
 
 
 def _values_by_name(file: Path, content: Any, columns: Sequence[str] | None) -> dict[str, Any]:
-    """Return a dict that maps column names to the values in a file.
+    """Return a dict from column names to the values in a file.
 
-    Raises InvalidValueError, OptionError.
+    Raises InvalidValueError if the file holds no tensors, and OptionError if `columns` does not
+    fit.
     """
     if isinstance(content, dict):
         return flatten(content)
@@ -176,7 +180,7 @@ def _describe(content: Any) -> str:
 def _columns(
     file: Path, named: Mapping[str, Any], chosen: Sequence[str] | None
 ) -> dict[str, ArrayColumn]:
-    """Return the columns of a file: its tensors, and its lists that are as long as a tensor."""
+    """Return a dict of the columns of a file: tensors, and lists that are as long as a tensor."""
     lengths = {n for value in named.values() if (n := _rows(value)) is not None}
     lists = {len(value) for value in named.values() if isinstance(value, list)}
     if not lengths and len(lists) == 1:
@@ -200,7 +204,7 @@ def _columns(
 
 
 def _json(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert the values that are not columns to JSON."""
+    """Convert the values of a file that are not columns to JSON values."""
     return {
         name: json_value(array_of(value) if is_tensor(type(value)) else without_tensors(value))
         for name, value in values.items()
@@ -233,7 +237,7 @@ class ListColumn:
 
 @dataclass(frozen=True)
 class TensorMember:
-    """A tensor or a list of strings in a file, as an array."""
+    """A tensor, or a list of strings, in a file, read as a NumPy array."""
 
     value: Any
     title: str

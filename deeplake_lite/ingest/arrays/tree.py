@@ -26,7 +26,7 @@ class Tree:
     """Name of the file."""
 
     columns: Mapping[str, ArrayColumn]
-    """Columns by name; names of groups and fields are joined by dots."""
+    """Maps names to columns. A name joins the names of groups, array and field with dots."""
 
     metadata: Mapping[str, object]
     """Attributes, and the values of arrays without axes."""
@@ -34,7 +34,7 @@ class Tree:
     left_out: tuple[Skipped, ...]
 
     def select(self, columns: Sequence[str] | None) -> dict[str, ArrayColumn]:
-        """Return a dict with the given columns; by default all.
+        """Return a dict with the given columns, or with all columns if `columns` is None.
 
         Raises
         ------
@@ -60,7 +60,7 @@ class Tree:
 
 
 class Columns:
-    """Collects columns by name."""
+    """A collection of columns. Adding a name for a second time is an error."""
 
     def __init__(self, title: str) -> None:
         self.title = title

@@ -137,9 +137,9 @@ def from_xarray(
 
 
 def _first_dimension(data: Any) -> str:
-    """Return the dimension that is first in most variables.
+    """Return the dimension that is the first dimension of most variables.
 
-    Raises OptionError if a variable does not have this dimension.
+    Raises OptionError if there is no such dimension, or if a variable does not have it.
     """
     dims = [tuple(map(str, v.dims)) for v in data.data_vars.values() if v.dims]
     if dims:
@@ -160,7 +160,7 @@ def _first_dimension(data: Any) -> str:
 
 
 def _check_indexes(data: Any, dim: str) -> None:
-    """Reject a MultiIndex, whose values are tuples. Raises SchemaError."""
+    """Raise SchemaError if a variable is a MultiIndex, whose values are tuples."""
     for name, variable in data.variables.items():
         levels = getattr(variable, "level_names", None)
         if levels and dim in variable.dims:
@@ -171,9 +171,9 @@ def _check_indexes(data: Any, dim: str) -> None:
 
 
 def _encode_times(data: Any) -> Any:
-    """Encode times that are objects of cftime as numbers, with their unit and calendar.
+    """Return the dataset with times of cftime encoded as numbers, with unit and calendar.
 
-    Raises SchemaError.
+    Raises SchemaError if times cannot be encoded.
     """
     encoded = {
         name: _encode(str(name), variable)
@@ -186,7 +186,10 @@ def _encode_times(data: Any) -> Any:
 
 
 def _encode(name: str, variable: Any) -> Any:
-    """Encode the times of a variable by the CF conventions. Raises SchemaError."""
+    """Encode the times of a variable by the CF conventions.
+
+    Raises SchemaError if this is impossible.
+    """
     from xarray.conventions import encode_cf_variable
 
     try:
@@ -203,7 +206,7 @@ def _encode(name: str, variable: Any) -> Any:
 
 
 def _has_cftime(variable: Any) -> bool:
-    """Return whether values are times of cftime, which xarray uses for other calendars."""
+    """Return whether values are times of cftime, which xarray uses for non-standard calendars."""
     if getattr(variable.dtype, "kind", None) != "O":
         return False
     values = variable[(slice(1_000),) * variable.ndim].to_numpy().ravel().tolist()
@@ -215,9 +218,9 @@ def _name(name: object) -> str:
 
 
 def _metadata(data: Any, dim: str) -> Mapping[str, object]:
-    """Return the metadata that `View.to_xarray` needs to restore the dataset.
+    """Return the metadata from which `View.to_xarray` restores the dataset.
 
-    This comprises attributes, dimensions, and the variables without the dimension of the rows.
+    It contains attributes, dimensions, and the variables without the dimension of the rows.
     """
     columns, others = dict[str, object](), dict[str, object]()
     for name, variable in data.variables.items():
@@ -235,7 +238,7 @@ def _metadata(data: Any, dim: str) -> Mapping[str, object]:
 
 
 def _attributes(attributes: Mapping[str, Any]) -> dict[str, object]:
-    """Return attributes as JSON, and the types of attributes that JSON cannot represent."""
+    """Return a dict of attributes as JSON values, and of the types that JSON would lose."""
     items = {
         "attributes": json_attributes(attributes.items()),
         "attribute_dtypes": attribute_dtypes(attributes.items()),
@@ -251,7 +254,7 @@ def _dtype_name(dtype: Any) -> str:
 
 
 def _left_out(data: Any, dim: str) -> tuple[Skipped, ...]:
-    """Return the variables that neither columns nor metadata can store."""
+    """Return the variables that are not ingested: those too large for the metadata of the lake."""
     skipped = list[Skipped]()
     for name, variable in data.variables.items():
         if dim not in variable.dims and variable.size > MAX_ITEMS:
@@ -299,7 +302,7 @@ class XarrayColumn:
         return replace(htype, nullable=True) if dtype.kind in "mM" and has_nat(self) else htype
 
     def _keeps(self, of: Htype) -> bool:
-        """Return whether all values fit the type that `View.to_xarray` recorded in attributes."""
+        """Return whether the values fit the type `of`, which `View.to_xarray` recorded."""
         if self.variable.dtype.kind in "mM":
             return self.variable.dtype == np.dtype(of.value_dtype) and (
                 of.nullable or not has_nat(self)

@@ -105,7 +105,7 @@ def from_zarr(
 
 
 def _open(group: Any) -> tuple[Any, str, str | None]:
-    """Return a group or array, its name and its fingerprint."""
+    """Return an opened group or array, its name, and its fingerprint (None if it was open)."""
     if isinstance(group, zarr.Group | zarr.Array):
         return group, group.basename or "zarr", None
     if not isinstance(group, str | os.PathLike):
@@ -135,7 +135,7 @@ def _store(path: Path) -> Any:
 
 
 def _read_tree(root: Any, title: str) -> Tree:
-    """Return the columns and the metadata of a group."""
+    """Return the columns and the metadata of a group or array."""
     columns, left_out = Columns(title), list[Skipped]()
     attributes, scalars = dict[str, object](), dict[str, object]()
     for path, node in _nodes(root, title):
@@ -175,7 +175,7 @@ def _nodes(root: Any, title: str) -> Iterator[tuple[tuple[str, ...], Any]]:
 
 
 def _check_codecs(array: Any, title: str) -> None:
-    """Reject an array with a pickle codec. Raises InvalidValueError."""
+    """Raise InvalidValueError if an array has a pickle codec, which could run code."""
     names = {str(_codec_name(codec)) for codec in _codecs(array.metadata)}
     if names & _UNSAFE:
         raise InvalidValueError(

@@ -1,7 +1,8 @@
 """Converting COCO annotations to cells, and keeping values that cells cannot hold exactly.
 
-A block has thousands of annotations, so their numbers are converted and compared in one go. Only if
-that fails are annotations converted one by one, to find the invalid ones.
+A value of the file that its cell does not hold exactly is kept as an *original*. A block has
+thousands of annotations, so the numbers of all annotations are converted and compared together. If
+that fails, annotations are converted one by one, to find the invalid annotations.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ class Cells:
     """The cells of a block of annotations."""
 
     by_key: dict[str, list[Any]] = field(default_factory=dict)
-    """Maps keys to lists with one cell per annotation. Invalid values become placeholders."""
+    """Maps each key to a list with a cell per annotation. Invalid values become placeholders."""
 
     originals: list[dict[str, Any]] = field(default_factory=list)
-    """For each annotation, the values that its cells cannot hold; see `coco_annotations.restore`.
-    """
+    """The originals of each annotation, as a dict from keys to values of the file; see
+    `coco_annotations.restore`."""
 
     bad: dict[int, str] = field(default_factory=dict)
     """Maps the positions of invalid annotations to error messages."""
@@ -44,7 +45,7 @@ class Cells:
 def cells_of(
     flat: Annotations, keys: Collection[str], classes: Mapping[Any, int], points: Mapping[Any, int]
 ) -> Cells:
-    """Convert annotations to cells.
+    """Convert annotations to cells, with a cell of each key for each annotation.
 
     Parameters
     ----------
@@ -99,7 +100,7 @@ def cells_of(
 
 @dataclass(frozen=True)
 class _Column:
-    """Converts the values that annotations have for one key."""
+    """A converter of the values that the annotations of a block have for one key."""
 
     key: str
     flat: Annotations
@@ -111,7 +112,7 @@ class _Column:
         blank: object,
         is_exact: Callable[[Any, object], bool] | None = None,
     ) -> list[Any]:
-        """Convert values one by one, and keep the originals of values whose cells are not exact.
+        """Convert values one by one, and keep those that their cells do not hold exactly.
 
         Parameters
         ----------
@@ -142,7 +143,7 @@ class _Column:
         return result
 
     def _plain(self) -> list[Any] | None:
-        """Return the values if they can be used as cells, as in most files; otherwise None."""
+        """Return the values if they can be used as cells, as in most files, or else None."""
         values: list[Any] = [annotation.get(self.key) for annotation in self.flat]
         kinds = {*map(type, values)}
         match self.key:
@@ -170,7 +171,7 @@ class _Column:
         return [*narrow]
 
     def outlines(self) -> list[list[NDArray[np.float32]]]:
-        """Return the outlines of each annotation, which have shapes (k, 2)."""
+        """Return a list of outlines for each annotation. An outline has shape (k, 2)."""
         values = [annotation.get("segmentation") for annotation in self.flat]
         parts = [part for value in values if type(value) is list for part in value]
         joined = _numbers(parts)
@@ -198,9 +199,9 @@ class _Column:
         return result
 
     def keypoints(self, points: Mapping[Any, int]) -> list[NDArray[np.float32]]:
-        """Return the keypoints of each annotation, with shapes (k, 3).
+        """Return the keypoints of each annotation, as arrays (k, 3).
 
-        If an export would write another number of keypoints, the originals are kept.
+        The original is kept if an export would write another number of keypoints.
         """
         most = max(points.values(), default=0)
         cells = self.each(coco.points, np.zeros((most, 3), np.float32), _is_exact)
@@ -225,7 +226,7 @@ class _Column:
 
 
 def _numbers(parts: Sequence[Any]) -> NDArray[np.float64] | None:
-    """Join lists of numbers into one array; return None if there are other values."""
+    """Join lists of numbers into one array. Return None if there are other values."""
     if not all(type(part) is list for part in parts):
         return None
     try:
@@ -249,7 +250,7 @@ def _are_exact(cells: Sequence[NDArray[np.float32]], value: object) -> bool:
 
 
 def _keep_counts(flat: Annotations, cells: Cells) -> None:
-    """Keep each ``num_keypoints`` that differs from the number of visible keypoints."""
+    """Keep the original of each ``num_keypoints`` that is not the number of visible keypoints."""
     for annotation, points, rest in zip(
         flat, cells.by_key["keypoints"], cells.originals, strict=True
     ):

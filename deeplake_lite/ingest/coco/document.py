@@ -1,4 +1,4 @@
-"""Reading COCO files, whose annotations are decoded only when their image is read.
+"""Reading COCO files, whose annotations are decoded only when the row of their image is read.
 
 A file with a million annotations has 450 MB, and would take 3 GB as Python objects. Therefore, the
 file is mapped into memory, annotations are slices of the mapping, and only their image ids and keys
@@ -30,7 +30,7 @@ type _Optional = msgspec.Raw | msgspec.UnsetType
 
 
 class _Head(msgspec.Struct):
-    """The keys of an annotation that determine the columns; missing keys are `msgspec.UNSET`."""
+    """The keys of an annotation that determine the columns. A missing key is `msgspec.UNSET`."""
 
     image_id: int | str
     bbox: _Optional = msgspec.UNSET
@@ -46,7 +46,7 @@ class _Head(msgspec.Struct):
 
 
 KEYS = tuple(name for name in _Head.__struct_fields__ if name not in ("image_id", SEGMENTS))
-"""Keys that become columns if at least one annotation of the file has them."""
+"""Keys of annotations. A key becomes a column if at least one annotation of the file has it."""
 
 _heads = msgspec.json.Decoder(_Head)
 _segments = msgspec.json.Decoder(list[dict[str, msgspec.Raw]])
@@ -67,14 +67,17 @@ class Document:
     """Categories in the order of the file."""
 
     rest: Mapping[str, Any]
-    """All other keys of the file and their values, such as info and licenses."""
+    """Maps all other keys of the file, such as ``info`` and ``licenses``, to their values."""
 
     annotations: list[msgspec.Raw]
-    """Annotations in the order of the file, undecoded."""
+    """Annotations in the order of the file, as undecoded JSON."""
 
     @classmethod
     def read(cls, path: Path) -> Document:
-        """Read a file. Raises NotFoundError, InvalidValueError."""
+        """Read a file.
+
+        Raises NotFoundError or InvalidValueError if it does not exist or is invalid.
+        """
         parts = _parts(path)
         images = _list_of_objects(path, parts, "images")
         annotations = _decode(path, parts.pop("annotations", msgspec.Raw(b"[]")), list[msgspec.Raw])
@@ -84,7 +87,7 @@ class Document:
 
     @cached_property
     def _heads(self) -> tuple[NDArray[np.int64], frozenset[str]]:
-        """The number of each annotation's image (-1 if unknown), and the keys of annotations."""
+        """The index of each annotation's image, or -1, and the keys that any annotation has."""
         numbers = {image["id"]: n for n, image in enumerate(self.images)}
         of, keys = np.empty(len(self.annotations), np.int64), set[str]()
         for i, raw in enumerate(self.annotations):
@@ -104,7 +107,10 @@ class Document:
         return of, frozenset(keys)
 
     def _keys_of_segments(self, annotation: int, raw: msgspec.Raw) -> set[str]:
-        """Return the keys that the segments of an annotation have. Raises InvalidValueError."""
+        """Return all keys that segments of an annotation have.
+
+        Raises InvalidValueError if segments are invalid.
+        """
         try:
             return set[str]().union(*_segments.decode(raw))
         except msgspec.DecodeError as error:
@@ -115,7 +121,7 @@ class Document:
 
     @property
     def is_panoptic(self) -> bool:
-        """Whether the annotations are panoptic: their segments are in separate PNG files."""
+        """Whether the annotations are panoptic, that is, have segments in separate PNG files."""
         return SEGMENTS in self.keys
 
     @property
@@ -125,7 +131,7 @@ class Document:
 
     @cached_property
     def _order(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Numbers of the annotations sorted by image, and the position where each image begins."""
+        """Indices of the annotations by image, and positions of each image's first annotation."""
         of = self._heads[0]
         order = np.argsort(of, kind="stable")
         return order, np.searchsorted(of[order], np.arange(len(self.images) + 1))
@@ -150,7 +156,7 @@ class Document:
         return result
 
     def orphans(self) -> list[Skipped]:
-        """Return the annotations whose images are not in the file."""
+        """Return the annotations whose images are not in the file, as skipped items."""
         of = [(i, _heads.decode(self.annotations[i]).image_id)
               for i in np.flatnonzero(self._heads[0] < 0).tolist()]  # fmt: skip
         return [
@@ -164,7 +170,7 @@ class Document:
 
 
 def _parts(path: Path) -> dict[str, msgspec.Raw]:
-    """Return a dict that maps the keys of a file to their undecoded values."""
+    """Return a dict from the keys of a COCO file to their values, as undecoded JSON."""
     if not path.is_file():
         raise NotFoundError(f"There is no COCO file {str(path)!r}. Check the path.")
     with path.open("rb") as file:
@@ -194,7 +200,7 @@ def _decode(path: Path, data: Any, type_: Any) -> Any:
 
 
 def _list_of_objects(path: Path, parts: dict[str, msgspec.Raw], key: str) -> list[dict[str, Any]]:
-    """Return the list at a key, whose objects have unique ids. Raises InvalidValueError."""
+    """Return the list of objects at a key. Raises InvalidValueError unless all ids are unique."""
     raw = parts.pop(key, msgspec.Raw(b"[]"))
     objects: list[dict[str, Any]] = _decode(path, raw, list[dict[str, Any]])
     seen = set[Any]()

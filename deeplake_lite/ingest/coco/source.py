@@ -53,7 +53,7 @@ _ONE = "an image must have at most one panoptic annotation, but this image has s
 _CLIMBS = "the file_name must be inside the folder of images, but it leads outside this folder."
 
 BOXES = frozenset({"id", "category_id", "bbox", "area", "iscrowd"})
-"""Keys that annotations with a box have."""
+"""Keys that usual annotations of boxes have."""
 
 
 @takes_options
@@ -125,7 +125,10 @@ def from_coco(
 
 
 def coco_source(annotations: Files, images: Files | bool | None = None) -> CocoSource:
-    """Return the source for COCO files. Raises NotFoundError, InvalidValueError."""
+    """Return the source for COCO files.
+
+    Raises NotFoundError or InvalidValueError if a file does not exist or is invalid.
+    """
     files = _by_split("annotations", annotations)
     folders = _by_split("images", images) if isinstance(images, str | os.PathLike | Mapping) else {}
     if unknown := folders.keys() - files.keys() - {""}:
@@ -141,7 +144,7 @@ def coco_source(annotations: Files, images: Files | bool | None = None) -> CocoS
 
 
 def _by_split(name: str, value: object) -> dict[str, Path]:
-    """Return a dict that maps splits to paths. If `value` is a single path, its split is ""."""
+    """Return a dict from names of splits to paths. If `value` is a path, its split is ""."""
     by_split = value if isinstance(value, Mapping) else {"": value}
     return {
         checks.text("a split name", split) if by_split is value else "": Path(
@@ -152,9 +155,9 @@ def _by_split(name: str, value: object) -> dict[str, Path]:
 
 
 def _image_folder(document: Document, given: Path | None) -> Path:
-    """Return the folder with the images of a COCO file.
+    """Return the folder with the images of a COCO file, which is `given` or a folder near the file.
 
-    If no folder is given, the folders near the file are searched. Raises NotFoundError.
+    Raises NotFoundError if the images are not there.
     """
     here, stem = document.path.absolute().parent, document.path.stem
     suffix = stem.rpartition("_")[2]
@@ -183,28 +186,28 @@ def _folders_in(folder: Path) -> list[Path]:
 
 @dataclass(frozen=True)
 class Part:
-    """A split: a COCO file and its images."""
+    """A split of the dataset, with a COCO file and a folder of images."""
 
     split: str
-    """Name of the split; "" if there is only one split."""
+    """Name of the split, or "" if there is only one split."""
 
     document: Document
     """The COCO file."""
 
     folder: Path | None
-    """Folder of the images; None if only the annotations are ingested."""
+    """Folder of the images, or None if only the annotations are ingested."""
 
     @cached_property
     def segments(self) -> Path | None:
-        """Folder of a panoptic file's PNG files; None if the folder does not exist.
+        """Folder of a panoptic file's PNG files, or None if there is no such folder.
 
-        The folder is next to the COCO file and has the same name.
+        The folder is next to the COCO file, and has the file's name without suffix.
         """
         folder = self.document.path.absolute().with_suffix("")
         return folder if self.document.is_panoptic and folder.is_dir() else None
 
     def path(self, number: int) -> str:
-        """Return the key of an image, which consists of its split and file name."""
+        """Return the key of an image's row, which consists of the split and the file name."""
         image = self.document.images[number]
         name = image.get("file_name", image["id"])
         return f"{self.split}/{name}" if self.split else str(name)
@@ -222,7 +225,7 @@ class Part:
 
     @cached_property
     def class_names(self) -> dict[Any, str]:
-        """Maps category ids to class names. Repeated names include the id."""
+        """Maps category ids to class names. If names are equal, they include the id."""
         categories = self.document.categories
         names = coco.class_names(categories)
         return {c["id"]: name for c, name in zip(categories, names, strict=True)}
@@ -261,7 +264,7 @@ class CocoSource:
 
     @cached_property
     def keys(self) -> frozenset[str]:
-        """Keys that any annotation has; without annotations, the keys of annotations with a box."""
+        """Keys that any annotation has, or the keys of boxes if there are no annotations."""
         return frozenset().union(*(part.document.keys for part in self.parts)) or BOXES
 
     @cached_property
@@ -311,7 +314,10 @@ class CocoSource:
 
     @cached_property
     def _keypoints(self) -> Keypoints:
-        """Type of the keypoints, with names and connections if all categories have the same."""
+        """Type of the column of keypoints.
+
+        It has names and connections if all categories have the same keypoints.
+        """
         categories = chain.from_iterable(part.document.categories for part in self.parts)
         kinds = [c for c in categories if c.get("keypoints")]
         if not kinds or any(c["keypoints"] != kinds[0]["keypoints"] for c in kinds):
@@ -327,7 +333,7 @@ class CocoSource:
 
     @property
     def metadata(self) -> dict[str, dict[str, object]]:
-        """The parts of each split's file that are not rows, as metadata of the dataset."""
+        """Metadata of the dataset: the content of each split's file, except for its rows."""
         parts: dict[str, object] = {
             part.split: {
                 **part.document.rest,
@@ -339,7 +345,7 @@ class CocoSource:
         return {"coco": parts}
 
     def check_unrounded(self, names: Iterable[str]) -> None:
-        """Accept all columns, because the column ``coco`` keeps the exact numbers."""
+        """Accept all columns, because the column ``coco`` stores the exact numbers."""
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
         """Yield the images from number `start` on."""
@@ -353,7 +359,7 @@ class CocoSource:
                 yield Block(values, row_names, errors=errors, linked=["coco"])
 
     def _values(self, part: Part, rows: range) -> tuple[dict[str, Any], dict[int, str]]:
-        """Return the cells of some rows of a split by column, and error messages by row."""
+        """Return dicts from column names to the cells of some rows, and from rows to errors."""
         images = [part.document.images[row] for row in rows]
         annotations = [part.document.annotations_of(row) for row in rows]
         panoptic: list[dict[str, Any]] = [{} for _ in rows]
@@ -398,7 +404,7 @@ class CocoSource:
             values[coco.COLUMNS[key]] = [_row(key, items[span], self._points) for span in spans]
         bad = sorted(cells.bad.items())
         errors |= {int(np.searchsorted(ends, i, "right")): why for i, why in bad}
-        if "labels" in values:  # by name, because a number might be another class's name
+        if "labels" in values:  # pass names, because a number might be the name of another class
             names = self.classes
             values["labels"] = [
                 [] if row in errors else [names[n] for n in numbers]
@@ -421,13 +427,16 @@ def _row(key: str, items: list[Any], points: int) -> object:
 
 
 def _file(folder: Path, entry: Mapping[str, Any]) -> str:
-    """Return the path of an image or a PNG file of segments; "" if it is outside the folder."""
+    """Return the path of an image or a PNG file of segments, or "" if it is outside `folder`."""
     path = os.path.normpath(folder.absolute() / str(entry.get("file_name")))
     return path if Path(path).is_relative_to(folder.absolute()) else ""
 
 
 def _shapes(cells: Mapping[str, list[Any]], span: slice) -> dict[str, Any]:
-    """Return the digests of boxes and outlines, by which an export detects edits."""
+    """Return a dict with digests of an image's shapes and areas, by which exports detect edits.
+
+    The dict is empty if there are no annotations or areas.
+    """
     if span.start == span.stop or "area" not in cells:
         return {}
     keys = ("bbox", "segmentation")
@@ -442,9 +451,9 @@ def _rest(
     originals: list[dict[str, Any]],
     panoptic: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return the values of a row that no other column stores.
+    """Return the values of a row that no other column stores, as a cell of the column ``coco``.
 
-    `image_id` is the cell of the column with this name.
+    `image_id` is the row's cell of the column ``image_id``.
     """
     name = str(image.get("file_name", image["id"]))
     rebuilt = coco.image_of(image_id, name, image.get("width"), image.get("height"))

@@ -1,4 +1,8 @@
-"""Finding the rows that a version of a Deep Lake dataset changes, as positions in the lake."""
+"""Finding the rows that a version of a Deep Lake dataset changes, as positions in the lake.
+
+The versions of a dataset become commits of a lake one after the other. Before a version is
+committed, the lake has the rows of the previous version.
+"""
 
 from __future__ import annotations
 
@@ -37,14 +41,14 @@ class Changes:
     """Positions of deleted rows in the previous version."""
 
     kept: int
-    """Number of rows that remain from the previous version. All later rows are new."""
+    """Number of rows that remain from the previous version. The rows after them are new."""
 
     updated: Mapping[str, Positions] = field(default_factory=dict)
-    """Maps columns to the positions of their changed cells in the new version."""
+    """Maps the names of columns to the positions, in the new version, of their changed cells."""
 
 
 def changes_by_id(before: State, after: State) -> Changes | None:
-    """Return the changes between two states; None if the order of the rows has changed."""
+    """Return the changes between two states, or None if the order of the rows has changed."""
     is_kept = np.isin(before.rows, after.rows)
     kept = int(is_kept.sum())
     if not np.array_equal(before.rows[is_kept], after.rows[:kept]):
@@ -62,8 +66,8 @@ def changes_by_id(before: State, after: State) -> Changes | None:
 def changes_by_content(ds: Dataset, snapshot: Snapshot) -> Changes:
     """Return the changes from the rows of a lake to those of a version, after reading all rows.
 
-    Rows are matched by position. But if the version has fewer rows, and all rows are equal once a
-    run of consecutive rows is removed from the lake, these rows were deleted.
+    Rows at the same position are compared. But if the version has fewer rows, and if it equals the
+    lake without some consecutive rows, these rows count as deleted.
     """
     names = [name for name in snapshot.columns if name in ds.schema]
     old = {name: _stored(ds, name) for name in names}
@@ -80,7 +84,7 @@ def changes_by_content(ds: Dataset, snapshot: Snapshot) -> Changes:
 
 
 def _first_difference(a: NDArray[Any], b: NDArray[Any]) -> int:
-    """Return the position of the first difference, or the length of the shorter array.
+    """Return the first position at which two arrays differ, or the length of the shorter array.
 
     >>> _first_difference(np.array([1, 2, 3]), np.array([1, 3]))
     1
@@ -98,7 +102,7 @@ def _stored(ds: Dataset, name: str) -> NDArray[np.uint64]:
 
 
 def _read(ds: Dataset, snapshot: Snapshot, name: str) -> NDArray[np.uint64]:
-    """Return the digest of each cell in a column of a version, after encoding it as in the lake."""
+    """Return the digest of each cell in a column of a version, encoded as the lake stores it."""
     f, table, parts = ds.schema[name], ds.handle.table, [np.empty(0, np.uint64)]
     rows = BLOCK_ROWS if f.htype.scalar is not None or f.htype.sql is not None else FILE_ROWS
     for span in chunks.spans(len(snapshot), rows):

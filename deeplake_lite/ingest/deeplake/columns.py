@@ -1,4 +1,4 @@
-"""Converting Deep Lake's types to column types, and to metadata if a column type lacks details.
+"""Converting Deep Lake's types to column types, and to metadata for details that these lack.
 
 ===================================  ==========================================================
 Deep Lake                            deeplake_lite
@@ -52,13 +52,13 @@ NUMBERS = (
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
     "float32", "float64",
 )  # fmt: skip
-"""Dtypes that have the same name in both libraries."""
+"""Dtypes that have the same name in Deep Lake and in this package."""
 
 FORMATS = {"ltrb": "xyxy", "ltwh": "xywh", "ccwh": "cxcywh"}
-"""Maps Deep Lake's names of formats of boxes to the names used here."""
+"""Maps Deep Lake's names of box formats to the names in this package."""
 
 UNITS = {"pixel": "pixels", "fractional": "fraction"}
-"""Maps Deep Lake's names of units of boxes to the names used here."""
+"""Maps Deep Lake's names of units of boxes to the names in this package."""
 
 _MASKS = {"bool": "uint8", "uint8": "uint8", "uint16": "uint16"}
 
@@ -73,17 +73,17 @@ class DeepColumn:
     """Type of the column in the lake."""
 
     metadata: Mapping[str, object]
-    """Metadata of the column, without the items that its type includes."""
+    """Metadata of the column, without the items that are part of its type."""
 
     is_exported: bool = False
     """Whether `View.to_deeplake` wrote the column, so that its values must be restored."""
 
     missing: str = ""
-    """Why the values cannot be read; an empty string if they can."""
+    """Reason why the values cannot be read, or an empty string if they can be read."""
 
     @classmethod
     def of(cls, name: str, kind: Kind, metadata: Mapping[str, Any]) -> DeepColumn:
-        """Return the column for a Deep Lake type and a column's metadata."""
+        """Return the column with the given name, Deep Lake type and metadata."""
         metadata = decode_metadata(_without_defaults(metadata))
         recorded = _recorded_type(metadata.pop(HTYPE, None))
         reason = _unreadable(kind)
@@ -111,7 +111,7 @@ class DeepColumn:
 
 
 def _recorded_type(config: object) -> Htype | None:
-    """Return the type recorded by `View.to_deeplake`; None if there is none or it is invalid."""
+    """Return the type that `View.to_deeplake` recorded, or None if there is no valid record."""
     try:
         return from_config(json.loads(config)) if isinstance(config, str) else None
     except (LakeError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
@@ -119,7 +119,7 @@ def _recorded_type(config: object) -> Htype | None:
 
 
 def decode_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return metadata in which the JSON that `View.to_deeplake` wrote has been decoded.
+    """Return metadata, decoding the item in which `View.to_deeplake` stored metadata as JSON.
 
     >>> decode_metadata({"a": 1, "deeplake_lite.metadata": '{"a": 1, "b": [1, "x"]}'})
     {'a': 1, 'b': [1, 'x']}
@@ -138,7 +138,7 @@ def _without_defaults(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _unreadable(kind: Kind) -> str:
-    """Return the reason why values cannot be read; an empty string if they can."""
+    """Return the reason why values of a type cannot be read, or "" if they can be read."""
     if kind.name == "video":
         return "Deep Lake's API does not return the bytes of a video"
     if kind.name == "sequence" and kind.of is not None and kind.of.nullable:
@@ -186,9 +186,9 @@ def _embedding(kind: Kind, _: Mapping[str, Any]) -> Htype:
 
 
 def _keypoints(kind: Kind, metadata: Mapping[str, Any]) -> Htype | None:
-    """Return the type of keypoints in Deep Lake 3, whose names are in the metadata.
+    """Return the column type for keypoints of Deep Lake 3, whose names are in the metadata.
 
-    None is returned if the column does not have keypoints.
+    Return None if the column does not have keypoints.
     """
     names = metadata.get("keypoints")
     lines = metadata.get("connections")
@@ -277,6 +277,6 @@ _MAKERS: Mapping[str, Callable[[Kind, Mapping[str, Any]], Htype]] = {
     "sequence": _sequence,
     "link": _link,
 }
-"""Maps names of Deep Lake's types to functions that return a column type.
+"""Maps the name of a Deep Lake type to a function that returns the column type.
 
-The functions take the type and the metadata of a column."""
+The function takes the Deep Lake type and the metadata of a column."""

@@ -1,4 +1,4 @@
-"""Restoring values that `View.to_deeplake` has converted, such as times stored as integers."""
+"""Restoring values that `View.to_deeplake` has converted, such as times written as integers."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 def restore_values(values: list[Any], htype: Htype) -> list[Any]:
-    """Convert the values from Deep Lake so that their type in the lake accepts them."""
+    """Convert values that `View.to_deeplake` wrote back to values of the column type `htype`."""
     convert = _converter(htype)
     return values if convert is None else [None if v is None else convert(v) for v in values]
 
 
 def _converter(htype: Htype) -> Callable[[Any], Any] | None:
-    """Return a function that restores values of a type; None if values need no conversion."""
+    """Return a function that restores a value of a type, or None if it needs no conversion."""
     if htype.item is not None:
         leaf = np.dtype(htype.value_dtype or "bool")
         return lambda value: _leaves(_json(value), leaf)
@@ -35,7 +35,7 @@ def _converter(htype: Htype) -> Callable[[Any], Any] | None:
 
 
 def _json(value: Any) -> Any:
-    """Parse JSON; return other values, such as lists of images, unchanged."""
+    """Parse JSON. Return other values, such as lists of images, unchanged."""
     if not isinstance(value, str):
         return value
     try:
@@ -45,7 +45,7 @@ def _json(value: Any) -> Any:
 
 
 def _leaves(value: Any, dtype: np.dtype[Any]) -> Any:
-    """Convert strings in nested lists to complex numbers, or integers to time differences."""
+    """Convert the items of nested lists: strings to complex numbers, or integers to durations."""
     if isinstance(value, list):
         return [_leaves(item, dtype) for item in value]
     if dtype.kind == "c" and isinstance(value, str):

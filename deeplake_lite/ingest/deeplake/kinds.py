@@ -1,7 +1,7 @@
 """Parsing the types of Deep Lake's columns from the strings that its API prints.
 
-The properties of a Deep Lake type do not include the type within ``nullable[…]`` or
-``sequence[…]``, but its string does.
+The attributes of a Deep Lake type object do not tell the type within ``nullable[…]`` or
+``sequence[…]``, but the object's string does.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class Kind:
     """
 
     name: str
-    """``"image"``, ``"bbox"``, ``"text"``, and so on. Plain numbers have the name ``"array"``."""
+    """Name such as ``"image"``, ``"bbox"`` or ``"text"``. For plain numbers, it is ``"array"``."""
 
     dtype: str = ""
-    """Dtype of the numbers, if any."""
+    """Dtype of the numbers, or an empty string if the values are not numbers."""
 
     shape: tuple[int | None, ...] | None = ()
-    """Shape of a value, with None for axes of any size; None if the number of axes varies."""
+    """Shape of a value, with None for axes of any size, or None if the number of axes varies."""
 
     nullable: bool = False
 
@@ -92,7 +92,7 @@ class Kind:
 
 
 def _shape(text: str) -> tuple[int | None, ...] | None:
-    """Parse a shape; return None if the number of axes is unknown.
+    """Parse a shape such as ``"3, None"``. Return None if the number of axes is unknown.
 
     >>> _shape("None, 3"), _shape("unknown")
     ((None, 3), None)

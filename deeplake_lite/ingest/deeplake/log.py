@@ -7,9 +7,9 @@ The log is a folder of JSON lines for each branch, some of them compressed with 
     _deeplake_log/<branch>/0000000017o00000001.jsonl.lz4    a compaction, which changes no row
     _deeplake_log/<branch>/0000000022w00000013.jsonl        restores version 0x13
 
-Rows are added in blocks. The id of a row is the number of its block times 2**32, plus its position
-in the block, and updates and deletions refer to rows by id. So the log tells which rows a version
-changes. Their values are read through Deep Lake's API.
+Rows are added in blocks. The id of a row is the number of its block times 2**32, plus the row's
+position in the block. Updates and deletions refer to rows by id, so the log tells which rows a
+version changes. The values of these rows are read through Deep Lake's API.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ FOLDER = "_deeplake_log"
 META = "_meta"
 _FILE = re.compile(r"((\d{10})([a-z])([0-9a-f]{8}))\.jsonl(\.lz4)?")
 MAX_ROWS = 2**32
-"""Limit on the number of rows in a block, an update or a deletion."""
+"""Upper limit (exclusive) on the number of rows in a block, an update or a deletion."""
 
 
 @dataclass
@@ -49,8 +49,8 @@ class Change:
 
     number: int
     letter: str
-    """``"m"`` or ``"c"`` for a commit, ``"o"`` for a compaction, ``"w"`` if an older version is
-    restored."""
+    """Kind of version: ``"m"`` or ``"c"`` for a commit, ``"o"`` for a compaction, or ``"w"`` if an
+    older version is restored."""
 
     target: int
     """Number of the version that is restored."""
@@ -58,24 +58,27 @@ class Change:
     message: str | None = None
     time: datetime | None = None
     created: dict[int, str] = field(default_factory=dict)
-    """Maps the numbers of new columns to their names."""
+    """Maps the number of each new column to its name."""
 
     coordinates: dict[int, dict[str, str]] = field(default_factory=dict)
-    """Maps the numbers of new columns of boxes to the formats of the boxes."""
+    """Maps the number of each new column of boxes to the format of the boxes."""
 
     renamed: dict[int, str] = field(default_factory=dict)
     dropped: set[int] = field(default_factory=set)
     blocks: dict[int, dict[int, int]] = field(default_factory=dict)
-    """Maps the numbers of columns to dicts that map new blocks to their numbers of rows."""
+    """Maps the number of each column to a dict from new blocks to the rows in the block."""
 
     updated: dict[int, list[NDArray[np.uint64]]] = field(default_factory=dict)
-    """Maps the numbers of columns to the ids of the rows whose cells change."""
+    """Maps the number of each column to the ids of the rows whose cells change."""
 
     deleted: list[NDArray[np.uint64]] = field(default_factory=list)
     """Ids of deleted rows."""
 
     def added(self) -> NDArray[np.uint64]:
-        """Return the ids of the new rows, block by block. Raises InvalidValueError."""
+        """Return the ids of the new rows, in the order of their blocks.
+
+        Raises InvalidValueError if the columns of a block differ in length.
+        """
         sizes: dict[int, int] = {}
         for blocks in self.blocks.values():
             for block, rows in blocks.items():
@@ -107,20 +110,20 @@ class Log:
     """The log of a dataset."""
 
     changes: dict[str, list[Change]] = field(default_factory=dict)
-    """Maps the ids of branches to their versions, starting with the oldest."""
+    """Maps the id of each branch to its versions, starting with the oldest version."""
 
     parents: dict[str, tuple[str, str] | None] = field(default_factory=dict)
-    """Maps the ids of branches to the branch and version from which they start, or to None."""
+    """Maps the id of each branch to the branch and version from which it starts, or to None."""
 
     merges: dict[tuple[str, str], Merge] = field(default_factory=dict)
-    """Maps the branch and version that a merge has created to the merge."""
+    """Maps a branch and a version, by their ids, to the merge that created the version."""
 
     tags: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Maps the ids of tags to their branch and version."""
+    """Maps the id of each tag to the ids of its branch and version."""
 
     @classmethod
     def read(cls, peer: Peer) -> Log:
-        """Read the log of a dataset. Raises InvalidValueError."""
+        """Read the log of a dataset. Raises InvalidValueError if it is invalid."""
         reader, log = peer.reader(), cls()
         with peer.translating():
             for path in sorted(_paths(reader, META)):
@@ -132,7 +135,7 @@ class Log:
         return log
 
     def gaps(self) -> frozenset[int]:
-        """Return the numbers of columns that may lack values in rows older than the column."""
+        """Return the numbers of columns that may lack values in rows that are older than them."""
         columns = set[int]()
         for branch, changes in self.changes.items():
             has_rows = self.parents[branch] is not None
@@ -172,7 +175,10 @@ def has_log(peer: Peer) -> bool:
 
 
 def _paths(reader: Any, folder: str) -> list[str]:
-    """Return the paths of the files in a folder of the log. Raises InvalidValueError."""
+    """Return the paths of the files in a folder of the log.
+
+    Raises InvalidValueError if the name of the folder is invalid.
+    """
     if not re.fullmatch(r"\w+", folder):
         raise _unknown(f"it has a branch with the invalid id {folder!r:.80}")
     paths = [str(file.path) for file in reader.list(f"{FOLDER}/{folder}")]
@@ -186,7 +192,10 @@ def _order(path: str) -> tuple[int, str]:
 
 
 def _lines(reader: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """Yield the name and content of each action in a file. Raises InvalidValueError."""
+    """Yield the name and content of each action in a log file.
+
+    Raises InvalidValueError if the file is invalid.
+    """
     data = read_file(reader, path)
     if path.endswith(".lz4"):  # the length of the content in 4 bytes, followed by an LZ4 block
         length = int.from_bytes(data[:4], "little")
@@ -210,7 +219,10 @@ def _lines(reader: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 
 def _change(reader: Any, path: str) -> Change:
-    """Read the changes of a version. Raises InvalidValueError."""
+    """Read the changes of a version from its log file.
+
+    Raises InvalidValueError if the file is invalid.
+    """
     match = _FILE.fullmatch(path.rpartition("/")[2])
     assert match is not None
     change = Change(match[1], int(match[2]), match[3], int(match[4], 16))
@@ -246,7 +258,7 @@ def _create(change: Change, content: Any) -> None:
 
 
 def _coordinates(spec: Any) -> dict[str, str]:
-    """Return the format of boxes from the description of a type, which may be nested."""
+    """Return the format of boxes from the log's description of a type, which may be nested."""
     for _ in range(8):
         details = spec.get("d") if isinstance(spec, dict) else None
         if not isinstance(details, dict):
@@ -283,7 +295,7 @@ def _delete(change: Change, content: Any) -> None:
 
 
 def _ids(runs: Any) -> NDArray[np.uint64]:
-    """Expand runs of row ids to an array of all ids. Raises ValueError.
+    """Expand runs of row ids to an array of all ids. Raises ValueError if a run is invalid.
 
     A run is a row id, or a list of a first id and a number of rows.
     """
@@ -312,8 +324,8 @@ _ACTIONS: Mapping[str, Any] = {
     "setColumnMetadata2": _ignore,
     "setColumnMetadata": _ignore,
 }
-"""Maps names of actions to functions that add the action to a `Change`. Other actions are rejected.
-"""
+"""Maps names of actions to functions that add an action to a `Change`. A log with any other action
+is an error."""
 
 
 def _unknown(reason: str) -> InvalidValueError:

@@ -1,4 +1,4 @@
-"""Opening datasets with Deep Lake's own package, and translating its errors."""
+"""Opening datasets with Deep Lake's own package, and converting its errors to InvalidValueError."""
 
 from __future__ import annotations
 
@@ -36,7 +36,11 @@ class Peer:
 
     @classmethod
     def at(cls, location: str, creds: Mapping[str, str] | None, token: str | None) -> Peer:
-        """Return the dataset at a path or URL. Raises MissingPackageError, NotFoundError."""
+        """Return the dataset at a path or URL.
+
+        Raises NotFoundError if there is no such folder, and MissingPackageError if Deep Lake's
+        package is not installed.
+        """
         load_deeplake("from_deeplake")
         if "://" not in location:
             location = os.path.abspath(os.path.expanduser(location))
@@ -56,7 +60,10 @@ class Peer:
         return {"creds": dict(self.creds) if self.creds else None, "token": self.token}
 
     def open(self) -> Any:
-        """Open the latest version for reading. Raises NotFoundError, InvalidValueError."""
+        """Open the latest version for reading.
+
+        Raises NotFoundError or InvalidValueError if it does not exist or cannot be read.
+        """
         import deeplake
 
         with self.translating():
@@ -68,7 +75,7 @@ class Peer:
                 ) from None
 
     def query(self, version: str = "") -> Any:
-        """Open a version of a Deep Lake 3 dataset; by default, the latest version of ``main``."""
+        """Open a version of a Deep Lake 3 dataset, or the latest version of ``main`` for ""."""
         import deeplake
 
         address = f"{self.url}@{version}" if version else self.url
@@ -88,7 +95,7 @@ class Peer:
             return storage.Reader(self.url, **self._access)
 
     def json_file(self, name: str) -> Any:
-        """Read a JSON file of the dataset; return None if it does not exist."""
+        """Read a JSON file of the dataset. Return None if the file does not exist."""
         reader = self.reader()
         with self.translating():
             try:
@@ -104,13 +111,13 @@ class Peer:
             ) from error
 
     def htype(self, tensor: str) -> str:
-        """Return the htype of a tensor of Deep Lake 3; an empty string for Deep Lake 4."""
+        """Return the htype of a tensor of Deep Lake 3, or an empty string for Deep Lake 4."""
         meta = self.json_file(f"{tensor}/tensor_meta.json")
         return str(meta.get("htype", "")) if isinstance(meta, dict) else ""
 
     @contextmanager
     def translating(self) -> Iterator[None]:
-        """Convert the errors that Deep Lake raises, which have many types, to InvalidValueError."""
+        """Convert Deep Lake's errors, which have many types, to InvalidValueError."""
         try:
             yield
         except (LakeError, MemoryError, AssertionError, NameError):
@@ -124,7 +131,7 @@ class Peer:
 
 
 def read_file(reader: Any, path: str) -> bytes:
-    """Read a file whose size is limited. Raises InvalidValueError."""
+    """Read a file of at most `LARGEST_FILE` bytes. Raises InvalidValueError if this fails."""
     if reader.length(path) > LARGEST_FILE:
         raise InvalidValueError(
             f"A log file may be at most {LARGEST_FILE:,} bytes, but {path!r} has "

@@ -1,12 +1,15 @@
 """Replaying the versions of a Deep Lake dataset as commits of a lake.
 
-Each version becomes a commit, and the commit's metadata has a record of the version. A rerun
-recognises these records, so that it only replays new versions, even if the previous run was killed.
-With ``commit_every``, a version with many new rows becomes several commits, so that a rerun can
+Each version becomes a commit, and the commit's metadata has a record of the version. A later run
+finds these records, so that it only replays new versions, even if the previous run was killed. With
+``commit_every``, a version with many new rows becomes several commits, so that a later run can
 continue in the middle of the version.
 
-If Deep Lake's log tells which rows have changed, only these are read. A merge is repeated in the
-lake, and the result is then compared with Deep Lake's result.
+If Deep Lake's log tells which rows have changed, only these rows are read. A merge is repeated in
+the lake, and the result is then compared with Deep Lake's result.
+
+The *key* of a version is a string that identifies it among all versions of the dataset. The *state*
+of a version (`State`) has the ids of its rows and the numbers of its columns.
 """
 
 from __future__ import annotations
@@ -39,7 +42,7 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.deeplake.versions import State, Version, Versions
 
 RECORD = "deeplake"
-"""Key under which a commit's metadata has the record of its version."""
+"""Key in a commit's metadata for the record of the version that became the commit."""
 
 PART_ROWS = 4_096
 """Number of rows that are written at a time."""
@@ -54,7 +57,7 @@ class Settings:
 
     check: Check
     message: str
-    """Message for versions without a message."""
+    """Commit message for versions without a message."""
 
     commit_every: int | None
     progress: bool
@@ -83,23 +86,23 @@ class Replay:
         self.replayed = 0
         """Number of versions that this run has replayed."""
         self.skipped: dict[str, Skipped] = {}
-        """Columns and tags that the lake cannot store. The keys are names such as "tag 'v1'"."""
+        """Maps names such as "tag 'v1'" to the columns and tags that the lake cannot store."""
         self._keys: dict[str, str] = {}
-        """Maps the ids of commits of earlier runs to the keys of Deep Lake's versions."""
+        """Maps the ids of commits of earlier runs to the keys of the versions they replayed."""
         self._done: dict[str, str] = {}
-        """Maps the keys of Deep Lake's versions to the lake's versions."""
+        """Maps the keys of replayed versions to the ids of the lake's versions."""
         self._parts: dict[str, tuple[str, int]] = {}
-        """Maps keys of partly replayed versions to the lake's version and number of new rows."""
+        """Maps keys of partly replayed versions to the lake's version and the new rows in it."""
         self._drafts: dict[str, str] = {}
-        """Maps keys of uncommitted changes in the dataset to the lake's versions."""
+        """Maps the keys of uncommitted changes in the dataset to the ids of lake versions."""
         self._branches: dict[str, str] = {}
-        """Maps the names of the dataset's branches to those of the lake's branches."""
+        """Maps the names of the dataset's branches to the names of the lake's branches."""
         self._states: dict[str, State | None] = {}
-        """States of the versions from which later versions start, by key."""
+        """Maps the keys of versions from which later versions start to the versions' states."""
         self._later = Counter(version.base or "" for version in versions.ordered)
 
     def run(self) -> Dataset:
-        """Replay all versions that are not in the lake yet; return the main branch's dataset."""
+        """Replay all versions that are not in the lake yet. Return the main branch's dataset."""
         self._read_records()
         for version in self.versions.ordered:
             before = self._state_before(version)
@@ -157,7 +160,7 @@ class Replay:
         return open_lake(self.url, branch=branch, **self.settings.access)
 
     def _open_branch(self, version: Version) -> Dataset:
-        """Open the branch of a version; if the branch is new, create it at the previous version.
+        """Open the branch of a version. If the branch is new, create it at the previous version.
 
         Raises
         ------
@@ -223,7 +226,7 @@ class Replay:
         self._commit(ds, version, empty=True)
 
     def _merge(self, ds: Dataset, version: Version) -> None:
-        """Merge a branch, and correct cells and rows that differ from Deep Lake's result."""
+        """Merge a branch, and correct the cells and rows that differ from Deep Lake's result."""
         theirs = self._done[str(version.merged)]
         record, before = {RECORD: self._record(version)}, ds.version
         try:
@@ -236,7 +239,7 @@ class Replay:
         self._edit(ds, version, None, None, metadata)
 
     def _check_merge(self, version: Version) -> None:
-        """Correct the result of a merge if an earlier run was killed before it did so."""
+        """Correct the result of a merge if an earlier run was killed before correcting it."""
         ds = self._open(self._branches[version.branch])
         if ds.version == self._done[version.key] and "merge" in ds.log()[0].metadata:
             self._edit(ds, version, None, None, {})
@@ -357,7 +360,7 @@ class Replay:
         return version.message or draft or self.settings.message
 
     def _record(self, version: Version) -> dict[str, object]:
-        """Return the record of a version for the metadata of its commit."""
+        """Return the record of a version, to be stored in the metadata of its commit."""
         record: dict[str, object] = {
             "dataset": self.versions.identity,
             "version": version.key,
@@ -374,7 +377,7 @@ class Replay:
     # ---- the end
 
     def _write_tags(self) -> None:
-        """Tag the versions, and add the tags that cannot be created to `skipped`."""
+        """Tag the lake's versions as in the dataset. Tags that are impossible are in `skipped`."""
         existing = self._open(self.settings.branch).tags
         for name, key, query in self.versions.tags():
             version, tag = self._done.get(key), safe_name(name)
@@ -399,7 +402,7 @@ class Replay:
                     self.skipped[f"tag {name!r}"] = Skipped(where, str(error))
 
     def _write_metadata(self) -> Dataset:
-        """Commit the dataset's metadata if it has changed; return the main branch's dataset."""
+        """Commit the dataset's metadata if it has changed. Return the main branch's dataset."""
         ds = self._open(self.settings.branch)
         items = self.versions.metadata()
         changed = {key: value for key, value in items.items() if ds.metadata.get(key) != value}
@@ -422,7 +425,7 @@ TEMPORARY = "(renamed)"
 
 
 def _new_names(before: State, after: State) -> dict[str, str]:
-    """Return a dict that maps old names of columns to new names. Dropped columns get a suffix."""
+    """Return a dict from old to new names of columns. The names of dropped columns get a suffix."""
     return {
         name: after.columns.get(number, f"{name} (dropped)")
         for number, name in before.columns.items()
@@ -430,6 +433,6 @@ def _new_names(before: State, after: State) -> dict[str, str]:
 
 
 def _retype(ds: Dataset, name: str, htype: Any) -> None:
-    """Change the type of a column to one with the same layout, without changing its cells."""
+    """Change the type of a column to a type with the same layout, without changing the cells."""
     fields = tuple(replace(f, htype=htype) if f.name == name else f for f in ds.schema)
     ds.handle.edit(lambda table: table.set_document(schema=Schema(fields)))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 READ_AHEAD = 32
-"""Number of values that are read together if they are requested one by one."""
+"""Number of values that are read in advance if values are requested one by one."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Snapshot:
         gaps: Collection[str],
         schema: Mapping[str, object],
     ) -> Snapshot:
-        """Find the columns of a version.
+        """Return a version with all its columns.
 
         Parameters
         ----------
@@ -54,11 +54,11 @@ class Snapshot:
         view : deeplake.DatasetView
             The version.
         coordinates : mapping
-            Formats of boxes by column name, as recorded in the log.
+            Maps names of columns to the box formats that the log records.
         gaps : collection of str
-            Columns that may lack values in some rows.
+            Names of columns that may lack values in some rows.
         schema : mapping
-            Types that the user declares.
+            Maps names of columns to the types that the user declares.
         """
         with peer.translating():
             all_columns = [
@@ -77,12 +77,15 @@ class Snapshot:
             return len(self.view)
 
     def values(self, name: str, rows: slice | list[int]) -> list[Any]:
-        """Return the values of some rows of a column. Raises InvalidValueError."""
+        """Return the values of some rows of a column.
+
+        Raises InvalidValueError if they cannot be read.
+        """
         with self.peer.translating():
             return read_values(self.columns[name], self.view[name], rows)
 
     def lazy(self, name: str, rows: NDArray[Any] | range) -> LazyValues:
-        """Return a sequence with the values of some rows of a column, which are read on access."""
+        """Return the values of some rows of a column as a sequence that reads them on access."""
         return LazyValues(self, name, rows)
 
     def metadata(self) -> dict[str, Any]:
@@ -103,7 +106,7 @@ def _kind(peer: Peer, definition: Any, coordinates: Mapping[str, Mapping[str, st
 
 
 def _with_declared_type(column: DeepColumn, schema: Mapping[str, object]) -> DeepColumn:
-    """Return a column with the type that the user declares for it, or else unchanged."""
+    """Return a column with the type that the user declares, or unchanged without such a type."""
     if column.name not in schema:
         return column
     htype = resolve(schema[column.name])
@@ -113,12 +116,12 @@ def _with_declared_type(column: DeepColumn, schema: Mapping[str, object]) -> Dee
 
 
 class LazyValues:
-    """The values of some rows of a column, which are read on access."""
+    """A sequence of the values of some rows of a column, which are read on access."""
 
     def __init__(self, snapshot: Snapshot, name: str, rows: NDArray[Any] | range) -> None:
         self._snapshot, self._name, self._rows = snapshot, name, rows
         self._first, self._ahead = 0, list[Any]()
-        """Position of the first value that was read ahead, and these values."""
+        """Position of the first value that was read in advance, and the values from there on."""
 
     def __len__(self) -> int:
         return len(self._rows)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.options import Options
 
 FIRST_ROWS = 32
-"""Number of rows in the first block, which is read before the size of a row is known."""
+"""Number of rows in the first block, which is read while the size of a row is still unknown."""
 
 MAX_ROWS = 4_096
 """Maximum number of rows in a block."""
@@ -164,7 +164,7 @@ def _replay(peer: Peer, url: str, on: str | None, options: Options) -> IngestedD
 
 
 def _check_options(on: str | None, options: Options) -> None:
-    """Reject options that are incompatible with the history. Raises OptionError."""
+    """Raise OptionError if an option is incompatible with ``history=True``."""
     if on is not None:
         raise OptionError(
             "on= requires history=False, because with the history, rows are identified by the "
@@ -197,7 +197,7 @@ def _is_version_3(peer: Peer) -> bool:
 
 @dataclass(frozen=True)
 class DeepLakeSource:
-    """The source for the last version of a dataset."""
+    """The source for the last version of a Deep Lake dataset."""
 
     title: str
     snapshot: Snapshot
@@ -220,7 +220,7 @@ class DeepLakeSource:
         """Accept all columns, because no type rounds values."""
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
-        """Yield the rows from `start` on."""
+        """Yield the rows from row `start` on, in blocks."""
         row, size, total = start, FIRST_ROWS, self.rows
         while row < total:
             rows = slice(row, min(row + size, total))
@@ -231,7 +231,10 @@ class DeepLakeSource:
             row, size = rows.stop, max(1, min(most, MAX_ROWS, 4 * size))
 
     def _columns(self, rows: slice) -> tuple[dict[str, Any], dict[int, BadValue]]:
-        """Return the values of some rows by column, and the values that cannot be read, by row."""
+        """Return a dict from columns to the values of some rows, and a dict of bad values.
+
+        The second dict maps positions in `rows` to values that cannot be read.
+        """
         columns, errors = dict[str, Any](), dict[int, BadValue]()
         for name, column in self.snapshot.columns.items():
             try:
@@ -246,7 +249,7 @@ class DeepLakeSource:
     def _read_value(
         self, name: str, row: int, blank: Any, start: int, errors: dict[int, BadValue]
     ) -> Any:
-        """Return a single value; if it cannot be read, record the error and return `blank`."""
+        """Return a single value. If it cannot be read, record the error and return `blank`."""
         try:
             return self.snapshot.values(name, slice(row, row + 1))[0]
         except InvalidValueError as error:
@@ -255,7 +258,7 @@ class DeepLakeSource:
 
 
 def _source(peer: Peer, key: str | None, schema: Mapping[str, object]) -> DeepLakeSource:
-    """Return the source for the last version of a dataset."""
+    """Return the source for the last version of a Deep Lake dataset."""
     if _is_version_3(peer):
         view, coordinates, gaps = peer.query(), dict[str, dict[str, str]](), set[str]()
         info, about = peer.json_file(INFO), peer.json_file("version_control_info.json")
@@ -280,9 +283,9 @@ def _source(peer: Peer, key: str | None, schema: Mapping[str, object]) -> DeepLa
 
 
 def _from_log(peer: Peer, names: set[str]) -> tuple[dict[str, dict[str, str]], set[str]]:
-    """Return the formats of boxes by column, and the columns that may have nulls.
+    """Return a dict from columns to formats of boxes, and the names of columns that may have nulls.
 
-    If the log cannot be read, the formats are unknown, and all columns may have nulls.
+    If the log cannot be read, the dict is empty, and all columns in `names` may have nulls.
     """
     try:
         log = Log.read(peer)

@@ -1,8 +1,8 @@
 """Reading the values of Deep Lake's columns as values that the lake's types accept.
 
-If Deep Lake provides the bytes of values, these are read: image files, text as UTF-8, and dicts as
-JSON. The text that Deep Lake decodes cannot be used, because it has empty strings in place of
-nulls.
+Where Deep Lake provides the stored bytes of values, the bytes are read: image files, text as UTF-8,
+and dicts as JSON. Text that Deep Lake itself decodes cannot be used, because it has empty strings
+in place of nulls.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _read_one(kind: Kind, read: Callable[[Kind, Any, Rows], list[Any]], view: An
 
 
 def _reader_key(kind: Kind) -> str:
-    """Return the key in `_READERS` for a type. It is the type's name, except for some arrays."""
+    """Return the key in `_READERS` for a type, which is the type's name except for some arrays."""
     if kind.name == "array" and kind.shape == () and kind.dtype in ("bytes", "str", "text"):
         return {"bytes": "bytes"}.get(kind.dtype, "text")
     if kind.name == "array" and kind.shape is None and kind.dtype not in ("int64", "float64"):
@@ -112,7 +112,10 @@ def _links(_: Kind, view: Any, rows: Rows) -> list[Any]:
 
 
 def _sequences(kind: Kind, view: Any, rows: Rows) -> list[Any]:
-    """Return lists of values. Deep Lake returns image files only if it reads a single row."""
+    """Return a list of values for each row.
+
+    Rows are read one by one, because Deep Lake returns image files only for single rows.
+    """
     assert kind.of is not None
     if kind.of.name == "image":
         return [_image_items(view, i) for i in _numbers(rows)]
@@ -121,7 +124,7 @@ def _sequences(kind: Kind, view: Any, rows: Rows) -> list[Any]:
 
 
 def _image_items(view: Any, row: int) -> list[Any]:
-    """Return the images of a row as files or, if any of them is not a file, as pixels."""
+    """Return the images of a row as files or, if any image is not stored as a file, as pixels."""
     if not len(view[row]):
         return []
     files = view.get_bytes(row)
@@ -157,8 +160,8 @@ _READERS: dict[str, Callable[[Kind, Any, Rows], list[Any]]] = {
     "link": _links,
     "sequence": _sequences,
 }
-"""Maps names of Deep Lake's types to functions that read rows as bytes or in another special form.
-Rows of other types are read as arrays."""
+"""Maps the name of a Deep Lake type to the function that reads rows of the type as bytes or in
+another special form. Rows of other types are read as arrays."""
 
 
 # ---- arrays
@@ -183,7 +186,7 @@ def _items(kind: Kind, values: Any) -> list[Any] | None:
 
 
 def _pixels(value: Any) -> Any:
-    """Return the pixels of an image; None for an empty image. Grey images have shape (h, w)."""
+    """Return the pixels of an image, (h, w) for grey images, or None for an empty image."""
     pixels = np.asarray(value)
     if not pixels.size:
         return None
@@ -235,8 +238,8 @@ _CONVERTERS: dict[str, Callable[[Kind, Any], Any]] = {
     "struct": lambda _, value: to_builtins(value),
     "sequence": lambda kind, value: _items(kind.of, value) if kind.of is not None else value,
 }
-"""Maps names of Deep Lake's types to functions that convert a decoded value to a value that the
-lake's type accepts."""
+"""Maps the name of a Deep Lake type to the function that converts a value that Deep Lake has
+decoded to a value that the lake's type accepts."""
 
 
 def to_builtins(value: Any) -> Any:

@@ -1,7 +1,7 @@
 """Finding the versions of a Deep Lake 3 dataset in its tree of commits.
 
-Deep Lake 4 can read datasets of version 3, and each of their commits, through a query. The API
-returns no row ids for such datasets, so versions are compared by content.
+Deep Lake 4 can read datasets of version 3, and each of their commits, through a query. Its API
+returns no row ids for datasets of version 3, so their versions are compared by content.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Deeplake3Versions(Versions):
     peer : Peer
         The dataset.
     schema : mapping
-        Types that the user declares.
+        Maps names of columns to the types that the user declares.
     """
 
     main = "main"

@@ -34,7 +34,7 @@ class Deeplake4Versions(Versions):
     peer : Peer
         The dataset.
     schema : mapping
-        Types that the user declares.
+        Maps names of columns to the types that the user declares.
     """
 
     def __init__(self, peer: Peer, schema: Mapping[str, object]) -> None:
@@ -82,14 +82,14 @@ class Deeplake4Versions(Versions):
     def empty_branches(self) -> Iterator[tuple[str, str | None]]:
         """Yield the branches that have no versions of their own.
 
-        For each branch, its name and the key of the version from which it starts are yielded.
+        The items are the name of a branch, and the key of the version from which the branch starts.
         """
         for branch, name in self._names.items():
             if not self._changes_of(branch):
                 yield name, self._start(branch)
 
     def _changes_of(self, branch: str) -> list[Change]:
-        """Return the changes of a branch, without compactions of earlier changes."""
+        """Return the changes of a branch, without those that only compact the storage."""
         changes = self._log.changes.get(branch, [])
         return [
             change
@@ -98,14 +98,14 @@ class Deeplake4Versions(Versions):
         ]
 
     def _start(self, branch: str) -> str | None:
-        """Return the key of the version from which a branch starts; None for the main branch."""
+        """Return the key of the version where a branch starts, or None for the main branch."""
         parent = self._log.parents[branch]
         return None if parent is None else self._resolve(*parent)
 
     def _resolve(self, branch: str, version: str) -> str | None:
-        """Return the key of a version, or of an earlier one if the version itself changes nothing.
+        """Return the key of a version, or of the last earlier version if it changes nothing.
 
-        None is returned if there is no such version.
+        Return None if there is no such version.
         """
         for _ in self._log.parents:
             number = int(version[:10]) if version[:10].isdecimal() else -1
@@ -124,7 +124,7 @@ class Deeplake4Versions(Versions):
     # ---- reading
 
     def open(self, version: Version) -> Snapshot:
-        """Open a version of the dataset for reading. Raises InvalidValueError."""
+        """Open a version of the dataset for reading. Raises InvalidValueError if this fails."""
         branch, change = self._changes[version.key]
         with self._peer.translating():
             view = self._histories[branch][change.id].open()
@@ -147,7 +147,7 @@ class Deeplake4Versions(Versions):
         return snapshot
 
     def tags(self) -> Iterator[tuple[str, str, str]]:
-        """Yield the name, the version's key and the query of each tag.
+        """Yield the name of each tag, the key of its version, and its query.
 
         The query is "" unless the tag refers to the result of a query.
         """
@@ -165,7 +165,7 @@ class Deeplake4Versions(Versions):
     # ---- identities
 
     def state(self, version: Version) -> State:
-        """Return the ids of the rows and columns of a version, and remember them."""
+        """Return the ids of the rows and columns of a version, and keep them for later versions."""
         branch, change = self._changes[version.key]
         base = self._states.get(version.base or "", State())
         if version.restored is not None:
@@ -221,7 +221,7 @@ class Deeplake4Versions(Versions):
 
 
 def _apply(state: State, change: Change) -> State:
-    """Return the state of a version that applies a change to a state."""
+    """Return the state that results from applying a change to a state."""
     columns = {
         k: v for k, v in {**state.columns, **change.created}.items() if k not in change.dropped
     }
@@ -240,7 +240,7 @@ def _apply(state: State, change: Change) -> State:
 def dataset_metadata(peer: Peer, dataset: Any) -> dict[str, Any]:
     """Return the metadata of a dataset.
 
-    Its name, description, date and id are added as the item ``deeplake``.
+    The name, description, date and id of the dataset are added under the key ``deeplake``.
     """
     with peer.translating():
         items = decode_metadata(dataset.metadata.to_dict())

@@ -1,4 +1,4 @@
-"""The versions of a dataset, sorted so that they can be replayed."""
+"""The versions of a Deep Lake dataset, sorted so that they can be replayed as commits of a lake."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ class Version:
     """Name of the branch to which the version belongs."""
 
     base: str | None
-    """Key of the previous version; None for the first version."""
+    """Key of the previous version, or None for the first version."""
 
     message: str = ""
     time: datetime | None = None
     author: str = ""
     merged: str | None = None
-    """If the version is a merge: the key of the version that is merged into the branch."""
+    """Key of the version that is merged into the branch, or None if this is not a merge."""
 
     restored: str | None = None
-    """If the version restores an older version: the key of the older version."""
+    """Key of the older version that is restored, or None if no version is restored."""
 
     is_draft: bool = False
     """Whether the version consists of uncommitted changes, so that it may still change."""
@@ -49,29 +49,29 @@ class State:
     """The ids of the rows and columns of a version."""
 
     rows: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
-    """Ids of the rows, in order."""
+    """Ids of the rows, in the order of the rows."""
 
     columns: Mapping[int, str] = field(default_factory=dict)
-    """Maps the numbers of columns to their names."""
+    """Maps the number of each column to its name."""
 
     coordinates: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
-    """Maps the numbers of columns of boxes to the formats of the boxes."""
+    """Maps the number of each column of boxes to the format of the boxes."""
 
     updated: Mapping[int, NDArray[np.uint64]] = field(default_factory=dict)
-    """Maps the numbers of columns to the ids of the rows whose cells the version changes."""
+    """Maps the number of each column to the ids of the rows whose cells the version changes."""
 
     is_reliable: bool = True
-    """Whether the ids are reliable, which is not the case after some merges."""
+    """Whether the row ids are those of the version, which may not be the case after a merge."""
 
 
 class Versions(ABC):
-    """The versions of a dataset."""
+    """The versions of a Deep Lake dataset."""
 
     identity: str
     """String that identifies the dataset."""
 
     ordered: Sequence[Version]
-    """The versions, sorted so that each version comes after those on which it depends."""
+    """The versions, sorted so that each version comes after the versions on which it depends."""
 
     main: str
     """Name of the main branch."""
@@ -82,7 +82,7 @@ class Versions(ABC):
 
     @abstractmethod
     def tags(self) -> Iterator[tuple[str, str, str]]:
-        """Yield the name, the version's key and the query of each tag.
+        """Yield the name of each tag, the key of its version, and its query.
 
         The query is "" unless the tag refers to the result of a query.
         """
@@ -94,14 +94,14 @@ class Versions(ABC):
     def empty_branches(self) -> Iterator[tuple[str, str | None]]:
         """Yield the branches that have no versions of their own.
 
-        For each branch, its name and the key of the version from which it starts are yielded.
+        The items are the name of a branch, and the key of the version from which the branch starts.
         """
         yield from ()  # in version 3, each branch has at least an uncommitted version
 
     def state(self, version: Version) -> State | None:  # noqa: ARG002 (version 3 has no log)
-        """Return the ids of a version's rows and columns; None if Deep Lake does not record them.
+        """Return the ids of a version's rows and columns, or None if Deep Lake records no ids.
 
-        This must be called for the versions in the order of `ordered`.
+        Call this method for the versions in the order of `ordered`.
         """
         return None
 
@@ -110,9 +110,9 @@ class Versions(ABC):
 
 
 def sort_versions(versions: Sequence[Version]) -> list[Version]:
-    """Sort versions so that each version follows those on which it depends.
+    """Sort versions so that each version follows the versions on which it depends.
 
-    Apart from that, their order does not change.
+    Apart from that, the order of the versions does not change.
 
     >>> a, b = Version("a", "main", None), Version("b", "main", "a")
     >>> [version.key for version in sort_versions([b, a])]
@@ -138,7 +138,7 @@ def sort_versions(versions: Sequence[Version]) -> list[Version]:
 
 
 def count_uses(versions: Sequence[Version]) -> Counter[str]:
-    """Return a counter that maps keys of versions to numbers of versions that depend on them.
+    """Return a counter from the keys of versions to the numbers of versions that depend on them.
 
     >>> count_uses([Version("a", "main", None), Version("b", "main", "a")])
     Counter({'a': 1})

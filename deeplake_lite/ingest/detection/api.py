@@ -83,7 +83,7 @@ def ingest(data: Any, url: str, **options: Unpack[Options]) -> IngestedDataset:
 
 
 def _unread(data: Any, source: Any, recognised: Format) -> list[Skipped]:
-    """Return the COCO annotation files that will be skipped in a folder."""
+    """Return the COCO annotation files of a folder that will not be ingested."""
     if recognised.function != "from_coco" or not isinstance(data, str | os.PathLike):
         return []
     place = Place(Path(os.fspath(data)).expanduser())
@@ -96,9 +96,10 @@ def _unread(data: Any, source: Any, recognised: Format) -> list[Skipped]:
 
 
 def recognise(data: Any) -> tuple[Any, Format]:
-    """Return the first argument for the function that ingests the data, and the format.
+    """Return the format of the data, and the first argument for the function that ingests it.
 
-    Raises NotFoundError, InvalidValueError, OptionError.
+    The first argument comes first in the result. Raises NotFoundError, InvalidValueError or
+    OptionError if there is no such data or its format is not recognised.
     """
     if isinstance(data, str | os.PathLike):
         return _match_location(checks.location("data", data))
@@ -117,7 +118,7 @@ def recognise(data: Any) -> tuple[Any, Format]:
 
 
 def _format_of_files(paths: Sequence[str | os.PathLike[str]]) -> Format:
-    """Return the common format of files. Raises InvalidValueError if they have several."""
+    """Return the format of all files. Raises InvalidValueError if they have several formats."""
     formats = {
         (recognised := _match_location(os.fspath(path))[1]).function: recognised for path in paths
     }
@@ -188,7 +189,7 @@ def _describe(place: Place) -> str:
 
 
 def _advice(place: Place) -> str:
-    """Suggest functions by the suffixes of the files."""
+    """Return a sentence that suggests functions to call, according to the suffixes of the files."""
     suffixes = place.suffixes if place.is_folder else Counter([place.path.suffix.lower()])
     counts = {f: sum(suffixes[s] for s in f.suffixes if s in suffixes) for f in FORMATS}
     nearest = sorted((f for f in FORMATS if counts[f]), key=lambda f: -counts[f])[:MAX_GUESSES]
@@ -201,7 +202,7 @@ def _advice(place: Place) -> str:
 
 
 def _title(data: Any) -> str:
-    """Return a short name for messages."""
+    """Return a short name of the data for messages."""
     if isinstance(data, str | os.PathLike):
         return repr(os.fspath(data))
     kind = type(data)

@@ -1,7 +1,8 @@
-"""The recognised formats, the most distinctive ones first.
+"""The formats that `ingest` recognises, starting with the most distinctive formats.
 
-A format is a line in `FORMATS`: its name, the function that ingests it, and a test for a file or
-folder, which returns the function's first argument or None.
+Each format is an entry of `FORMATS` with a name, the name of the function that ingests the format,
+and a test for a file or folder. If a file or folder has the format, the test returns the function's
+first argument, and otherwise None.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.result import IngestedDataset
 
 _HIDDEN = re.compile(r"(^|/)[._]")
-"""Matches hidden files, such as ``_SUCCESS``, which are ignored in folders of tables."""
+"""Pattern of hidden files, such as ``_SUCCESS``, which are ignored in folders of tables."""
 
 TAR = r".*\.(tar|tar\.gz|tgz|tar\.bz2|tar\.xz|tar\.zst)"
 TFRECORD = (
@@ -47,37 +48,37 @@ class Format:
     """A format that `ingest` recognises."""
 
     name: str
-    """Name for messages, with an article if it needs one: "COCO", "a CSV file"."""
+    """Name of the format in messages, with an article if necessary: "COCO", "a CSV file"."""
 
     function: str
-    """Name of the function that ingests it."""
+    """Name of the function that ingests the format."""
 
     home: str
     """Module of the function, relative to `deeplake_lite.ingest`."""
 
     match: Callable[[Place], object]
-    """Returns the function's first argument if a file or folder has this format, else None."""
+    """Function that returns the argument for `function` if a place has the format, or else None."""
 
     suffixes: frozenset[str] = frozenset()
-    """Suffixes of its files, for suggestions if no format is recognised."""
+    """Suffixes of files in this format, for suggestions if no format is recognised."""
 
     is_annotation: bool = False
-    """Whether it stores labels next to images, so that a folder may also have other labels."""
+    """Whether the format stores labels next to images. A folder may have labels in two formats."""
 
     def load(self) -> Callable[..., IngestedDataset]:
-        """Import the function that ingests it."""
+        """Import the function that ingests the format."""
         home = import_module(f"deeplake_lite.ingest.{self.home}")
         function: Callable[..., IngestedDataset] = getattr(home, self.function)
         return function
 
 
 def _match_if(test: Callable[[Place], bool]) -> Callable[[Place], object]:
-    """Build a `match` function that returns the path of a place if it passes a test."""
+    """Build a `match` function that returns a path if the file or folder passes a test."""
     return lambda place: place.path if test(place) else None
 
 
 def _match_names(pattern: str) -> Callable[[Place], object]:
-    """Build a `match` function for file names, and for folders that only have such files.
+    """Build a `match` function for files whose names match a pattern, and for folders of them.
 
     A folder may also have files that describe the dataset.
     """
@@ -149,7 +150,7 @@ def _cvat(place: Place) -> object:
 
 
 def _tail(place: Place) -> bytes:
-    """Return the end of a file; in a ZIP file, it has the names of the members."""
+    """Return the end of a file, which in a ZIP file has the names of the files that it contains."""
     with place.path.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(max(0, size - 65_536))
@@ -185,7 +186,10 @@ def _huggingface(place: Place) -> object:
 
 
 def _index_with(key: str) -> Callable[[Place], object]:
-    """Build a `match` function for an index.json with a key, in the folder or its subfolders."""
+    """Build a `match` function for folders with an index.json that has a given key.
+
+    The index.json may also be in a subfolder.
+    """
 
     def match(place: Place) -> object:
         if not place.is_folder:
@@ -273,4 +277,4 @@ FORMATS = (
            frozenset({".csv", ".tsv"})),
     Format("a folder of images", "from_folder", "folders.folder", _images, IMAGES),
 )  # fmt: skip
-"""All formats of files and folders."""
+"""All formats of files and folders. The first format that matches is used."""

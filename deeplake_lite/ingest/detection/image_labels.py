@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 IMAGES = frozenset(SUFFIXES)
 
 NOTE = re.compile(r".*\.(md|txt|json|ya?ml|html?|lock|sha256|names|data|labels)|(.*/)?LICENSE")
-"""Matches the names of files that may describe a dataset."""
+"""Pattern of the names of files that may describe a dataset."""
 
 MAX_OPENED_FILES = 50
 """Maximum number of files of one kind that are opened."""
@@ -32,7 +32,7 @@ _ABOUT = re.compile(
     r"(readme|licen[cs]e|changelog|citation)\b.*|.*\.(md|html?|lock|sha256)", re.IGNORECASE
 )
 _BETWEEN = re.compile(r"[\s\"'<>|,;:\\/=()\[\]{}]+")
-"""Matches separators between file names, and between the folders of a path."""
+"""Pattern of separators between file names, and between the folders of a path."""
 
 
 def is_coco(place: Place) -> bool:
@@ -43,13 +43,16 @@ def is_coco(place: Place) -> bool:
 
 
 def coco_files(place: Place) -> list[str]:
-    """Return the COCO files of a folder and its direct subfolders."""
+    """Return the relative paths of the COCO files in a folder and its direct subfolders."""
     names = place.find(r"([^/]+/)?[^/]+\.json")[:MAX_OPENED_FILES]
     return [name for name in names if is_coco(place.at(name))]
 
 
 def coco_by_split(place: Place) -> object:
-    """Return a folder's only COCO file, or its COCO files by split; None if splits are unclear."""
+    """Return a folder's only COCO file, or a dict from splits to COCO files.
+
+    Return None if there are no COCO files, or if their names do not tell the splits.
+    """
     names = coco_files(place)
     if len(names) == 1:
         return place.path / names[0]
@@ -58,7 +61,7 @@ def coco_by_split(place: Place) -> object:
 
 
 def _split_in(name: str) -> str:
-    """Return the split in the name of a file or its folders; "" if there is none.
+    """Return the split that the name of a file or one of its folders contains, or "".
 
     >>> _split_in("annotations/person_val.json"), _split_in("train/a.json"), _split_in("a.json")
     ('val', 'train', '')
@@ -99,7 +102,7 @@ def is_image(name: str) -> bool:
 
 
 def labels_in(place: Place) -> str | None:
-    """Return a file that seems to hold labels of the folder's images, or None."""
+    """Return the name of a file that seems to hold labels of the folder's images, or None."""
     images = {PurePosixPath(name).name for name in place.files if is_image(name)}
     stems = {PurePosixPath(name).stem for name in images}
     rest = [name for name in place.files if not is_image(name)]
@@ -114,7 +117,7 @@ def labels_in(place: Place) -> str | None:
 
 
 def _names_images(path: Path, images: set[str], stems: set[str]) -> bool:
-    """Return whether a text file names images, or most of its lines begin with an image's stem."""
+    """Return whether a text file has names of images, or stems at the start of most lines."""
     if not path.is_file():
         return False
     try:

@@ -24,7 +24,7 @@ TYPES = {
     "h5py.Group": ("HDF5", "from_hdf5", "arrays.hdf5"),
     "deeplake.Dataset": ("a Deep Lake dataset", "from_deeplake", "deeplake.source"),
 }
-"""Name, function and module of formats, by package and name of the class."""
+"""Maps the package and name of a class to the name, function and module of its format."""
 
 
 CALLS = {
@@ -34,11 +34,12 @@ CALLS = {
     "lance.LanceDataset": ("Pass its path: dl.from_lance(data.uri, url, version=data.version)"),
     "h5py.Dataset": 'Read it, and name the column: dl.from_arrays({"x": data[:]}, url)',
 }
-"""How to ingest objects that no function accepts directly."""
+"""Maps names of classes whose objects no function accepts to advice on how to ingest them. A name
+consists of the package and the class."""
 
 
 def call_for(data: object) -> str | None:
-    """Return how to ingest an object that no function accepts directly, or None.
+    """Return advice on how to ingest an object that no function accepts directly, or None.
 
     >>> import numpy as np
     >>> call_for(np.zeros(3))
@@ -48,12 +49,12 @@ def call_for(data: object) -> str | None:
 
 
 def _names(data: object) -> list[str]:
-    """Return the package and name of an object's class and of its base classes."""
+    """Return names such as "torch.Dataset" for the class of an object and for its base classes."""
     return [f"{kind.__module__.partition('.')[0]}.{kind.__name__}" for kind in type(data).__mro__]
 
 
 def format_of_object(data: object) -> Format | None:
-    """Return the format of an object by its class or a base class.
+    """Return the format of an object, according to its class or a base class, or None.
 
     >>> import pandas as pd
     >>> format_of_object(pd.DataFrame()).function, format_of_object({"x": [1]}).function

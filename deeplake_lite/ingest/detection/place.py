@@ -1,4 +1,4 @@
-"""Reading what identifies the format of a file or folder: names, first bytes and JSON keys."""
+"""Access to the properties of a file or folder that tell its format: names, bytes and JSON keys."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _ROOT_TAG = re.compile(rb"<([A-Za-z_][\w.-]*)")
 
 @dataclass(frozen=True)
 class Place:
-    """A file or a folder on this machine."""
+    """A file or a folder on this machine, whose properties are read on demand."""
 
     path: Path
 
     _below: dict[Path, Place] = field(default_factory=dict, repr=False, compare=False)
-    """Files and folders below this one, cached so that each is examined only once."""
+    """Files and folders below this folder, cached so that each of them is read only once."""
 
     @property
     def name(self) -> str:
@@ -41,11 +41,11 @@ class Place:
 
     @property
     def is_folder(self) -> bool:
-        """Whether it is a folder."""
+        """Whether the path is a folder."""
         return self.path.is_dir()
 
     def at(self, *parts: str) -> Place:
-        """Return a file or folder below this one."""
+        """Return a file or folder below this folder."""
         path = self.path.joinpath(*parts)
         return self._below.setdefault(path, Place(path))
 
@@ -55,7 +55,7 @@ class Place:
 
     @cached_property
     def files(self) -> list[str]:
-        """Sorted paths of the files below the folder, relative to it.
+        """Sorted paths of the files below the folder, relative to the folder.
 
         Hidden files and folders are ignored.
         """
@@ -69,17 +69,17 @@ class Place:
 
     @cached_property
     def suffixes(self) -> Counter[str]:
-        """Number of files by suffix, in lower case."""
+        """Maps suffixes of files, in lower case, to the numbers of files."""
         return Counter(PurePosixPath(name).suffix.lower() for name in self.files)
 
     def find(self, pattern: str) -> list[str]:
-        """Return the files whose whole path matches a regular expression."""
+        """Return the files whose whole relative path matches a regular expression."""
         regex = re.compile(pattern)
         return [name for name in self.files if regex.fullmatch(name)]
 
     @cached_property
     def head(self) -> bytes:
-        """The first bytes of the file; empty if it cannot be read."""
+        """The first bytes of the file, or no bytes if the file cannot be read."""
         if not self.path.is_file():  # a pipe would never end
             return b""
         try:
@@ -90,16 +90,16 @@ class Place:
 
     @cached_property
     def root_tag(self) -> str:
-        """Name of the first element of an XML file; "" for other files."""
+        """Name of the first element of an XML file, or "" for other files."""
         head = re.sub(rb"<!--.*?-->|<\?.*?\?>|<!.*?>", b"", self.head, flags=re.DOTALL)
         tag = _ROOT_TAG.match(head.lstrip(b"\xef\xbb\xbf \t\r\n"))
         return tag[1].decode() if tag else ""
 
     @cached_property
     def json_keys(self) -> frozenset[str]:
-        """Keys of the object in a JSON file, or of the first object in a list of them.
+        """Keys of the object in a JSON file, or of the first object in a list of objects.
 
-        Empty for other files, and for JSON that cannot be read.
+        The set is empty for other files, and for JSON that cannot be read.
         """
         value = self._json()
         if isinstance(value, list):
@@ -124,7 +124,7 @@ class Place:
 
 
 def _decode(data: Any) -> Any:
-    """Decode a JSON object or list, but not its items; return None for anything else."""
+    """Decode a JSON object or list, but not its items. Return None for anything else."""
     for kind in (dict[str, msgspec.Raw], list[msgspec.Raw]):
         try:
             return msgspec.json.decode(data, type=kind)

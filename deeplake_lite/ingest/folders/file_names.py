@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 PROBED = 1_000
-"""Number of rows that are examined to find the column of file names."""
+"""Number of rows of a table that are examined to find the column of file names."""
 
 _USUAL = re.compile(
     r"(?!name$|[_ ]*$)(image|img|picture|photo)?[_ ]?(file)?[_ ]?(name|path)?", re.IGNORECASE
@@ -33,20 +33,21 @@ _USUAL = re.compile(
 
 
 class FileNames:
-    """Maps a file name in a table to the position of the file, if the name is unambiguous.
+    """A look-up of the files that the values of a table name, if the names are unambiguous.
 
     A name without a folder, with or without suffix, can match a file in any folder. A path is
     relative to the folder or to the table's folder. If no file has this path, its last components
     may match the end of a file's path, in case files were moved. A path to an existing file outside
     the folder matches nothing. Each value is tried unchanged, then without surrounding whitespace,
-    with slashes instead of backslashes, and with composed accents.
+    with slashes instead of backslashes, and with composed accents (Unicode's NFC).
 
     Parameters
     ----------
     files : sequence of str
         Paths relative to the folder.
     images : int
-        Number of files that are images. Images come first, and take precedence over other files.
+        Number of files that are images. Images are the first files, and take precedence over
+        other files.
     folder, table : Path
         The folder of the files, and the table that names them.
     """
@@ -71,7 +72,7 @@ class FileNames:
             self._ends |= _unique([pair for at, path in part for pair in _ends(path, at)])
 
     def find(self, name: object) -> int | None:
-        """Return the position of the file that a value names; None if there is no such file."""
+        """Return the position of the file that a value names, or None if there is no such file."""
         if is_empty(name):
             return None
         for text in _forms(str(name)):
@@ -81,12 +82,15 @@ class FileNames:
         return None
 
     def is_whole(self, name: object, at: int) -> bool:
-        """Return whether a value is a string with the full name of a file, including its suffix."""
+        """Return whether a value is a string with the full name of the file at position `at`.
+
+        The full name includes the suffix.
+        """
         ends = {PurePosixPath(text).name for text in _forms(str(name))}
         return isinstance(name, str) and not ends.isdisjoint(_both_forms(_name(self._files[at])))
 
     def are_all(self, values: Iterable[object]) -> bool:
-        """Return whether every value is a full file name, and every image is named by a value."""
+        """Return whether every value is a full file name, and every image has a value."""
         names = [value for value in values if not is_empty(value)]
         files = [self.find(value) for value in names]
         if not {*range(self._images)}.issubset(files):
@@ -118,7 +122,7 @@ class FileNames:
 
     @cached_property
     def _real_paths(self) -> dict[str, int]:
-        """Positions of files by real path, for tables that refer to the files through links."""
+        """Maps real paths to the positions of files, for tables that name files through links."""
         return _unique([(self._real(self._folder / p), at) for at, p in enumerate(self._files)])
 
     def _real(self, path: Path) -> str:
@@ -129,7 +133,7 @@ class FileNames:
 
 
 def _forms(text: str) -> Iterator[str]:
-    r"""Yield the forms of a name that are tried, starting with the original form.
+    r"""Yield the forms of a name under which a file is looked up, starting with the original form.
 
     >>> list(_forms(" a\\b.png"))
     [' a\\b.png', 'a/b.png']
@@ -140,12 +144,12 @@ def _forms(text: str) -> Iterator[str]:
 
 
 def _both_forms(text: str) -> tuple[str, str]:
-    """Return a name unchanged and with composed accents, which most tables have."""
+    """Return two forms of a name: unchanged, and with composed accents, which most tables have."""
     return text, unicodedata.normalize("NFC", text)
 
 
 def _unique(pairs: list[tuple[str, int]]) -> dict[str, int]:
-    """Return the positions of names that occur only once. Exact names override composed forms."""
+    """Return a dict of the names that occur only once. Exact names override composed forms."""
     composed = [(_both_forms(text)[1], at) for text, at in pairs if not text.isascii()]
     return _once(composed) | _once(pairs)
 
@@ -187,10 +191,10 @@ class _Candidate:
 
     column: str
     files: tuple[int | None, ...]
-    """For each value, the position of the file that it names, or None."""
+    """Position of the file that each value of the column names, or None."""
 
     whole: int
-    """Number of files that the column names with their suffixes."""
+    """Number of files whose full names, including the suffix, are in the column."""
 
     @classmethod
     def of(cls, column: str, values: list[Any], names: FileNames) -> _Candidate:
@@ -201,15 +205,15 @@ class _Candidate:
 
     @property
     def named(self) -> int:
-        """Number of files that the column names."""
+        """Number of files whose names are in the column, with or without suffix."""
         return len(set(self.files) - {None})
 
     def rank(self, most: int) -> tuple[bool, bool, bool, int]:
-        """Return the rank of the column, which is compared with the ranks of other columns.
+        """Return the rank of the column. The column with the highest rank has the file names.
 
-        `most` is the highest number of files that a column names. If a column names less than half
-        as many files, it probably does so by chance. Names with suffixes rank above names without
-        suffixes, which may be mere numbers.
+        `most` is the highest number of files that any column names. A column that names less than
+        half as many files probably names them by chance. Names with suffixes rank above names
+        without suffixes, which may be mere numbers.
         """
         is_own = self.column == FILE_NAMES and 2 * self.named >= most
         is_whole, is_usual = 2 * self.whole >= most, bool(_USUAL.fullmatch(self.column))
@@ -217,7 +221,7 @@ class _Candidate:
 
 
 def is_empty(name: object) -> bool:
-    """Return whether a row of a table names no file.
+    """Return whether the value of a row names no file, because it is null or blank.
 
     >>> is_empty(None), is_empty(" "), is_empty(0)
     (True, True, False)
@@ -226,7 +230,7 @@ def is_empty(name: object) -> bool:
 
 
 def find_column(rows: pa.Table, names: FileNames, label: str, path: Path) -> str:
-    """Return the column of file names, which is never the column of labels.
+    """Return the name of the column of file names, which is never the column of labels.
 
     Raises
     ------

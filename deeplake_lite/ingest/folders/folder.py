@@ -146,9 +146,9 @@ def folder_source(
     schema: Types = None,
     known: Mapping[str, Htype] = MappingProxyType({}),
 ) -> FolderSource:
-    """Return the source for a folder. `known` has the types of the lake's columns.
+    """Return the source for a folder. `known` maps the lake's columns to their types.
 
-    Raises NotFoundError, InvalidValueError.
+    Raises NotFoundError or InvalidValueError if there are no images, or a file is invalid.
     """
     if isinstance(path, str) and scheme_of(path) is not None:
         raise InvalidValueError(
@@ -182,7 +182,7 @@ def folder_source(
 
 
 def _check_label(label: str, columns: Collection[str]) -> None:
-    """Reject a name for the column of labels that another of the folder's columns already has."""
+    """Raise OptionError if another of the folder's columns has the name of the column of labels."""
     if label in columns:
         raise OptionError(
             "label must differ from the names of the folder's other columns, but it is "
@@ -215,13 +215,13 @@ class FolderSource:
     """The files in the order of the rows."""
 
     layout: Layout
-    """The classes and splits that the subfolders stand for."""
+    """The classes and splits that the subfolders represent."""
 
     label: str
     """Name of the column of labels."""
 
     table: Labels | None
-    """Labels and other columns from a table; None if there is no table."""
+    """Labels and other columns from a table, or None if there is no table."""
 
     left_out: Sequence[Skipped]
     """Files that are not images, files that the table does not list, and rows without a file."""
@@ -273,17 +273,17 @@ class FolderSource:
 
     @property
     def _without_file(self) -> frozenset[str]:
-        """Names of the rows of the table that name no file."""
+        """Names, in messages, of those rows of the table that name no file."""
         return frozenset() if self.table is None else self.table.without_file
 
     def _is_classes(self, column: Any) -> bool:
-        """Return whether a column of the table has strings, or integers that are not negative."""
+        """Return whether a column may become classes, as strings and integers from 0 on may."""
         from deeplake_lite.ingest.folders.labels import class_numbers
 
         return column.htype(classes=True).classes is not None or class_numbers(column)
 
     def _codec(self) -> str:
-        """Return the codec of all files, according to their first bytes, or "auto" if it varies."""
+        """Return the codec of all files, according to their first bytes, or "auto" for several."""
         paths = [self.folder / f.path for f in self.files if f.path not in self._without_file]
         formats = set(formats_of(paths)) - {None}
         return str(formats.pop()) if len(formats) == 1 else "auto"
@@ -303,7 +303,7 @@ class FolderSource:
             start = stop
 
     def _end(self, start: int) -> int:
-        """Return the end of the block that begins at row `start`."""
+        """Return the number of the row after the block that begins at row `start`."""
         size, stop = 0, start
         while stop < min(len(self.files), start + BLOCK_ROWS) and size < BLOCK_BYTES:
             size += self.files[stop].size
@@ -311,7 +311,7 @@ class FolderSource:
         return stop
 
     def _values(self, files: list[str], rest: Block | None) -> dict[str, object]:
-        """Return the values of a block by column. Images are paths of files."""
+        """Return a dict from columns to the values of a block. Images are paths of files."""
         # Paths are absolute, because `Block.base` is the folder of the table.
         layout, folder = self.layout, self.folder.absolute()
         paths = [None if path in self._without_file else path for path in files]

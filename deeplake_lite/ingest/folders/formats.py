@@ -1,4 +1,4 @@
-"""Recognising image files and their formats by their first bytes, regardless of their names."""
+"""Recognition of image files and their formats by the first bytes, regardless of file names."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def find_images(folder: Path, scanned: FolderScan) -> tuple[list[File], list[Ski
 
 
 def formats_of(paths: Sequence[Path]) -> list[str | None]:
-    """Return the codec of each file; None for files that are not images or cannot be read."""
+    """Return the name of each file's codec, or None if it is not an image or cannot be read."""
     shares = [paths[at : at + SHARE] for at in range(0, len(paths), SHARE)]
     if len(shares) <= 1:
         return [_format_at(path) for path in paths]
@@ -53,7 +53,7 @@ def formats_of(paths: Sequence[Path]) -> list[str | None]:
 
 
 def format_of(head: bytes) -> str | None:
-    """Return the codec of a file, given its first bytes, or None if it is not an image.
+    """Return the name of the codec for a file with the given first bytes, or None for other files.
 
     >>> format_of(bytes.fromhex("ffd8ffe0")), format_of(b"GIF89a")
     ('jpeg', None)

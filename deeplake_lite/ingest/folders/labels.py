@@ -44,7 +44,7 @@ _OTHER_FORMATS = {
     "Arrow": re.compile(rb"ARROW1"),
     "an Excel file or a ZIP archive": re.compile(rb"PK\x03\x04"),
 }
-"""Maps names of other formats to patterns that match the first bytes of their files."""
+"""Maps the name of each other format to a pattern that matches the first bytes of its files."""
 
 
 @dataclass(frozen=True)
@@ -52,26 +52,27 @@ class Labels:
     """The rows of a table, sorted by the files that they name."""
 
     files: tuple[File, ...]
-    """The files that the table names, and the names of rows without a file, sorted by path."""
+    """The files that the table names, and a placeholder for each row without a file, sorted by
+    path. The path of a placeholder is the name of the row."""
 
     without_file: frozenset[str]
     """Names of the rows without a file, whose images are null."""
 
     columns: dict[str, Any]
-    """The columns, except for the column of file names. A column whose type is in `types` is a list
-    of values, unless it is a column of classes whose names are collected later."""
+    """Maps the names of columns to their values, without the column of file names. A column whose
+    type is in `types` is a list of values, unless its class names are collected later."""
 
     missing: tuple[Skipped, ...]
     """Rows whose file does not exist, and rows without a file if images must not be null."""
 
     types: Mapping[str, Any]
-    """Types of columns that the user declares or that exist in the lake."""
+    """Maps the names of columns to the types that the user declares or that the lake has."""
 
     image: str
     """Name of the column of images."""
 
     schema: Mapping[str, Any]
-    """Types that the user declares, for the columns of the table and for those of the folder."""
+    """Maps names of the table's and the folder's columns to the types that the user declares."""
 
     base: str
     """Folder of the table, from which relative paths in the table start."""
@@ -79,13 +80,13 @@ class Labels:
 
 @dataclass(frozen=True)
 class TableOptions:
-    """How to read the columns of a table."""
+    """Options for reading the columns of a table."""
 
     label: str
-    """The column of labels, if the table has it."""
+    """Name of the column of labels, which the table need not have."""
 
     file_column: str | None = None
-    """The column of file names; None if it must be found."""
+    """Name of the column of file names, or None to search for the column."""
 
     schema: Types = None
     """Types that the user declares.
@@ -95,10 +96,10 @@ class TableOptions:
     """
 
     known: Mapping[str, Htype] = field(default_factory=dict)
-    """Types of the lake's columns."""
+    """Maps the names of the lake's columns to their types."""
 
     def types(self, names: Mapping[str, str]) -> dict[str, object]:
-        """Return a dict that maps the new names of a table's columns to types.
+        """Return a dict from the new names of a table's columns to their declared or known types.
 
         `names` maps the names of columns in the table to their new names in the lake.
         """
@@ -111,7 +112,7 @@ class TableOptions:
         return types | {new: declared[new] for new in names.values() if new in declared}
 
     def takes_null(self, column: str) -> bool:
-        """Return whether a column may have nulls, as a new column without a declared type may."""
+        """Return whether a column may have nulls. A new column without a declared type may."""
         types = {**types_of(self.schema), **self.known}
         return column not in types or resolve(types[column]).nullable
 
@@ -128,7 +129,7 @@ class TableOptions:
 def read_labels(
     table: str | os.PathLike[str], folder: Path, scanned: FolderScan, options: TableOptions
 ) -> Labels:
-    """Read a CSV and return its rows in the order of the files.
+    """Read a CSV, and return its rows in the order of the files.
 
     Parameters
     ----------
@@ -194,7 +195,7 @@ def read_labels(
 
 
 def _check_is_csv(path: Path) -> None:
-    """Reject a file of another format, regardless of its name. Raises InvalidValueError."""
+    """Raise InvalidValueError if the first bytes of a file show that it is not a CSV file."""
     with reading(str(path)), pa.input_stream(str(path)) as stream:
         start = stream.read(HEADER_BYTES).removeprefix(codecs.BOM_UTF8)
     for name, begins in _OTHER_FORMATS.items():
@@ -206,7 +207,7 @@ def _check_is_csv(path: Path) -> None:
 
 
 def _original_names(headers: list[str], file_column: str) -> dict[str, str]:
-    """Return a dict that maps headers to the names before `View.to_folder` renamed columns.
+    """Return a dict from headers to the names that columns had before `View.to_folder` wrote them.
 
     >>> _original_names(["file_name_", "x"], "file_name")
     {'file_name_': 'file_name', 'x': 'x'}
@@ -216,9 +217,9 @@ def _original_names(headers: list[str], file_column: str) -> dict[str, str]:
 
 
 def _new_names(columns: Mapping[str, str], folder_columns: Collection[str]) -> dict[str, str]:
-    """Return a dict that maps the headers of a table to the names of columns in the lake.
+    """Return a dict from the headers of a table to the names of columns in the lake.
 
-    Columns that have the name of one of the folder's own columns are renamed.
+    A column of the table is renamed if the folder itself has a column with its name.
 
     >>> _new_names({"path": "path", "file_name_": "file_name"}, ["image", "path"])
     {'path': 'path_', 'file_name_': 'file_name'}
@@ -237,7 +238,7 @@ def _columns(
     known: Mapping[str, Htype],
     at: list[int],
 ) -> dict[str, object]:
-    """Return the rows at positions `at` of a table as a dict from new column names to values."""
+    """Return a dict from the new names of a table's columns to values of the rows at `at`."""
     numbered = {*named_by_numbers(known)}
     texts = [old for old, new in names.items() if new in numbered]
     types_by_header = {old: types[new] for old, new in names.items() if new in types}
@@ -254,7 +255,10 @@ def _columns(
 def _read_typed(
     path: Path, types: Mapping[str, object], named: Collection[str]
 ) -> dict[str, list[object]]:
-    """Return all values of columns with declared types, by header. Raises InvalidValueError."""
+    """Return a dict from the headers of columns with declared types to all their values.
+
+    Raises InvalidValueError if a value does not fit its type.
+    """
     delimiter = delimiter_of(str(path))
     source = csv_source(path, columns=[*types], delimiter=delimiter, schema=types, named=named)
     columns: dict[str, list[Any]] = {name: [] for name in types}
@@ -266,19 +270,19 @@ def _read_typed(
 
 @dataclass(frozen=True)
 class _Order:
-    """The files that the rows of a table name."""
+    """The assignment of files to the rows of a table that name them."""
 
     files: dict[int, int] = field(default_factory=dict)
-    """Maps the positions of files to the rows that name them."""
+    """Maps the position of each file to the number of the row that names it."""
 
     without_file: dict[str, int] = field(default_factory=dict)
-    """Maps the names of rows without a file to the row numbers."""
+    """Maps the name, in messages, of each row without a file to the number of the row."""
 
     missing: list[Skipped] = field(default_factory=list)
 
     @classmethod
     def of(cls, values: list[Any], names: FileNames, path: Path, takes_null: bool) -> _Order:
-        """Find the files that a table names.
+        """Find the files that the values of a table name.
 
         If `takes_null` is true, images may be null in rows without a file name.
 
@@ -307,7 +311,7 @@ class _Order:
 
 
 def class_numbers(column: ArrowColumn) -> bool:
-    """Return whether a column has only integers that are not negative, as class numbers are."""
+    """Return whether all values of a column could be class numbers: integers from 0 on."""
     array = column.array
     if not pa.types.is_integer(array.type) or array.null_count == len(array):
         return False

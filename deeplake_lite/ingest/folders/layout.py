@@ -34,7 +34,7 @@ SUFFIXES = {
     ".tiff": "tiff",
     ".bmp": "bmp",
 }
-"""Maps suffixes of image files to codecs. The first bytes of a file take precedence."""
+"""Maps suffixes of image files to names of codecs. The first bytes of a file take precedence."""
 
 SPLITS = {
     "train": 0,
@@ -46,7 +46,7 @@ SPLITS = {
     "test": 2,
     "testing": 2,
 }
-"""Names of folders that are splits instead of classes, with numbers that order the splits."""
+"""Names of folders that are splits instead of classes, with numbers by which splits are sorted."""
 
 
 @dataclass(frozen=True)
@@ -62,13 +62,13 @@ class File:
 
 @dataclass(frozen=True)
 class Layout:
-    """The splits and classes that the subfolders of a folder stand for."""
+    """The splits and classes that the subfolders of a folder represent."""
 
     splits: tuple[str, ...]
-    """Names of the split folders; empty if there are none."""
+    """Names of the split folders, or () if there are no split folders."""
 
     classes: tuple[str, ...]
-    """Names of the class folders, sorted; empty for a flat folder."""
+    """Sorted names of the class folders, or () for a folder without class folders."""
 
     @classmethod
     def of(cls, files: Sequence[File]) -> Layout:
@@ -88,13 +88,13 @@ class Layout:
         return cls(tuple(splits), tuple(sorted(classes)))
 
     def split_of(self, path: str) -> str | None:
-        """Return the split folder that contains a file; None if there are no splits."""
+        """Return the name of the split folder that contains a file, or None without splits."""
         return PurePosixPath(path).parts[0] if self.splits else None
 
     def class_of(self, path: str) -> str | None:
-        """Return the class folder that contains a file, which is the first one below the split.
+        """Return the name of the class folder that contains a file, or None.
 
-        None is returned if the file is in no such folder.
+        The class folder is the first folder of the path or, if there are splits, the second one.
         """
         folders = PurePosixPath(path).parts[1 if self.splits else 0 : -1]
         return folders[0] if folders else None
@@ -149,9 +149,9 @@ def scan(folder: Path) -> FolderScan:
 def image_column(schema: Types, others: Collection[str]) -> str:
     """Return the name of the column of images, which is "image" by default.
 
-    If the schema declares exactly one column of images that is not in `others`, its name is used.
-
-    (A folder that was exported from a lake has all other columns in a table.)
+    If the schema declares exactly one column of images that is not in `others`, the name of this
+    column is used. (`others` are the columns of a table, which has all other columns of a lake that
+    was exported to a folder.)
 
     >>> image_column(Schema.build({"photo": "image", "x": "int8"}), ["x"])
     'photo'
@@ -165,12 +165,12 @@ def image_column(schema: Types, others: Collection[str]) -> str:
 
 
 def own_columns(image: str, files: Sequence[File]) -> tuple[str, ...]:
-    """Return the columns of a folder without its table: images, paths and, if any, splits."""
+    """Return the names of a folder's own columns: images, paths and, if there are any, splits."""
     return (image, "path", "split")[: 2 + bool(Layout.of(files).splits)]
 
 
 def no_images_error(folder: Path, others: list[File]) -> InvalidValueError:
-    """Return the error for a folder without images."""
+    """Return the error for a folder without images, which names the kinds of its other files."""
     kinds = sorted({Path(o.path).suffix or "no suffix" for o in others})
     rest = (
         f", only {pluralize(len(others), 'other file')} ({', '.join(kinds[:5])})" if others else ""
@@ -205,7 +205,7 @@ def _walk(
 def _is_folder(entry: os.DirEntry[str]) -> bool:
     """Return whether an entry is a folder.
 
-    A link to itself is not a folder, so that reading it is an error.
+    A symbolic link that points to itself counts as a file, so that reading it is an error.
     """
     try:
         return entry.is_dir()
@@ -214,7 +214,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def _size(entry: os.DirEntry[str]) -> int:
-    """Return the size of a file; 0 for a broken link, so that reading it is an error."""
+    """Return the size of a file, or 0 for a broken link, which fails only when it is read."""
     try:
         return entry.stat().st_size
     except OSError:

@@ -1,7 +1,8 @@
 """Tables of Hugging Face datasets: Arrow batches, and the columns that their features describe.
 
-A feature is the type of a column in the package ``datasets``. A part is a field of a struct that
-becomes a column of its own; a column that is not divided is its only part.
+A *feature* is the type of a column in the package ``datasets``. An Arrow column of structs may be
+divided into *parts*: fields that become columns of their own. A column that is not divided has one
+part, the whole column. A `Leaf` describes a part.
 
 If any file in a column has a path, a second column, such as ``image_path``, stores the paths.
 """
@@ -40,22 +41,22 @@ class FeatureTable:
     """Arrow batches that are divided into the columns of a lake."""
 
     schema: pa.Schema
-    """A field for each column of the lake."""
+    """Schema with a field for each column of the lake."""
 
     leaves: Mapping[str, Leaf]
-    """Maps columns of the lake to the parts of Arrow columns from which they are read."""
+    """Maps the name of each column of the lake to the part of an Arrow column that it stores."""
 
     columns: Mapping[str, FeatureColumn]
-    """The columns whose types depend on their features, not only on their Arrow types."""
+    """Maps the names of columns whose types depend on their features to the columns."""
 
     features: Mapping[str, Feature]
-    """Features from the metadata. The units of times are those of the Arrow columns."""
+    """Maps Arrow columns to the features in the metadata, with the time units of the columns."""
 
     simplified: Mapping[str, Feature]
-    """Features of other Arrow columns, whose types have details that the lake does not store."""
+    """Maps other Arrow columns whose types have details that a lake does not store to features."""
 
     read: Read
-    """Yields batches with the given columns of the lake."""
+    """Function that yields batches with the given columns of the lake."""
 
     @classmethod
     def of(
@@ -75,12 +76,12 @@ class FeatureTable:
         metadata : mapping
             The JSON that ``datasets`` adds to a schema; see `read_metadata`.
         read : callable
-            Yields batches with the given Arrow columns.
+            Function that yields batches with the given Arrow columns.
         has_paths : callable
-            Returns whether any file in a column has a path.
+            Function that returns whether any file in a column has a path.
         has_nulls : callable
-            Returns whether lists of numbers have any nulls. By default, nulls are expected in lists
-            that have one number for each struct in a list of structs.
+            Function that returns whether lists of numbers contain nulls. By default, nulls are
+            expected in lists that have one number for each struct in a list of structs.
 
         Raises
         ------
@@ -135,7 +136,7 @@ class FeatureTable:
 
 
 def simplified_features(schema: pa.Schema, known: Container[str] = ()) -> dict[str, Feature]:
-    """Return the features of columns whose types a lake simplifies, except for `known` columns.
+    """Return a dict from columns whose types a lake simplifies to features, without `known` ones.
 
     >>> simplified_features(pa.schema({"at": pa.timestamp("s", "UTC"), "n": pa.int8()}))
     {'at': {'dtype': 'timestamp[s, tz=UTC]', '_type': 'Value'}}
@@ -176,7 +177,7 @@ def lake_metadata(
 
 @dataclass(frozen=True)
 class _Reader:
-    """Reads columns of the lake from Arrow columns."""
+    """A function that reads columns of the lake from Arrow columns."""
 
     leaves: Mapping[str, Leaf]
     read: Read
@@ -190,7 +191,7 @@ class _Reader:
 
 @dataclass(frozen=True)
 class _LakeTypes:
-    """Types of columns in the lake from which a table was exported; empty for other tables."""
+    """Types of columns in the lake from which a table was exported, if it was exported."""
 
     columns: Mapping[str, Mapping[str, Any]]
 
@@ -231,12 +232,12 @@ def _has_numbers(leaf: Leaf) -> bool:
 
 
 def _may_have_nulls(leaf: Leaf) -> bool:
-    """Return whether a part has one number per struct in a list; such numbers are often null."""
+    """Return whether a part has a number for each struct in a list. These are often null."""
     return len(leaf.path) > 1 and is_list(leaf.kind) and not is_list(leaf.kind.value_type)
 
 
 def _htype_in(column: Mapping[str, Any]) -> Htype | None:
-    """Return the type that the metadata of a column records; None if it cannot be read."""
+    """Return the type that the metadata of a column records, or None if it cannot be read."""
     recorded = {HTYPE: json.dumps(column.get("htype"))}
     return exported_htype(pa.field("", pa.null(), metadata=recorded))
 
@@ -250,9 +251,9 @@ def _parts(f: pa.Field, feature: Feature, lake_types: _LakeTypes) -> list[Leaf]:
 
 
 def _field(leaf: Leaf, f: pa.Field, empty: pa.RecordBatch, exact: Htype | None) -> pa.Field:
-    """Return the Arrow field of a column of the lake.
+    """Return the Arrow field for a column of the lake.
 
-    `exact` is the column's type if the feature does not determine it.
+    `exact` is the column's type in the lake from which it was exported, if this must be recorded.
     """
     if len(leaf.path) > 1:
         f = pa.field(leaf.name, leaf.part(empty.column(leaf.path[0])).type)
@@ -260,7 +261,7 @@ def _field(leaf: Leaf, f: pa.Field, empty: pa.RecordBatch, exact: Htype | None) 
 
 
 def _check_names(schema: pa.Schema, parts: list[Leaf]) -> None:
-    """Check that the names of columns are unique. Raises InvalidValueError."""
+    """Raise InvalidValueError if two columns have the same name."""
     counts = Counter([*schema.names, *(leaf.name for leaf in parts if len(leaf.path) > 1)])
     for leaf in parts:
         if len(leaf.path) > 1 and counts[leaf.name] > 1:
@@ -271,7 +272,7 @@ def _check_names(schema: pa.Schema, parts: list[Leaf]) -> None:
 
 
 def _has_details(kind: pa.DataType) -> bool:
-    """Return whether an Arrow type has details, such as time zones, that a lake does not store.
+    """Return whether an Arrow type has details, such as a time zone, that a lake does not store.
 
     >>> _has_details(pa.timestamp("s")), _has_details(pa.timestamp("s", "UTC"))
     (False, True)

@@ -1,4 +1,4 @@
-"""Converting Hugging Face features to column types.
+"""Converting Hugging Face features, and the values of their columns, to column types.
 
 A feature is the type of a column in the package ``datasets``, which stores it in the metadata of
 files:
@@ -54,7 +54,7 @@ class FeatureColumn:
     """Feature of the column."""
 
     htype: Htype
-    """Type of the column, which is not nullable unless the type is exact."""
+    """Type of the column. Unless `exact` is true, it is not nullable."""
 
     exact: bool = False
     """Whether `htype` is the type that the column had in the lake from which it was exported."""
@@ -90,11 +90,11 @@ class FeatureColumn:
             return None  # the feature contradicts its Arrow type, or comes from a newer release
 
     def with_exact_type(self, htype: Htype) -> FeatureColumn:
-        """Return the column with the type that it had in the lake from which it was exported."""
+        """Return a copy with the type that the column had in the lake it was exported from."""
         return replace(self, htype=htype, exact=True)
 
     def type_of(self, *, nullable: bool) -> Htype:
-        """Return the column's type, which is nullable as requested, unless it is exact."""
+        """Return the column's type with the given nullability, or unchanged if it is exact."""
         return self.htype if self.exact else replace(self.htype, nullable=nullable)
 
     def values(self, array: pa.Array) -> object:
@@ -111,7 +111,7 @@ class FeatureColumn:
 
 
 def _sequences(kind: pa.DataType) -> Htype:
-    """Return the type of nested lists whose items may be null.
+    """Return the column type for nested lists whose items may be null.
 
     >>> _sequences(pa.list_(pa.int8()))
     Sequence(Scalar('int8', nullable=True))
@@ -123,9 +123,9 @@ def _sequences(kind: pa.DataType) -> Htype:
 
 
 def _recorded(feature: Feature) -> Htype | None:
-    """Return the type that an export recorded in a feature; None if there is none.
+    """Return the column type that an export recorded in a feature.
 
-    None is also returned if the feature was changed after the export.
+    Return None if there is no record, or if the feature was changed after the export.
     """
     htype = recorded_htype(feature)
     if htype is None or without_record(feature) != feature_of(htype):
@@ -164,7 +164,7 @@ def _has_json(kind: pa.DataType) -> bool:
 
 
 def _contents(array: pa.Array, feature: Feature) -> list[object]:
-    """Return the bytes of files. Files without bytes remain structs, whose paths are read later.
+    """Return the bytes of files. A file without bytes remains a struct, whose path is read later.
 
     >>> files = pa.array([{"bytes": b"x", "path": "a"}, None])
     >>> _contents(files, {"_type": "Image"})
@@ -183,7 +183,7 @@ def _content(file: dict[str, Any]) -> object:
 
 
 def _restore(value: Any, feature: Feature, is_parsed: bool) -> Any:
-    """Replace class numbers with names, and files without content with None, and parse JSON.
+    """Return a value with names for class numbers, None for files without content, and parsed JSON.
 
     >>> feature = {"_type": "List", "feature": {"_type": "ClassLabel", "names": ["a", "b"]}}
     >>> _restore([1, -1, 7], feature, False)

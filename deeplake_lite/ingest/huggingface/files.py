@@ -1,8 +1,9 @@
 """Reading the splits of Hugging Face's folders and files without the package ``datasets``.
 
-``save_to_disk`` writes a folder with state.json, dataset_info.json and Arrow streams, or a folder
-with dataset_dict.json and such a folder for each split. On the hub, a dataset is a folder of
-Parquet files whose names or folders contain the split: ``data/train-00000-of-00002.parquet``.
+``save_to_disk`` writes a folder with state.json, dataset_info.json and Arrow streams. For several
+splits, it writes a folder with dataset_dict.json and a folder of this kind for each split. On the
+hub, a dataset is a folder of Parquet files whose names or folders contain the split, such as
+``data/train-00000-of-00002.parquet``.
 """
 
 from __future__ import annotations
@@ -35,26 +36,26 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.arrow.leaves import Leaf
 
 SHARD = re.compile(r"^(?P<split>.+?)-\d{5}-of-\d{5}(-[0-9a-f]+)?$")
-"""Matches the name of a file, without its extension, if a split consists of numbered files."""
+"""Pattern of the names, without extension, of the numbered files of a split."""
 
 KNOWN = {
     "train": "train", "training": "train",
     "validation": "validation", "valid": "validation", "val": "validation", "dev": "validation",
     "test": "test", "testing": "test", "eval": "test", "evaluation": "test",
 }  # fmt: skip
-"""Maps words that ``datasets`` recognises in names of files and folders to splits."""
+"""Maps words that ``datasets`` recognises in names of files and folders to names of splits."""
 
 MAX_CARD_BYTES = 10_000_000
 """Maximum size in bytes of a dataset card. Larger cards are not read."""
 
 FIRST = ("train", "validation", "test")
-"""Splits that come before all other splits, in this order."""
+"""Names of the splits that come before all other splits, in their order."""
 
 
 def saved_parts(path: Path, declared: Mapping[str, Any]) -> tuple[list[Part], list[str], bool]:
     """Return the splits at a path, their files, and whether to add a column of splits.
 
-    `declared` has the types that the user declares.
+    `declared` maps the names of columns to the types that the user declares.
 
     Raises
     ------
@@ -110,9 +111,9 @@ def listed_parts(
 
 
 def _check_one_configuration(path: Path) -> None:
-    """Reject a folder whose dataset card lists several configurations, which are separate datasets.
+    """Raise InvalidValueError if a folder's dataset card lists several configurations.
 
-    Raises InvalidValueError.
+    Each configuration is a dataset of its own.
     """
     names = [c.get("config_name") for c in _configurations(path / "README.md")]
     if len(names) > 1:
@@ -123,7 +124,7 @@ def _check_one_configuration(path: Path) -> None:
 
 
 def _configurations(card: Path) -> list[dict[str, Any]]:
-    """Return the configurations in a dataset card; an empty list if its header cannot be read."""
+    """Return the configurations in a dataset card, or an empty list if it cannot be read."""
     if not card.is_file() or card.stat().st_size > MAX_CARD_BYTES:
         return []
     _, _, rest = card.read_text("utf-8", errors="replace").partition("---\n")
@@ -139,7 +140,9 @@ def _configurations(card: Path) -> list[dict[str, Any]]:
 
 
 def split_files(root: Path, files: Iterable[str]) -> dict[str, list[str]]:
-    """Group files by the split that their names or folders contain, which is "train" by default.
+    """Return a dict from splits to the files whose names or folders contain the split.
+
+    Files whose names and folders contain no split are in the split "train".
 
     >>> split_files(Path("/d"), ["/d/data/test-00000-of-00001.parquet", "/d/train/0.parquet"])
     {'train': ['/d/train/0.parquet'], 'test': ['/d/data/test-00000-of-00001.parquet']}
@@ -152,7 +155,7 @@ def split_files(root: Path, files: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _split_of(root: Path, file: Path) -> str:
-    """Return the split that the name or a folder of a file contains."""
+    """Return the split that a file's name or one of its folders contains, or "train"."""
     if match := SHARD.match(file.stem):
         return KNOWN.get(match["split"], match["split"])
     parents = file.relative_to(root).parent.parts if file.is_relative_to(root) else ()
@@ -170,7 +173,10 @@ def _parquet_part(path: Path, split: str, files: list[str], declared: Mapping[st
 
 
 def _read_json(path: Path) -> dict[str, Any]:
-    """Return the content of a JSON file, which must be an object. Raises InvalidValueError."""
+    """Return the content of a JSON file, which must be an object.
+
+    Raises InvalidValueError if it is invalid.
+    """
     try:
         content = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
@@ -226,7 +232,7 @@ def _schema_of(file: str) -> pa.Schema:
 
 
 def _read_streams(files: Sequence[str], columns: list[str]) -> Iterator[pa.RecordBatch]:
-    """Yield the batches of Arrow streams, but only some of their columns."""
+    """Yield the batches of several Arrow streams, with only the given columns."""
     for file in files:
         with reading(file), pa.memory_map(file) as source:
             for batch in locate_errors(file, pa.ipc.open_stream(source)):
@@ -243,9 +249,9 @@ def _read_streams(files: Sequence[str], columns: list[str]) -> Iterator[pa.Recor
 
 
 def _check(column: pa.Array) -> None:
-    """Check that an array's memory is valid. Raises ArrowInvalid.
+    """Raise ArrowInvalid if an array's memory is invalid.
 
-    Strings that are not UTF-8 pass this check. They are reported later with their row.
+    Strings that are not UTF-8 pass this check. Later errors about them name the row.
     """
     kind = column.type
     if kind == pa.string():
@@ -256,6 +262,6 @@ def _check(column: pa.Array) -> None:
 
 
 def _has_any(files: Sequence[str], has: Callable[[pa.Array], bool], leaf: Leaf) -> bool:
-    """Return whether `has` is true for any batch of a field within an Arrow column."""
+    """Return whether `has` is true for the values of a part in any batch of the files."""
     batches = _read_streams(files, [leaf.path[0]])
     return any(has(leaf.part(batch.column(0))) for batch in batches)

@@ -40,9 +40,9 @@ def is_dataset(value: object) -> bool:
 
 
 def object_parts(dataset: Any) -> list[Part]:
-    """Return a `Part` for each split of a dataset. Raises InvalidValueError.
+    """Return a `Part` for each split of a dataset.
 
-    A split must have columns.
+    Raises InvalidValueError if a split has no columns.
     """
     if isinstance(dataset, Mapping):
         return [_part(split_dataset, str(split)) for split, split_dataset in dataset.items()]
@@ -84,7 +84,10 @@ def _part(dataset: Any, split: str) -> Part:
 
 
 def _with_features(stream: Any, split: str) -> Any:
-    """Cast a stream to the features of its first rows. Raises InvalidValueError."""
+    """Cast a stream to the features that its first rows have.
+
+    Raises InvalidValueError if a row cannot be read.
+    """
     from datasets import Dataset
 
     try:
@@ -94,7 +97,7 @@ def _with_features(stream: Any, split: str) -> Any:
 
 
 def _unreadable(split: str, row: int, error: Exception) -> InvalidValueError:
-    """Return the error for rows that cannot be read."""
+    """Return the error for rows that cannot be read, from row `row` on."""
     reason = str(error).splitlines()[0] if str(error) else type(error).__name__
     return InvalidValueError(
         f"Split {split!r} cannot be read from row {row:,} on: {reason.rstrip('.')}. Check the "
@@ -146,12 +149,15 @@ def _has_null_items(table: Any, leaf: Leaf) -> bool:
 
 
 def _chunks(table: Any, leaf: Leaf) -> Iterator[pa.Array]:
-    """Yield a part of an Arrow column, chunk by chunk."""
+    """Yield the chunks of an Arrow column, reduced to the part that `leaf` describes."""
     return (leaf.part(chunk) for chunk in table.column(leaf.path[0]).chunks)
 
 
 def _full_columns(table: Any, of: FeatureTable) -> frozenset[str]:
-    """Return the columns without nulls, but no columns of paths, which may get nulls later."""
+    """Return the names of columns without nulls, except for columns of paths.
+
+    Columns of paths may get nulls later.
+    """
     paths = {leaf.paths.name for leaf in of.leaves.values() if leaf.paths is not None}
     return frozenset(
         name

@@ -1,4 +1,4 @@
-"""One split of a Hugging Face dataset."""
+"""A split of a Hugging Face dataset, from an object or from files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Part:
-    """The rows of one split."""
+    """The rows of one split of a dataset, and what is known about them."""
 
     split: str
     """Name of the split."""
@@ -27,13 +27,13 @@ class Part:
     """The JSON that ``datasets`` adds to a schema, mainly the features."""
 
     rows: int | None = None
-    """Number of rows, if it is known."""
+    """Number of rows, or None if it is unknown."""
 
     full: frozenset[str] = frozenset()
-    """Columns that are known to have no nulls."""
+    """Names of columns that are known to have no nulls."""
 
     info: Mapping[str, Any] = field(default_factory=dict)
-    """Description, citation, homepage and license."""
+    """Description, citation, homepage and license of the dataset."""
 
     @property
     def features(self) -> Mapping[str, Any]:

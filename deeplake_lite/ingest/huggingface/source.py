@@ -117,7 +117,11 @@ def huggingface_source(
     columns: Sequence[str] | None = None,
     schema: Types = None,
 ) -> TabularSource:
-    """Return the source for a dataset. Raises NotFoundError, InvalidValueError, SchemaError."""
+    """Return the source for a dataset.
+
+    Raises NotFoundError or InvalidValueError if the dataset does not exist or cannot be read, and
+    SchemaError if its splits have different columns.
+    """
     files: list[str] = []
     base, declared = None, types_of(schema)
     if is_dataset(dataset):
@@ -178,7 +182,7 @@ class _JoinedSplits:
     """The splits."""
 
     schema: pa.Schema
-    """The columns, including the column of splits if it is added."""
+    """Arrow schema of the columns, including the column of splits if one is added."""
 
     adds_split: bool
     """Whether a column with the names of the splits is added."""
@@ -219,14 +223,14 @@ _SPLIT_KIND = pa.dictionary(pa.int32(), pa.string())
 
 
 def _recorded_split(part: Part) -> Any:
-    """Return the type that the exported lake's column of splits had; None if it is unknown."""
+    """Return the type of the column of splits in the exported lake, or None if it is unknown."""
     exported = part.metadata.get(OWN)
     config = exported.get(SPLIT) if isinstance(exported, dict) else None
     return exported_htype(pa.field(SPLIT, pa.string(), metadata={HTYPE: json.dumps(config)}))
 
 
 def _check_same(first: Part, part: Part) -> None:
-    """Check that two splits have the same columns. Raises SchemaError."""
+    """Raise SchemaError if two splits have different columns."""
     a, b = first.table.schema, part.table.schema
     if a.names == b.names and a.types == b.types and first.features == part.features:
         return

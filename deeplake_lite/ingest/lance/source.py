@@ -1,4 +1,4 @@
-"""Ingesting a version of a Lance dataset, batch by batch."""
+"""Ingesting a version of a Lance dataset, whose rows are read in batches."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class LanceSource(TabularSource):
     """Lance's object for the version."""
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
-        """Yield the rows from `start` on. Fragments that end before this row are not read."""
+        """Yield the rows from row `start` on. Fragments that end before this row are not read."""
         batches = partial(_read, self.dataset, self.title, start=start)
         yield from replace(self, read=batches).blocks_of(start)
 
@@ -141,7 +141,10 @@ def lance_source(
     columns: Sequence[str] | None = None,
     schema: Types = None,
 ) -> LanceSource:
-    """Return the source for a dataset. Raises NotFoundError, InvalidValueError."""
+    """Return the source for a dataset.
+
+    Raises NotFoundError or InvalidValueError if it does not exist or cannot be read.
+    """
     location = checks.location("path", path)
     if "://" not in location:
         location = str(Path(location).expanduser())
@@ -167,7 +170,7 @@ def lance_source(
 
 
 def _version(version: object) -> int | str | None:
-    """Convert a version to a type that Lance accepts. Raises OptionError."""
+    """Convert a version to a type that Lance accepts. Raises OptionError if it is invalid."""
     if version is None or isinstance(version, str):
         return version
     if isinstance(version, bool | np.bool_) or not isinstance(version, int | np.integer):
@@ -178,7 +181,11 @@ def _version(version: object) -> int | str | None:
 
 
 def _open(location: str, version: int | str | None) -> Any:
-    """Open a version of a dataset. Raises MissingPackageError, NotFoundError, InvalidValueError."""
+    """Open a version of a dataset.
+
+    Raises NotFoundError if there is no such version, InvalidValueError if it cannot be read, and
+    MissingPackageError if Lance is not installed.
+    """
     try:
         import lance
     except ImportError as error:
@@ -206,7 +213,7 @@ def _numbers(dataset: Any) -> list[int]:
 
 
 def _scanner(dataset: Any, columns: list[str] | None, start: int = 0) -> Any:
-    """Return a scanner for the rows from `start` on, in order, in batches of limited size."""
+    """Return a scanner for the rows from row `start` on, which yields batches of limited size."""
     return dataset.scanner(
         columns=columns,
         offset=start or None,
@@ -222,7 +229,10 @@ def _scanner(dataset: Any, columns: list[str] | None, start: int = 0) -> Any:
 def _read(
     dataset: Any, title: str, columns: list[str], *, start: int = 0
 ) -> Iterator[pa.RecordBatch]:
-    """Yield batches with some columns. Raises InvalidValueError."""
+    """Yield batches with the given columns, from row `start` on.
+
+    Raises InvalidValueError if they cannot be read.
+    """
     with _reading(title):
         stored = {new: old for old, new in kept_indexes(dataset.schema).items()}
         names, columns = columns, [stored.get(name, name) for name in columns]
@@ -238,7 +248,7 @@ def _read(
 
 
 def _check_blobs(dataset: Any, title: str, columns: list[str]) -> None:
-    """Reject blobs outside the dataset, because they could be any files on this machine.
+    """Check that no blob is outside the dataset, because it could be any file on this machine.
 
     Raises
     ------
@@ -262,12 +272,11 @@ def _check_blobs(dataset: Any, title: str, columns: list[str]) -> None:
 
 
 def _metadata(schema: pa.Schema) -> dict[str, object]:
-    """Return the metadata of the lake.
+    """Return the metadata for the lake.
 
-    If the dataset was exported from a lake, this is the metadata of that lake. Metadata of other
-    datasets is stored under ``lance``.
-
-    Arrow types that the lake simplifies are stored under ``arrow``, as for Parquet files.
+    If the dataset was exported from a lake, the result is the metadata of that lake. Metadata of
+    other datasets is stored under ``lance``, and Arrow types that the lake simplifies are stored
+    under ``arrow``, as for Parquet files.
     """
     is_exported = METADATA.encode() in (schema.metadata or {})
     simplified = {} if is_exported else simplified_features(schema)
@@ -277,7 +286,7 @@ def _metadata(schema: pa.Schema) -> dict[str, object]:
 
 @contextmanager
 def _reading(title: str) -> Iterator[None]:
-    """Translate Lance's errors, including panics of its Rust code, to InvalidValueError."""
+    """Turn Lance's errors, including panics of its Rust code, into InvalidValueError."""
     try:
         yield
     except (LakeError, MemoryError, GeneratorExit, KeyboardInterrupt):

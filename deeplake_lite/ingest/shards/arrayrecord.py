@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 READ_ROWS = 64
 READ_BYTES = 16 * 2**20
-"""Maximum number of records that are read at a time, and the total size in bytes to aim for."""
+"""Maximum number of records that are read at a time, and their approximate total size in bytes."""
 
 _SEQUENTIAL = "readahead_buffer_size:4M,max_parallelism:1"
-"""Options of the reader, which by default reads 16 MB ahead in each of its threads."""
+"""Options of the reader. By default, each of its threads would read 16 MB ahead."""
 
 _ERRORS = (RuntimeError, ValueError, IndexError, OSError)
 """Errors that the package ``array-record`` raises."""
@@ -158,7 +158,7 @@ def array_records(path: str, options: Mapping[str, Any]) -> Iterator[Record]:
 
 
 def _records(reader: Any, path: str, name: str, first: int, stop: int) -> Iterator[Record]:
-    """Yield the records from `first` up to `stop`.
+    """Yield the records from number `first` up to `stop` (exclusive).
 
     If any of these records is damaged, each record is read separately, with another reader.
     """
@@ -186,7 +186,7 @@ def _records(reader: Any, path: str, name: str, first: int, stop: int) -> Iterat
 
 
 def _record(name: str, number: int, data: bytes) -> Record:
-    """Return a record. If the data is too large for a cell, it is left out, and `error` is set."""
+    """Return a record. If its data is too large for a cell, leave out the data and set `error`."""
     place = f"{name}, record {number}"
     if len(data) > MAX_BYTES:
         return Record(
@@ -201,7 +201,7 @@ def _record(name: str, number: int, data: bytes) -> Record:
 def _on_this_machine(path: str, options: Mapping[str, Any]) -> Iterator[str]:
     """Yield the path of a file on this machine, or of a temporary copy of a file at a URL.
 
-    Raises StorageError.
+    Raises StorageError if the file cannot be read.
     """
     if scheme_of(path) is None:
         if not os.path.isfile(path):
@@ -217,7 +217,7 @@ def _on_this_machine(path: str, options: Mapping[str, Any]) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _translating_errors(name: str, record: int) -> Iterator[None]:
-    """Translate errors of the package ``array-record`` to InvalidValueError."""
+    """Turn errors of the package ``array-record`` into InvalidValueError."""
     try:
         yield
     except _ERRORS as error:

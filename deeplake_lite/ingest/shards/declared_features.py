@@ -1,7 +1,7 @@
 """Building columns for the features that the user selects.
 
-Features are selected by their names, or with types or descriptions such as
-``tf.io.FixedLenFeature``.
+The user selects features by their names, or by a mapping from names to types or to descriptions
+such as ``tf.io.FixedLenFeature``.
 
 Descriptions are recognised by the names of their classes, so that TensorFlow is not imported.
 """
@@ -33,14 +33,15 @@ _KINDS = ("FixedLenFeature", "FixedLenSequenceFeature", "VarLenFeature", "Ragged
 def declared_columns(
     features: object, inferred: Mapping[str, FeatureColumn]
 ) -> dict[str, FeatureColumn]:
-    """Return the columns that the option `features` selects, by name.
+    """Return a dict from names to the columns that the option `features` selects.
 
     Parameters
     ----------
     features : mapping or sequence
         Names of features, or a mapping of names to types or descriptions.
     inferred : mapping
-        Columns whose types were inferred, or that a file next to the records describes.
+        Maps names to columns whose types were inferred, or that a file next to the records
+        describes.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Columns that a file next to the records describes: the types of a lake, or TFDS's features."""
+"""Columns that a file next to the records describes, by types of a lake or features of TFDS."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MAX_BYTES = 64 * 2**20
 
 @dataclass(frozen=True)
 class Description:
-    """The description of record files; empty if no file next to them has one."""
+    """The description of record files, which is empty if no file next to them describes them."""
 
     columns: Mapping[str, FeatureColumn] = field(default_factory=dict)
     """Maps the names of columns to the columns."""
@@ -40,17 +40,17 @@ class Description:
     """The metadata of the dataset and of its columns."""
 
     splits: Mapping[str, str] = field(default_factory=dict)
-    """Maps files to their splits; empty if there is only one split."""
+    """Maps each file to the name of its split, or is empty if there is only one split."""
 
     lengths: Mapping[str, int] = field(default_factory=dict)
-    """Maps files to their numbers of records, if these are known."""
+    """Maps each file whose number of records is known to the number."""
 
     files: Sequence[str] = ()
-    """The files that contain the description, if they are on this machine."""
+    """Paths of the files that contain the description, without those at URLs."""
 
 
 def described_features(files: Sequence[str], access: Mapping[str, Any]) -> Description:
-    """Read the description in the folder of record files, if there is one.
+    """Read the description in the folder of record files. Without one, the result is empty.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def described_features(files: Sequence[str], access: Mapping[str, Any]) -> Descr
     classes = {}
 
     def names_of(feature: str) -> list[str] | None:
-        """Return the names of a feature's classes from a file that TFDS wrote, or None."""
+        """Return the names of a feature's classes, which TFDS writes to a file, or None."""
         name = f"{feature.replace('/', '-')}.labels.txt"
         text = read_neighbour(file, name, access, MAX_BYTES)
         classes[name] = text
@@ -99,7 +99,7 @@ def described_features(files: Sequence[str], access: Mapping[str, Any]) -> Descr
 
 
 def _metadata(info: Mapping[str, Any]) -> dict[str, dict[str, object]]:
-    """Return the description of a TFDS dataset as metadata."""
+    """Return the name, version, description and licence of a TFDS dataset as metadata."""
     keys = ("name", "version", "description", "citation", "license")
     notes: dict[str, object] = {key: info[key] for key in keys if isinstance(info.get(key), str)}
     return {"tfds": notes} if notes else {}
@@ -119,7 +119,10 @@ def _lines(data: bytes, file: str, name: str) -> list[str]:
 
 
 def _json_object(data: bytes, file: str, name: str) -> dict[str, Any]:
-    """Return the content of a JSON file, which must be an object. Raises InvalidValueError."""
+    """Return the content of a JSON file, which must be an object.
+
+    Raises InvalidValueError if it is invalid.
+    """
     try:
         content = json.loads(data)
     except (ValueError, RecursionError) as error:

@@ -55,22 +55,22 @@ class ExampleSource:
     """Paths and URLs of the files."""
 
     read: Records
-    """Reads the records of a file."""
+    """Function that reads the records of a file."""
 
     access: Mapping[str, Any]
     """Options of the object store, for URLs."""
 
     schema: Mapping[str, object]
-    """Types that the user declares."""
+    """Maps the names of columns to the types that the user declares."""
 
     features: object = None
-    """The features that the user selects; None for all features."""
+    """The features that the user selects, or None for all features."""
 
     key: str | None = None
-    """Name of the column that identifies rows; None if there is no such column."""
+    """Name of the column that identifies rows, or None if there is no such column."""
 
     contents: Contents = "example"
-    """Whether records are Examples; "auto" infers this from the first records."""
+    """Whether records are Examples or other bytes. With "auto", the first records decide."""
 
     rows: None = None
     """None, because the number of records is unknown before all files are read."""
@@ -86,14 +86,14 @@ class ExampleSource:
 
     @cached_property
     def fingerprint(self) -> str | None:
-        """A string that changes when the files change; None if there are URLs."""
+        """A string that changes when the files change, or None if there are URLs."""
         if any(scheme_of(file) is not None for file in self.files):
             return None
         return fingerprint(self.files[0], [*self.files, *self.described.files])
 
     @property
     def metadata(self) -> Mapping[str, object]:
-        """The metadata that a file next to the records contains."""
+        """The dataset's metadata, from a file next to the records."""
         return self.described.metadata.of_dataset
 
     @cached_property
@@ -103,7 +103,7 @@ class ExampleSource:
 
     @cached_property
     def _first(self) -> list[Record]:
-        """The first undamaged records, up to a number of records and a total size."""
+        """The undamaged records among the first `SAMPLED`, up to a total of `BLOCK_BYTES` bytes."""
         records = (r for file in self.files for r in self.read(file, self.access))
         first, size = list[Record](), 0
         for record in islice(records, SAMPLED):
@@ -127,7 +127,7 @@ class ExampleSource:
 
     @cached_property
     def feature_columns(self) -> dict[str, FeatureColumn]:
-        """Maps names to the columns that are read from features."""
+        """Maps the names of columns that are read from features to the columns."""
         if not self._holds_examples:
             return {}
         described = self.described.columns
@@ -208,7 +208,7 @@ class ExampleSource:
         return {**self.columns, **{n: resolve(s) for n, s in self.schema.items()}}
 
     def _values(self, rows: Sequence[Record], errors: dict[int, str]) -> dict[str, Any]:
-        """Return the values of a block by column; add reasons for invalid rows to `errors`."""
+        """Return a dict from columns to values, and add reasons for invalid rows to `errors`."""
         cells: dict[str, list[Any]] = {name: [None] * len(rows) for name in self.feature_columns}
         columns = list(self.feature_columns.values())
         for i, record in enumerate(rows):
@@ -244,7 +244,10 @@ class ExampleSource:
         )
 
     def _unknown_feature(self, message: Any) -> str | None:
-        """Return a feature without a column; None if there is none or the user selects features."""
+        """Return the name of a feature in a message that has no column, or None.
+
+        If the user selects the features, other features are ignored.
+        """
         if self.features is not None:
             return None
         for names in (message.features.feature, message.feature_lists.feature_list):
@@ -284,7 +287,7 @@ class ExampleSource:
 
 
 def _messages(records: Iterable[Record]) -> Iterator[Any]:
-    """Yield the parsed messages of all records that are ``tf.train.Example``."""
+    """Yield the parsed message of each record that is a ``tf.train.Example``."""
     for record in records:
         try:
             yield parse_example(record.data)

@@ -37,20 +37,23 @@ class FeatureColumn(Protocol):
         """Names of the features from which the column is read."""
 
     def read(self, message: Any) -> Any:
-        """Return the column's part of a record, as an input for `values`. Raises ValueError."""
+        """Return the column's part of a record, as an input for `values`.
+
+        Raises ValueError if it is invalid.
+        """
 
     def values(self, cells: Sequence[Any]) -> tuple[Any, dict[int, str]]:
-        """Convert results of `read` to values of the type.
+        """Convert results of `read` to values of the column's type.
 
         Returns
         -------
-        (values, dict that maps positions of invalid rows to error messages)
+        (values, dict from positions of invalid rows to error messages)
         """
 
 
 @dataclass(frozen=True)
 class PlainColumn:
-    """A column for one feature, whose values are converted directly to the type."""
+    """A column whose values come from a single feature."""
 
     name: str
     """Name of the column."""
@@ -68,14 +71,14 @@ class PlainColumn:
     """The column's value for records that do not have the feature."""
 
     arrange: Callable[[Any], Any] | None = None
-    """Converts the values of a feature to the column's value; None if this is not needed."""
+    """Function that converts the feature's values to the column's value, or None."""
 
     is_inferred: bool = False
-    """Whether the type was inferred from the first records, so that it must not round values."""
+    """Whether the type was inferred from the first records. If so, values must not be rounded."""
 
     @property
     def features(self) -> tuple[str, ...]:
-        """A tuple with the feature."""
+        """A tuple with the name of the feature."""
         return (self.feature,)
 
     def read(self, message: Any) -> Any:
@@ -101,7 +104,7 @@ class PlainColumn:
 
     @cached_property
     def _floats(self) -> np.dtype[Any] | None:
-        """The inferred dtype of floats that might round integers; None for other types."""
+        """The inferred dtype of floats, which might round integers, or None for other types."""
         htype = self.htype
         while htype.item is not None:
             htype = htype.item
@@ -111,7 +114,7 @@ class PlainColumn:
         return np.dtype(dtype) if np.dtype(dtype).kind == "f" else None
 
     def _check_unrounded(self, feature: Any) -> None:
-        """Reject integers that the inferred type would round. Raises ValueError."""
+        """Raise ValueError if the inferred type would round an integer."""
         if self._floats is None or feature.WhichOneof("kind") != "int64_list":
             return
         for number in feature.int64_list.value:
@@ -124,7 +127,7 @@ class PlainColumn:
 
     @cached_property
     def _takes_one(self) -> bool:
-        """Whether the only value of a feature is used unchanged, which is faster."""
+        """Whether the only value of a feature can be used unchanged, which is faster."""
         return self._takes_bytes or self.htype.sql == "number"
 
     @cached_property
@@ -133,7 +136,7 @@ class PlainColumn:
         return self.htype.item is None and (self.htype.takes_files or self.htype.sql == "bytes")
 
     def values(self, cells: Sequence[Any]) -> tuple[Any, dict[int, str]]:
-        """Return the values unchanged."""
+        """Return the values unchanged, and no errors."""
         return cells, {}
 
 
@@ -147,12 +150,12 @@ def raw_values(feature: Any) -> Any:
 
 
 def feature_value(feature: Any, htype: Htype) -> Any:
-    """Convert a feature to a value of a type. Raises ValueError."""
+    """Convert a feature to a value of a column type. Raises ValueError if it does not fit."""
     return value_of(raw_values(feature), htype)
 
 
 def value_of(values: Any, htype: Htype) -> Any:
-    """Convert a list of bytes or an array of numbers to a value of a type.
+    """Convert a list of bytes or an array of numbers to a value of a column type.
 
     Raises
     ------
@@ -181,7 +184,10 @@ def value_of(values: Any, htype: Htype) -> Any:
 
 
 def _list_value(feature_list: Any, htype: Htype) -> Any:
-    """Convert a feature list to a value with one item per feature. Raises ValueError."""
+    """Convert a feature list to a value with one item per feature.
+
+    Raises ValueError if a feature does not fit.
+    """
     if htype.item is None:
         parts = [raw_values(feature) for feature in feature_list.feature]
         if any(isinstance(part, list) for part in parts):
@@ -196,12 +202,15 @@ def _list_value(feature_list: Any, htype: Htype) -> Any:
 
 
 def _is_single(htype: Htype) -> bool:
-    """Return whether a value of a type is one number, string or file."""
+    """Return whether a value of a column type is a single number, string or file."""
     return htype.axes == () or htype.takes_files
 
 
 def _single(value: Any, htype: Htype) -> Any:
-    """Convert a value to a number, string or file of a type. Raises ValueError."""
+    """Convert a value to a number, string or file of a column type.
+
+    Raises ValueError if it does not fit.
+    """
     if not isinstance(value, bytes):
         if htype.scalar == "bool" and value in (0, 1):
             return bool(value)
@@ -230,7 +239,10 @@ def _text(value: bytes) -> str:
 
 
 def _array(values: Any, htype: Htype) -> Any:
-    """Reshape numbers to the shape of a type. Raises ValueError."""
+    """Reshape numbers to the shape of a column type.
+
+    Raises ValueError if their number does not fit.
+    """
     if isinstance(values, list):
         if htype.classes is not None:
             return [_text(value) for value in values]
@@ -258,7 +270,10 @@ def _array(values: Any, htype: Htype) -> Any:
 
 
 def _raw_numbers(values: list[bytes], htype: Htype) -> Any:
-    """Return the numbers that a single value of bytes holds in memory order. Raises ValueError."""
+    """Return the numbers whose little-endian bytes are the only value.
+
+    Raises ValueError if there are no such bytes.
+    """
     dtype = np.dtype(htype.value_dtype or "uint8").newbyteorder("<")
     if len(values) != 1 or len(values[0]) % dtype.itemsize:
         raise ValueError(

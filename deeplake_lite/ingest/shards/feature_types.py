@@ -22,15 +22,15 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 @dataclass
 class _Values:
-    """The values of a feature in the first records."""
+    """Statistics of the values that a feature has in the first records."""
 
     count: int = 0
     """Number of records that have the feature."""
 
     kinds: set[str] = field(default_factory=set)
     lengths: set[int] = field(default_factory=set)
-    """Numbers of values per record. At most two are kept, which suffice to show that they differ.
-    """
+    """Numbers of values per record. At most two different numbers are kept, because two already
+    show that the numbers vary."""
 
     items: int = 0
     """Number of byte strings in all records."""
@@ -55,7 +55,7 @@ class _Values:
 
     @property
     def htype(self) -> Htype | None:
-        """Type of a column for the values; None if no record has values."""
+        """Type of the column for the values, or None if no record has values."""
         if not self.kinds:
             return None
         if "bytes_list" in self.kinds:
@@ -71,10 +71,10 @@ class _Values:
 
 
 def inferred_columns(messages: Iterable[Any]) -> dict[str, PlainColumn]:
-    """Return a dict that maps names to columns for the features that occur in messages.
+    """Return a dict from names to columns for the features that occur in messages.
 
     A feature list becomes a sequence. A column is nullable if any message has no value for the
-    feature. Columns are named after features, unless these names are not valid for columns; see
+    feature. Columns are named after features, as far as a feature's name is valid for a column; see
     `column_name`.
     """
     plain, lists, items = dict[str, _Values](), dict[str, int](), dict[str, _Values]()
@@ -119,7 +119,7 @@ def column_name(feature: str, taken: Container[str]) -> str:
 
 
 def _groups(name: str) -> list[str]:
-    """Return the groups that contain a column with slashes in its name.
+    """Return the names of the groups that contain a column whose name has slashes.
 
     >>> _groups("a/b/c")
     ['a', 'a/b']

@@ -1,6 +1,7 @@
 """Building Arrow arrays from the flat lists that an export writes, which reverses `flatten`.
 
-A place (`Place`) is the position of an array in a nested type, such as the items of a list. It
+An export writes a column of nested lists as several flat lists; see
+`dataset.export.shards.flat_arrays`. A `Place` is the position of an array within nested lists. It
 determines the names of the features that store the array.
 """
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 MAX_EMPTY_AXIS = 1_000_000
-"""Maximum number of empty arrays in a block, because a tiny file can claim to have many of them."""
+"""Maximum number of empty arrays in a block, since even a tiny file can claim to have many."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +34,13 @@ class FlatRows:
     """The features that some rows have for one column."""
 
     rows: Sequence[Mapping[str, Any]]
-    """For each row, a dict from names of features to lists of bytes or arrays of numbers."""
+    """A dict for each row, from names of features to lists of bytes or arrays of numbers."""
 
     def counts(self, name: str) -> Counts:
-        """Return the number of values that each row has for a feature. Raises ValueError."""
+        """Return the number of values that each row has for a feature.
+
+        Raises ValueError if a row lacks the feature.
+        """
         missing = next((row for row in self.rows if name not in row), None)
         if missing is not None:
             raise ValueError(
@@ -65,7 +69,10 @@ class FlatRows:
         return np.concatenate(parts) if parts else []
 
     def numbers(self, name: str, counts: Counts, kind: str = "i") -> NDArray[Any]:
-        """Return the numbers of a feature in all rows. Raises ValueError."""
+        """Return the numbers of a feature in all rows.
+
+        Raises ValueError if they have another type.
+        """
         values = self.values(name, counts)
         if isinstance(values, list) and values:
             raise ValueError(f"feature {name!r} must have numbers, but it has bytes")
@@ -78,7 +85,7 @@ class FlatRows:
         return numbers
 
     def valid(self, name: str, counts: Counts) -> NDArray[np.bool_] | None:
-        """Return an array that is True for items that are not null; None if no item is null."""
+        """Return an array that is True for items that are not null, or None if no item is null."""
         if not any(name in row for row in self.rows):
             return None
         rows = [
@@ -110,12 +117,12 @@ def _valid_names(kind: pa.DataType, place: Place) -> list[str]:
 def unflatten(
     kind: pa.DataType, name: str, rows: FlatRows, classes: Sequence[str] = ()
 ) -> pa.Array:
-    """Build an array for a column from the flat lists in the features of rows that are not null.
+    """Build the array of a column from flat lists, for rows that are not null.
 
     Raises
     ------
     ValueError
-        If the lists contradict each other or the type.
+        If the lists contradict each other or the Arrow type `kind`.
 
     Examples
     --------
@@ -130,7 +137,7 @@ def unflatten(
 
 @dataclass(frozen=True)
 class _Builder:
-    """Builds an array of a nested type, starting with the outermost type."""
+    """A builder of arrays of nested types, which starts with the outermost type."""
 
     rows: FlatRows
     classes: Sequence[str]
@@ -227,7 +234,10 @@ class _Builder:
 
 
 def _integers(numbers: NDArray[Any], kind: pa.DataType, place: Place) -> pa.Array:
-    """Convert integers to an integer, boolean or time type of Arrow. Raises ValueError."""
+    """Convert integers to an integer, boolean or time type of Arrow.
+
+    Raises ValueError if one does not fit.
+    """
     if kinds.is_boolean(kind):
         if not np.isin(numbers, (0, 1)).all():
             raise ValueError(

@@ -19,9 +19,9 @@ MAX_INDEX_BYTES = 2**30
 
 
 def find_indexes(root: Path) -> list[Path]:
-    """Return the index of a folder or, if there is none, the indexes in its subfolders.
+    """Return a list with the index of a folder or, if it has none, the indexes in its subfolders.
 
-    Raises NotFoundError.
+    Raises NotFoundError if there is no index.
     """
     if (root / INDEX).is_file():
         return [root / INDEX]
@@ -32,7 +32,7 @@ def find_indexes(root: Path) -> list[Path]:
 
 
 def read_index(path: Path) -> dict[str, Any]:
-    """Return the content of an index. Raises InvalidValueError."""
+    """Return the content of an index. Raises InvalidValueError if it is invalid."""
     if path.stat().st_size > MAX_INDEX_BYTES:
         raise InvalidValueError(
             f"{str(path)!r} may be at most {MAX_INDEX_BYTES:,} bytes, but it is larger. Check the "

@@ -36,7 +36,7 @@ def lake_columns(
     Parameters
     ----------
     content : mapping
-        Content of this file, ``deeplake_lite.json``.
+        Content of the file that describes the records, ``deeplake_lite.json``.
     file : str
         A record file in the same folder, for messages.
 
@@ -78,7 +78,7 @@ class _LakeColumn:
         return feature_names(self._empty, self.name)
 
     def read(self, message: Any) -> dict[str, Any] | None:
-        """Return a dict that maps names of features to their values, or None for a null row."""
+        """Return a dict from names of features to their values, or None for a null row."""
         features = message.features.feature
         lists = {
             name: raw_values(feature)
@@ -89,7 +89,7 @@ class _LakeColumn:
         return lists or None
 
     def values(self, cells: Sequence[dict[str, Any] | None]) -> tuple[Any, dict[int, str]]:
-        """Return the values of a block, and the reasons for invalid rows by position."""
+        """Return the values of a block, and a dict from positions of invalid rows to reasons."""
         try:
             return self._values(cells), {}
         except ValueError:
@@ -100,7 +100,7 @@ class _LakeColumn:
 
         Returns
         -------
-        (values with nulls for invalid rows, dict that maps these rows' positions to error messages)
+        (values with nulls for invalid rows, dict from positions of invalid rows to error messages)
         """
         bad, valid_cells = dict[int, str](), list(cells)
         for i, cell in enumerate(cells):

@@ -101,7 +101,11 @@ def litdata_source(
     key: str | None = None,
     columns: Sequence[str] | None = None,
 ) -> SampleSource:
-    """Return the source for a folder. Raises NotFoundError, SchemaError, InvalidValueError."""
+    """Return the source for a folder.
+
+    Raises NotFoundError if a file or column does not exist, InvalidValueError if an index is
+    invalid, and SchemaError if no type can store a column.
+    """
     root = Path(checks.location("folder", folder)).expanduser()
     wanted = None if columns is None else checks.names("columns", columns)
     indexes = find_indexes(root)
@@ -132,9 +136,10 @@ def _names(chunks: Sequence[LitDataChunk], note: Note) -> list[str]:
 def _chunks(
     index: Path, content: Mapping[str, Any], split: str, wanted: Sequence[str] | None
 ) -> list[LitDataChunk]:
-    """Return the chunks that an index lists.
+    """Return the chunks that an index lists. `wanted` has the columns to read, or is None for all.
 
-    Raises InvalidValueError, SchemaError, NotFoundError.
+    Raises NotFoundError if a file does not exist, InvalidValueError if the index is invalid, and
+    SchemaError if no type can store a column.
     """
     config, entries = content.get("config"), content.get("chunks")
     if not isinstance(config, dict):
@@ -173,7 +178,7 @@ def _bad(path: Path, key: str, value: object) -> InvalidValueError:
 
 
 def _check_supported(index: Path, config: Mapping[str, Any]) -> None:
-    """Reject encrypted chunks, other item loaders and unknown compression. Raises SchemaError."""
+    """Raise SchemaError for encrypted chunks, unknown compression or another item loader."""
     if config.get("encryption"):
         raise SchemaError(
             f"Chunks must not be encrypted, but {str(index)!r} lists encrypted chunks. Decrypt the "
@@ -195,7 +200,10 @@ def _check_supported(index: Path, config: Mapping[str, Any]) -> None:
 
 
 def _leaves(index: Path, config: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the name and serializer of each value in a sample. Raises InvalidValueError."""
+    """Return the name and serializer of each value in a sample.
+
+    Raises InvalidValueError if they are invalid.
+    """
     names, serializers = leaf_names(config.get("data_spec")), config.get("data_format")
     if (
         not isinstance(serializers, list) or len(serializers) != len(names)
@@ -206,7 +214,7 @@ def _leaves(index: Path, config: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _encoding(name: str, serializer: str, config: Mapping[str, Any]) -> Encoding:
-    """Return the encoding of a column, whose type is nullable if values may be missing."""
+    """Return the encoding of a column. Its type is nullable if values may be missing."""
     encoding = encoding_of(name, serializer)
     has_gaps = '"optional"' in json.dumps(config.get("types"))
     if not has_gaps or not isinstance(encoding.htype, Htype) or encoding.htype.nullable:
@@ -217,8 +225,8 @@ def _encoding(name: str, serializer: str, config: Mapping[str, Any]) -> Encoding
 def _file(index: Path, entry: Mapping[str, Any], *, packs_files: bool) -> tuple[Path, bool]:
     """Return the file of a chunk, and whether it is compressed.
 
-    When LitData reads a compressed chunk in a local folder, it replaces the file with a
-    decompressed one.
+    When LitData reads a compressed chunk in a local folder, it replaces the compressed file with a
+    decompressed file.
     """
     name = entry.get("filename")
     if not isinstance(name, str) or not name or "\0" in name:

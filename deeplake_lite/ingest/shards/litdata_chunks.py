@@ -1,7 +1,7 @@
 """Reading LitData's chunks, which are files of samples in one of several forms.
 
 ======================  =========================================================================
-plain                   number of samples, offset of each sample and of the end, samples
+plain                   number of samples, offset of each sample, end of the last sample, samples
 ``.zstd.bin``           a plain chunk that is compressed as a whole
 compressed by sample    a plain chunk in which each sample is compressed
 ``LDFZ01``              the samples are compressed in frames of a few hundred samples
@@ -42,7 +42,7 @@ FRAMED = b"LDFZ01\0\0"
 """First bytes of a chunk that is compressed in frames."""
 
 TABLE = b"LDARW01\0"
-"""Last bytes of a chunk with an Arrow table. They come after the table and its length."""
+"""Last bytes of a chunk with an Arrow table, after the table and its length."""
 
 _FRAMED_HEAD = struct.Struct("<8sHHIII")
 _FRAME = np.dtype([
@@ -62,7 +62,7 @@ class LitDataChunk:
     rows: int
 
     encodings: Mapping[str, Encoding]
-    """Encoding of each column that is read."""
+    """Maps the name of each column that is read to its encoding."""
 
     leaves: Sequence[tuple[str, str]]
     """Name and serializer of each value in a sample."""
@@ -74,7 +74,7 @@ class LitDataChunk:
     """Whether each sample is compressed."""
 
     def samples(self, first: int) -> Iterator[Sample | str]:
-        """Yield the samples from number `first` on, or an error message for an invalid sample."""
+        """Yield the samples from number `first` on. An invalid sample is an error message."""
         with open_shard(self.file, "zstd" if self.is_packed else None, None, {}) as file:
             size = file.seek(0, 2)
             file.seek(0)
@@ -93,7 +93,9 @@ class LitDataChunk:
                 first = end
 
     def _offsets(self, file: BinaryIO, start: int, size: int, first: int) -> NDArray[np.int64]:
-        """Return the offsets of the samples and of their end. Raises InvalidValueError.
+        """Return the offset of each sample, and the end of the last one.
+
+        Raises InvalidValueError if they are invalid.
 
         Parameters
         ----------
@@ -119,7 +121,7 @@ class LitDataChunk:
         return offsets
 
     def _split_all(self, data: memoryview, offsets: NDArray[np.int64]) -> Iterator[Sample | str]:
-        """Yield the samples in `data`, where the first sample begins."""
+        """Yield the samples in `data`, given their offsets. `data` starts at the first offset."""
         bounds = (offsets - offsets[0]).tolist()
         for start, stop in pairwise(bounds):
             sample = data[start:stop]
@@ -137,7 +139,7 @@ class LitDataChunk:
         return struct.Struct(f"<{len(self.leaves)}I")
 
     def _split_sample(self, data: memoryview) -> Sample | str:
-        """Return a dict that maps names to the values of a sample, or an error message."""
+        """Return a dict from names to the values of a sample, or an error message."""
         at = self._sizes.size
         if len(data) < at:
             return "a sample must begin with the sizes of its values, but this sample is too short."
@@ -192,7 +194,10 @@ class LitDataChunk:
         return file.read() == TABLE
 
     def _table(self, file: BinaryIO, size: int, first: int) -> Iterator[Sample | str]:
-        """Yield the rows of the Arrow table as samples. Raises InvalidValueError."""
+        """Yield the rows of the Arrow table as samples.
+
+        Raises InvalidValueError if it cannot be read.
+        """
         file.seek(max(0, size - len(TABLE) - 4))
         (length,) = struct.unpack("<I", file.read(4))
         start = size - len(TABLE) - 4 - length
@@ -212,7 +217,7 @@ class LitDataChunk:
             raise self._damaged()
 
     def _row(self, row: Mapping[str, Any]) -> Sample | str:
-        """Return the values of a table's row as LitData serializes them, or an error message."""
+        """Return a row of the table as a sample of serialized values, or an error message."""
         values = dict[str, memoryview | None]()
         for name, serializer in self.leaves:
             value = _leaf(row, name)
@@ -238,13 +243,16 @@ class LitDataChunk:
 
 
 def _block_end(offsets: NDArray[np.int64], first: int) -> int:
-    """Return the end of a block that is read at once. It has at least one sample."""
+    """Return the number of the sample after a block that is read at once.
+
+    The block starts with sample `first`, and has about `READ_BYTES` bytes and at least one sample.
+    """
     end = int(np.searchsorted(offsets, offsets[first] + READ_BYTES, side="right")) - 1
     return min(max(end, first + 1), len(offsets) - 1)
 
 
 class _Part(io.RawIOBase):
-    """A range of bytes in a file, from which Arrow reads one batch at a time."""
+    """A range of bytes in a file, as a file of its own, from which Arrow reads batches."""
 
     def __init__(self, file: BinaryIO, start: int, length: int) -> None:
         self._file, self._start, self._length, self._at = file, start, length, 0
@@ -288,7 +296,7 @@ def _batches(file: _Part) -> Iterator[pa.RecordBatch]:
 
 
 def _leaf(row: Any, name: str) -> Any:
-    """Return the value with a name such as ``"box/width"`` in a row; None if there is none."""
+    """Return the value of a row under a name such as ``"box/width"``, or None if it has none."""
     if name in row:
         return row[name]
     key, _, rest = name.partition("/")
@@ -304,4 +312,5 @@ _SERIALIZE: Mapping[str, Callable[[Any], bytes]] = {
     "bool": lambda value: b"\1" if value else b"\0",
     "json": lambda value: json.dumps(value).encode(),
 }
-"""Maps serializers to functions that do the same. Other serializers leave bytes unchanged."""
+"""Maps the names of serializers to functions that serialize a value as LitData does. Values of
+other serializers are bytes, which stay unchanged."""

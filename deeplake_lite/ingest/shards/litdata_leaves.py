@@ -1,4 +1,4 @@
-"""LitData's serializers: decoding the bytes of values."""
+"""Decoding the bytes of values that LitData's serializers have written."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _NUMPY = (
     "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32",
     "float64", "complex64", "complex128", "bool",
 )  # fmt: skip
-"""Dtypes of NumPy arrays, indexed by code. Higher codes stand for objects and strings."""
+"""Dtypes of NumPy arrays, in the order of LitData's codes. Higher codes mean other objects."""
 
 _TORCH = (
     "float32", "float32", "float64", "float64", "complex64", "complex64", "complex128",
     "complex128", "float16", "float16", "bfloat16", "uint8", "int8", "int16", "int16", "int32",
     "int32", "int64", "int64", "bool", "uint16",
 )  # fmt: skip
-"""Dtypes of tensors, indexed by code."""
+"""Dtypes of tensors, in the order of LitData's codes."""
 
 PICKLED = ("pickle", "graph")
 """Names of serializers whose data could run arbitrary code when it is read."""
@@ -49,7 +49,7 @@ _FILES = ("bytes", "file", "video", "audio", "mesh", "pdf", "nifti")
 def encoding_of(column: str, name: object) -> Encoding:
     """Return the encoding for a serializer's name in the index, such as ``no_header_tensor:17``.
 
-    Raises SchemaError.
+    Raises SchemaError if the serializer is unknown, or pickles values.
     """
     base, _, detail = str(name).partition(":")
     if base in PICKLED:
@@ -76,7 +76,7 @@ def encoding_of(column: str, name: object) -> Encoding:
 
 
 def _numbers(dtype: str, data: memoryview) -> NDArray[Any]:
-    """Decode a one-dimensional array without a header. Raises UnfitError."""
+    """Decode a one-dimensional array without a header. Raises UnfitError if it is invalid."""
     if dtype == "bfloat16":  # the upper half of a float32
         return (_numbers("uint16", data).astype("u4") << 16).view(np.float32)
     kind = np.dtype(dtype).newbyteorder("<")
@@ -88,7 +88,10 @@ def _numbers(dtype: str, data: memoryview) -> NDArray[Any]:
 
 
 def _array(codes: tuple[str, ...], order: str, data: memoryview) -> NDArray[Any]:
-    """Decode an array that begins with its dtype, number of axes and shape. Raises UnfitError."""
+    """Decode an array. Its bytes begin with dtype, number of axes and shape.
+
+    Raises UnfitError if it is invalid.
+    """
     if len(data) < 8:
         raise UnfitError("an array")
     code, axes = np.frombuffer(data[:8], f"{order}u4").tolist()
@@ -122,7 +125,10 @@ def _bool(data: memoryview) -> bool:
 
 
 def _files(data: memoryview) -> list[bytes]:
-    """Decode a list of files, which begins with their number and sizes. Raises UnfitError."""
+    """Decode a list of files, whose bytes begin with their number and sizes.
+
+    Raises UnfitError if it is invalid.
+    """
     count = int(np.frombuffer(data[:4], "<u4")[0]) if len(data) >= 4 else 0
     start = 4 + 4 * count
     if len(data) < start:

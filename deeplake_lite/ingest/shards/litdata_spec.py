@@ -53,7 +53,10 @@ def leaf_names(spec: object) -> list[str]:
 
 
 def _add(names: list[str], node: Any, prefix: str, depth: int, spec: object) -> None:
-    """Append the names of the leaves below a node."""
+    """Append the names of the leaves below a node to `names`.
+
+    Raises SchemaError if the node is invalid.
+    """
     if not isinstance(node, dict) or depth > MAX_DEPTH or len(names) > MAX_LEAVES:
         raise _unknown(spec)
     children = node.get("children_spec")

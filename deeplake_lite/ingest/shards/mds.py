@@ -105,7 +105,11 @@ def mds_source(
     key: str | None = None,
     columns: Sequence[str] | None = None,
 ) -> SampleSource:
-    """Return the source for a folder. Raises NotFoundError, SchemaError, InvalidValueError."""
+    """Return the source for a folder.
+
+    Raises NotFoundError if a file or column does not exist, InvalidValueError if an index is
+    invalid, and SchemaError if no type can store a column.
+    """
     root = Path(checks.location("folder", folder)).expanduser()
     wanted = None if columns is None else checks.names("columns", columns)
     indexes = find_indexes(root)
@@ -139,7 +143,10 @@ def _split(root: Path, index: Path) -> str:
 
 
 def _entries(path: Path, content: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the entries that describe shards in an index. Raises InvalidValueError."""
+    """Return the entries that describe shards in an index.
+
+    Raises InvalidValueError if the index is invalid.
+    """
     entries = content.get("shards")
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise _bad(path, "shards", entries)
@@ -165,22 +172,22 @@ class MdsShard:
     rows: int
 
     encodings: Mapping[str, Encoding]
-    """Encoding of each column that is read."""
+    """Maps the name of each column that is read to its encoding."""
 
     layout: Sequence[tuple[str, int | None]]
-    """Name of each column, and the size of its values in bytes, or None if their sizes differ."""
+    """Name of each column, and the size of its values in bytes, or None if the sizes differ."""
 
     codec: str | None
-    """Name of the compression; None if the file is not compressed."""
+    """Name of the compression, or None if the file is not compressed."""
 
     size: int
     """Size of the uncompressed file in bytes."""
 
     hashes: Mapping[str, str]
-    """Hashes of the file, by algorithm."""
+    """Maps the names of hash algorithms to hashes of the file."""
 
     def samples(self, first: int) -> Iterator[Mapping[str, memoryview] | str]:
-        """Yield the samples from number `first` on, or an error message for an invalid sample."""
+        """Yield the samples from number `first` on. An invalid sample is an error message."""
         with open_shard(self.file, self.codec, self.size, self.hashes) as file:
             head = np.frombuffer(file.read(4), "<u4")
             if self.size < 8 + 4 * self.rows or head.tolist() != [self.rows]:
@@ -203,7 +210,7 @@ class MdsShard:
         return struct.Struct(f"<{sum(size is None for _, size in self.layout)}I")
 
     def _split_sample(self, data: memoryview) -> Mapping[str, memoryview] | str:
-        """Return a dict that maps columns to the values of a sample, or an error message."""
+        """Return a dict from columns to the values of a sample, or an error message."""
         at, values = self._sizes.size, dict[str, memoryview]()
         if len(data) < at:
             return "a sample must begin with the sizes of its values, but this sample is too short."
@@ -237,7 +244,8 @@ def _shard(
 ) -> MdsShard:
     """Return the shard that an entry of an index describes.
 
-    Raises InvalidValueError, NotFoundError, SchemaError.
+    `wanted` has the columns to read, or is None for all. Raises NotFoundError if a file does not
+    exist, InvalidValueError if the entry is invalid, and SchemaError if no type can store a column.
     """
     if entry.get("format") != "mds" or entry.get("version") != 2:
         raise _bad(index, "format", entry.get("format"))

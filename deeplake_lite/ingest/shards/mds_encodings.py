@@ -1,4 +1,4 @@
-"""MDS's encodings: decoding the bytes of values."""
+"""Decoding the bytes of values in the encodings of MDS."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _DTYPES = {
     8: "uint8", 9: "int8", 16: "uint16", 17: "int16", 18: "float16", 32: "uint32", 33: "int32",
     34: "float32", 64: "uint64", 65: "int64", 66: "float64",
 }  # fmt: skip
-"""Maps codes to the dtypes of arrays."""
+"""Maps MDS's codes for dtypes to the dtypes of arrays."""
 
 _NUMBERS = tuple(_DTYPES.values())
 
@@ -42,7 +42,7 @@ PICKLED = ("pkl",)
 
 
 def encoding_of(column: str, name: object) -> Encoding:
-    """Return the encoding with a name from the index. Raises SchemaError."""
+    """Return the encoding that the index names. Raises SchemaError if it is unknown or pickled."""
     if not isinstance(name, str):
         raise _unknown(column, name)
     if name in PICKLED:
@@ -80,7 +80,10 @@ def _decode_number(dtype: np.dtype[Any], data: memoryview) -> Any:
 
 
 def _array(column: str, name: str) -> Encoding:
-    """Return the encoding for a name such as ``ndarray:float32:2,3``. Raises SchemaError."""
+    """Return the encoding for a name such as ``ndarray:float32:2,3``.
+
+    Raises SchemaError if there is none.
+    """
     parts = name.split(":")
     dtype = parts[1] if len(parts) > 1 else None
     shape = None

@@ -1,4 +1,4 @@
-"""The note that an export from a lake writes to an index, with the lake's types and metadata."""
+"""Notes, which exports from a lake write to an index, with the lake's types and metadata."""
 
 from __future__ import annotations
 
@@ -32,13 +32,16 @@ class ExportedColumn:
     """Type of the column in the lake."""
 
     kind: str
-    """How the export wrote the values; see `dataset.export.shards.samples`."""
+    """Kind of the values in samples; see `dataset.export.shards.samples`."""
 
     has_nulls: bool
-    """Whether empty bytes stand for null."""
+    """Whether empty bytes mean null."""
 
     def restore(self, value: Any) -> Any:
-        """Convert a value that was read to the value that the lake had. Raises UnfitError."""
+        """Convert a value of a sample back to the value in the lake.
+
+        Raises UnfitError if this fails.
+        """
         match self.kind:
             case "file":
                 return None if self.has_nulls and not value else value
@@ -55,20 +58,20 @@ class ExportedColumn:
 
 @dataclass(frozen=True)
 class Note:
-    """The note of an export; empty if the index has no note."""
+    """The note of an export, which is empty if the index has no note."""
 
     columns: Mapping[str, ExportedColumn] = field(default_factory=dict)
-    """The exported columns, in the order of the lake."""
+    """Maps names to the exported columns, in the order of the lake."""
 
     metadata: ExportedMetadata = field(default_factory=ExportedMetadata)
     """The metadata of the lake and of its columns."""
 
     split: Htype | None = None
-    """Type of the column of splits; None if there was no such column."""
+    """Type of the column of splits, or None if there was no such column."""
 
     @classmethod
     def of(cls, content: object) -> Note:
-        """Parse a note. Entries that other programs or newer releases wrote are ignored."""
+        """Parse a note, ignoring entries that other programs or newer releases have written."""
         if not isinstance(content, dict):
             return cls()
         columns = content.get("columns")
@@ -91,7 +94,7 @@ def _column(config: object) -> ExportedColumn | None:
 
 
 def htype_of_config(config: object) -> Htype | None:
-    """Return the type that a configuration describes; None if the configuration is not valid."""
+    """Return the type that a configuration describes, or None if the configuration is invalid."""
     try:
         return None if config is None else from_config(config)
     except (LakeError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
@@ -99,7 +102,7 @@ def htype_of_config(config: object) -> Htype | None:
 
 
 def restore_value(htype: Htype, value: Any) -> Any:
-    """Convert a JSON value to a value of a type. Raises UnfitError.
+    """Convert a JSON value to a value of a column type. Raises UnfitError if it does not fit.
 
     >>> from deeplake_lite.htypes import Scalar, Sequence
     >>> restore_value(Sequence(Scalar("datetime64[D]")), ["2026-01-02"])
@@ -127,7 +130,7 @@ def _list(value: Any) -> list[Any]:
 
 
 def _scalar(htype: Htype, value: Any) -> Any:
-    """Convert a JSON value to a number or a time, if the type is one of these."""
+    """Convert a JSON value to a number or a time if the type is a number or a time."""
     if htype.scalar is None:
         return value
     dtype = np.dtype(htype.scalar)
@@ -138,7 +141,10 @@ def _scalar(htype: Htype, value: Any) -> Any:
 
 
 def _arrays(dtype: str, value: Any) -> Any:
-    """Return the value of an array, or of a list of arrays such as polygons. Raises UnfitError."""
+    """Convert JSON to an array, or to a list of arrays such as polygons.
+
+    Raises UnfitError if it does not fit.
+    """
     if isinstance(value, dict):
         shape = value.get("shape")
         if not isinstance(shape, list) or 0 not in shape or len(shape) > 32:
@@ -156,7 +162,7 @@ def _complex(value: Any) -> Any:
 
 
 def load_npy(data: bytes) -> np.ndarray[Any, Any]:
-    """Decode an npy file. Raises UnfitError."""
+    """Decode an npy file. Raises UnfitError if it is invalid."""
     try:
         array = np.load(io.BytesIO(data), allow_pickle=False)
     except _UNREADABLE as error:
@@ -168,7 +174,7 @@ def load_npy(data: bytes) -> np.ndarray[Any, Any]:
 
 
 def load_json(data: bytes) -> Any:
-    """Decode JSON text. Raises UnfitError."""
+    """Decode JSON text. Raises UnfitError if it is invalid."""
     try:
         return json.loads(data)
     except (ValueError, RecursionError):

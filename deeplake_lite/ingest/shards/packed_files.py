@@ -44,11 +44,11 @@ def open_shard(
     path : Path
         The file.
     codec : str, optional
-        Name of the compression; None if the file is not compressed.
+        Name of the compression, or None if the file is not compressed.
     size : int, optional
-        Size of the uncompressed file in bytes, if it is known.
+        Size of the uncompressed file in bytes, or None if the size is unknown.
     hashes : mapping
-        Hashes of the file, by algorithm. Unknown algorithms are ignored.
+        Maps names of hash algorithms to hashes of the file. Unknown algorithms are ignored.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def _wrong_size(path: Path, size: int) -> InvalidValueError:
 
 
 def _decompress_file(path: Path, file: BinaryIO, codec: str, size: int | None, whole: Any) -> None:
-    """Decompress a file to another file. Raises InvalidValueError."""
+    """Decompress `file` to the file `whole`. Raises InvalidValueError if this fails."""
     if codec not in CODECS:
         raise InvalidValueError(
             f"The compression of {str(path)!r} must be one of {', '.join(CODECS)}, but it is "
@@ -112,7 +112,10 @@ def _decompress_file(path: Path, file: BinaryIO, codec: str, size: int | None, w
 
 
 def decompress(data: memoryview, codec: str, most: int) -> bytes:
-    """Return the decompressed data, which may have at most `most` bytes. Raises ValueError."""
+    """Return the decompressed data, which may have at most `most` bytes.
+
+    Raises ValueError if this fails.
+    """
     parts, count = [], 0
     try:
         for piece in _pieces(io.BytesIO(data), codec, most):

@@ -15,7 +15,7 @@ _MODES = ("1", "L", "P", "RGB", "RGBA", "CMYK", "YCbCr", "LAB", "HSV", "I", "F",
 
 
 def load_pixels(data: memoryview) -> NDArray[Any]:
-    r"""Return the pixels of an image. Raises UnfitError.
+    r"""Return the pixels of an image. Raises UnfitError if the data is invalid.
 
     The data consists of width, height and length of the mode, each as uint32, followed by Pillow's
     mode and the bytes of the pixels.

@@ -37,18 +37,18 @@ FORBIDDEN = 403
 """HTTP status for a file that the user may not read."""
 
 _SHARD = r"-\d{5,}-of-\d{5,}(\..*)?$"
-"""Matches the end of a file's name if it is one of several numbered files."""
+"""Pattern of the end of the name of a numbered file, such as ``-00003-of-00010``."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A file format for records."""
+    """A file format that stores records."""
 
     name: str
     """Name of the format in messages."""
 
     pattern: re.Pattern[str]
-    """Matches the names of files in this format, to find them in a folder."""
+    """Pattern by which files in this format are found in a folder."""
 
 
 TFRECORD = Kind(
@@ -62,17 +62,18 @@ class Record:
     """A record of a file."""
 
     data: bytes
-    """Content of the record; empty if it cannot be read."""
+    """Content of the record, or no bytes if the record cannot be read."""
 
     place: str
-    """File, number and position of the record: ``"train.tfrecord, record 7 (byte 4,310)"``."""
+    """Name of the file, and number and position of the record, for messages, such as
+    ``"train.tfrecord, record 7 (byte 4,310)"``."""
 
     error: str | None = None
-    """Error message; None if the content is intact."""
+    """Error message, or None if the content is intact."""
 
 
 def record_files(files: Location | Sequence[Location], kind: Kind) -> list[str]:
-    """Return the files at paths and URLs, in folders, and for patterns.
+    """Return the files that paths, URLs, folders and patterns stand for.
 
     Patterns may contain ``*`` and ranges such as ``{000..010}``.
 
@@ -101,7 +102,10 @@ def record_files(files: Location | Sequence[Location], kind: Kind) -> list[str]:
 
 
 def _local(path: str, kind: Kind) -> list[str]:
-    """Return the files at a path, folder or pattern. Raises NotFoundError, InvalidValueError."""
+    """Return the local files that a path, folder or pattern stands for.
+
+    Raises NotFoundError if there are none, and InvalidValueError if they are incomplete.
+    """
     here = os.path.expanduser(path)
     if os.path.isdir(here):
         files = sorted(
@@ -135,7 +139,7 @@ def name_of(path: str) -> str:
 
 @contextmanager
 def open_file(path: str, options: Mapping[str, Any]) -> Iterator[Any]:
-    """Open a file on this machine or at a URL. Raises StorageError."""
+    """Open a file on this machine or at a URL. Raises StorageError if this fails."""
     try:
         if scheme_of(path) is None:
             with open(path, "rb", buffering=2**20) as file:
@@ -152,12 +156,12 @@ def open_file(path: str, options: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def read_neighbour(path: str, name: str, options: Mapping[str, Any], most: int) -> bytes | None:
-    """Read the file `name` in the same folder as the file `path`; return None if it does not exist.
+    """Read the file `name` in the folder of the file `path`. Return None if it does not exist.
 
     Parameters
     ----------
     path : str
-        Path or URL of the other file.
+        Path or URL of a file in the same folder.
     name : str
         Name of the file to read.
     options : mapping

@@ -42,10 +42,10 @@ _ERRORS = (ValueError, ArithmeticError, RecursionError, LookupError, TypeError)
 
 @dataclass(frozen=True)
 class Encoding:
-    """How the values of a column are stored."""
+    """The way in which the values of a column are stored."""
 
     decode: Callable[[memoryview], Any]
-    """Converts the bytes of a value to the value, or raises UnfitError."""
+    """Function that converts the bytes of a value to the value, or raises UnfitError."""
 
     htype: Htype | Callable[[Sequence[Any]], Htype]
     """Type of the values, or a function that infers the type from the first values."""
@@ -60,7 +60,7 @@ class SampleShard(Protocol):
 
     @property
     def split(self) -> str:
-        """Name of the split to which the shard belongs; "" if there are no splits."""
+        """Name of the split to which the shard belongs, or "" if there are no splits."""
 
     @property
     def rows(self) -> int:
@@ -71,7 +71,7 @@ class SampleShard(Protocol):
         """Maps the names of columns to their encodings."""
 
     def samples(self, first: int) -> Iterator[Mapping[str, memoryview | None] | str]:
-        """Yield the samples from number `first` on, or an error message for an invalid sample.
+        """Yield the samples from number `first` on, with an error message for an invalid sample.
 
         Raises InvalidValueError or StorageError if the file cannot be read.
         """
@@ -84,10 +84,10 @@ class SampleSource:
     title: str
     shards: Sequence[SampleShard]
     files: Sequence[str]
-    """Files that identify the source; the first file is its index."""
+    """Paths of the files that identify the source, starting with its index."""
 
     note: Note
-    """The types of the lake, if the shards were exported from a lake."""
+    """The types of the lake from which the shards were exported, if they were exported."""
 
     names: Sequence[str]
     """Names of the columns, except for the column of splits."""
@@ -130,7 +130,7 @@ class SampleSource:
         return self._in_order(types)
 
     def _in_order(self, types: dict[str, Htype]) -> dict[str, Htype]:
-        """Sort types by the lake's order of columns, if the shards were exported from a lake."""
+        """Return types in the lake's order of columns, if the shards were exported from a lake."""
         order = [name for name in self.note.columns if name in types]
         return {name: types[name] for name in [*order, *(n for n in types if n not in order)]}
 
@@ -143,7 +143,7 @@ class SampleSource:
 
     @cached_property
     def _first_values(self) -> dict[str, list[Any]]:
-        """Maps columns to the valid values in the first samples."""
+        """Maps columns to lists of the valid values in the first samples."""
         shard = self.shards[0]
         values: dict[str, list[Any]] = {name: [] for name in self.names}
         size = 0
@@ -217,7 +217,7 @@ def _size(sample: Mapping[str, memoryview | None] | str) -> int:
 
 
 def whole_bytes(data: memoryview) -> bytes:
-    """Return the content of a view. A whole `bytes` object is returned without a copy.
+    """Return the bytes of a memoryview. If it covers a whole `bytes` object, return the object.
 
     >>> value = b"abc"
     >>> whole_bytes(memoryview(value)) is value, whole_bytes(memoryview(value)[1:])
@@ -233,7 +233,7 @@ def _rule(error: Exception) -> str:
 
 
 def array_type(values: Sequence[Any]) -> Htype:
-    """Infer the type of arrays. Raises SchemaError if they have no common dtype.
+    """Infer the column type for arrays. Raises SchemaError if they have no common dtype.
 
     >>> array_type([np.zeros((2, 3), "u1"), np.zeros((4, 3), "i2")])
     Array('int16', (None, None))
@@ -254,7 +254,7 @@ def array_type(values: Sequence[Any]) -> Htype:
 
 
 def pixels_type(values: Sequence[Any]) -> Htype:
-    """Infer the type of uncompressed images: `Image` if all images are 8-bit grey or colour."""
+    """Infer the column type for pixels, which is `Image` if all are 8-bit grey or colour."""
     is_image = all(
         value.dtype == np.uint8 and (value.ndim == 2 or value.shape[2:] in ((3,), (4,)))
         for value in values

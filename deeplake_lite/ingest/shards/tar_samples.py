@@ -1,4 +1,4 @@
-"""Reading samples from tar files, as WebDataset defines them.
+"""Reading samples from tar files, according to WebDataset's definition of a sample.
 
 Adjacent files whose paths are equal up to the first dot of their names form a sample. The rest of
 the name is the extension, in lower case. For example, ``a/1.jpg`` and ``a/1.Seg.PNG`` form the
@@ -66,7 +66,7 @@ class Sample:
 
 
 def tar_files(tars: Location | Sequence[Location]) -> list[str]:
-    """Return the tar files at paths and URLs, in folders, and for patterns.
+    """Return the tar files that paths, URLs, folders and patterns stand for.
 
     Patterns may contain ``*`` and ranges such as ``{00..99}``.
 
@@ -93,7 +93,10 @@ def tar_files(tars: Location | Sequence[Location]) -> list[str]:
 
 
 def _local(path: str) -> list[str]:
-    """Return the tar files at a path, folder or pattern. Raises NotFoundError."""
+    """Return the local tar files that a path, folder or pattern stands for.
+
+    Raises NotFoundError if there are none.
+    """
     here = os.path.expanduser(path)
     if os.path.isdir(here):
         files = sorted(glob.glob(os.path.join(glob.escape(here), "*.tar*")))
@@ -106,7 +109,7 @@ def _local(path: str) -> list[str]:
 
 
 def expand(path: str) -> list[str]:
-    """Expand the braces in a path. Raises InvalidValueError if there are too many paths.
+    """Return all paths to which the braces in a path expand. Raises InvalidValueError for too many.
 
     >>> expand("train-{008..010}.tar")
     ['train-008.tar', 'train-009.tar', 'train-010.tar']
@@ -130,7 +133,7 @@ def expand(path: str) -> list[str]:
 
 
 def _choices(text: str) -> Sequence[str]:
-    """Return the texts for the content of braces, which is a range of numbers or a list."""
+    """Return the texts to which braces with the given content, a range or a list, expand."""
     if (ends := _RANGE.fullmatch(text)) is None:
         return text.split(",") if "," in text else ["{" + text + "}"]
     first, last = int(ends[1]), int(ends[2])
@@ -216,7 +219,7 @@ def _members(
 
 
 def _unfit(member: tarfile.TarInfo) -> str | None:
-    """Return the reason why a member of a tar file belongs to no sample; None if it does."""
+    """Return the reason why a member of a tar file belongs to no sample, or None if it does."""
     if not member.isreg():
         return "it is not a regular file"
     if RESERVED.match(member.name):
@@ -241,7 +244,7 @@ class _Stream(io.BufferedIOBase):
         return data
 
     def tell(self) -> int:
-        """Return the position, in bytes."""
+        """Return the position in the file, in bytes."""
         return self._position
 
     def seek(self, offset: int, whence: int = 0, /) -> int:
@@ -254,11 +257,11 @@ class _Stream(io.BufferedIOBase):
 
 
 class _Member(tarfile.TarInfo):
-    """A header in a tar file. If it is damaged or missing, this is an error, not the file's end."""
+    """A header in a tar file. A damaged or missing header is an error, not the end of the file."""
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _Member:
-        """Parse a header. Usual headers take a fifth of the time, as their owners are skipped."""
+        """Parse a header. Usual headers take a fifth of tarfile's time, as owners are skipped."""
         if buf[156:157] in _USUAL and len(buf) == tarfile.BLOCKSIZE and buf[257:262] == b"ustar":
             size, checksum = buf[124:136].rstrip(b" \0"), buf[148:156].rstrip(b" \0")
             if size.isdigit() and checksum.isdigit():
@@ -284,11 +287,11 @@ class _Member(tarfile.TarInfo):
 
 
 _USUAL = (tarfile.REGTYPE, tarfile.XHDTYPE)
-"""Types of headers that are parsed faster: regular files, and extensions with their long names."""
+"""Types of headers that are parsed faster: regular files, and extended headers with long names."""
 
 
 def _text(field: bytes | bytearray, encoding: str, errors: str) -> str:
-    """Decode a field of a header, which ends at its first null byte."""
+    """Decode a field of a header up to its first null byte."""
     return field.partition(b"\0")[0].decode(encoding, errors)
 
 
@@ -320,14 +323,14 @@ _COMPRESSED: dict[bytes, Callable[[Any], Any]] = {
     b"\xfd7zXZ\0": lzma.LZMAFile,
     b"(\xb5/\xfd": _zstd,
 }
-"""Maps the first bytes of compressed formats to functions that decompress a file."""
+"""Maps the first bytes of each compressed format to a function that decompresses a file."""
 
 
 @contextmanager
 def _translating_errors(path: str, last_read: Sequence[str]) -> Iterator[None]:
-    """Translate errors of tarfile and of decompression to InvalidValueError or StorageError.
+    """Turn errors of tarfile and of decompression into InvalidValueError or StorageError.
 
-    The message names the file in the tar file that was read last, if there is one.
+    The message names the last file that was read from the tar file, if there is one.
     """
     try:
         yield

@@ -3,7 +3,7 @@
 The file features.json determines how features are serialized. A feature in nested dicts is named
 after its path. Nested lists are written as ``ragged_flat_values`` and ``ragged_row_lengths_0``, and
 tensors with several axes of unknown size as ``value`` and ``shape``. Class names are in files such
-as ``label.labels.txt``. For features of other kinds, types are inferred from their values.
+as ``label.labels.txt``. For features of other kinds, column types are inferred from the values.
 
 https://www.tensorflow.org/datasets/api_docs/python/tfds/features
 """
@@ -52,18 +52,18 @@ MAX_DEPTH = 32
 _FLAT, _LENGTHS = "ragged_flat_values", "ragged_row_lengths_"
 
 _YXYX = {"REL_YXYX": "fraction", "YXYX": "pixels"}
-"""Maps box formats whose order of coordinates is known to units. Other boxes remain arrays."""
+"""Maps the box formats that become `Boxes` to units. Boxes of other formats become arrays."""
 
 
 def tfds_columns(content: Mapping[str, Any], names: Names) -> dict[str, FeatureColumn]:
-    """Return the columns that a features.json describes, by name.
+    """Return a dict from names to the columns that a features.json describes.
 
     Parameters
     ----------
     content : mapping
         Content of the file.
     names : callable
-        Returns the names of a feature's classes, or None if they are unknown.
+        Function that returns the names of a feature's classes, or None if they are unknown.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def tfds_columns(content: Mapping[str, Any], names: Names) -> dict[str, FeatureC
 
 
 def split_names(files: abc.Sequence[str], info: Mapping[str, Any]) -> dict[str, str]:
-    """Return a dict that maps files to splits, ordered by split; empty if there is only one.
+    """Return a dict from files to splits, sorted by split, or an empty dict for a single split.
 
     >>> files = ["/d/pets-test.tfrecord-00000-of-00001", "/d/pets-train.tfrecord-00000-of-00001"]
     >>> list(split_names(files, {"splits": [{"name": "train"}, {"name": "test"}]}).values())
@@ -118,7 +118,7 @@ def split_names(files: abc.Sequence[str], info: Mapping[str, Any]) -> dict[str, 
 
 
 def shard_lengths(files: abc.Sequence[str], info: Mapping[str, Any]) -> dict[str, int]:
-    """Return a dict that maps files to their numbers of records, if these are known.
+    """Return a dict from files to their numbers of records, for files whose number is known.
 
     >>> info = {"splits": [{"name": "test", "shardLengths": ["2", "3"]}]}
     >>> shard_lengths(["/d/pets-test.tfrecord-00001-of-00002"], info)
@@ -143,7 +143,10 @@ def shard_lengths(files: abc.Sequence[str], info: Mapping[str, Any]) -> dict[str
 def _columns(
     name: str, feature: Mapping[str, Any], lists: tuple[int | None, ...], names: Names
 ) -> Iterator[FeatureColumn]:
-    """Yield the columns for a feature; `lists` has the lengths of the lists that contain it."""
+    """Yield the columns for a feature.
+
+    `lists` has the length of each list that contains the feature, or None for a variable length.
+    """
     if name.count("/") + len(lists) > MAX_DEPTH:
         raise ValueError(f"it is nested more than {MAX_DEPTH} levels deep")
     if "featuresDict" in feature:
@@ -194,7 +197,7 @@ class _Tensor:
     is_optional: bool
 
     def decode(self, data: bytes, shape: abc.Sequence[int] | None = None) -> Any:
-        """Decode the bytes of a tensor. Raises ValueError."""
+        """Decode the bytes of a tensor. Raises ValueError if they are invalid."""
         if self.encoding == "zlib":
             decoder = zlib.decompressobj()
             try:
@@ -226,7 +229,7 @@ def _product(shape: abc.Sequence[int]) -> int:
 
 
 def _tensor(feature: Mapping[str, Any]) -> _Tensor | None:
-    """Return the description of a tensor of numbers; None for other features."""
+    """Return the description of a tensor of numbers, or None for other features."""
     content = feature.get("tensor", feature.get("audio"))
     if not isinstance(content, dict) or content.get("lazyDecode"):
         return None
@@ -242,9 +245,10 @@ def _tensor(feature: Mapping[str, Any]) -> _Tensor | None:
 def _leaf(
     name: str, feature: Mapping[str, Any], lists: tuple[int | None, ...], names: Names
 ) -> Leaf | None:
-    """Return the type of a feature that is in at most one list, and a function.
+    """Return the column type for a feature that is in at most one list, and a function or None.
 
-    The function converts values of the feature to values of the type; None if this is not needed.
+    The function converts values of the feature to values of the column. None means that they need
+    no conversion. If the feature is not supported, the whole result is None.
     """
     if (tensor := _tensor(feature)) is not None:
         return _tensor_leaf(tensor, lists)
@@ -285,7 +289,7 @@ def _tensor_leaf(tensor: _Tensor, lists: tuple[int | None, ...]) -> Leaf | None:
 
 
 def _one(values: Any) -> bytes:
-    """Return the only value of a feature, which must be bytes. Raises ValueError."""
+    """Return the only value of a feature, which must be bytes. Raises ValueError if it is not."""
     if len(values) != 1 or not isinstance(values[0], bytes):
         noun = "byte string" if isinstance(values, list) else "number"
         raise ValueError(
@@ -296,13 +300,13 @@ def _one(values: Any) -> bytes:
 
 
 def _class(values: Any) -> int | None:
-    """Return the class number; None for -1, which means no label."""
+    """Return the class number, or None for -1, which means "no label"."""
     number = int(value_of(values, Scalar("int64")))
     return None if number == -1 else number
 
 
 def _boxes(values: Any) -> Any:
-    """Convert boxes from top, left, bottom, right to left, top, right, bottom.
+    """Convert boxes in the order top, left, bottom, right to the order left, top, right, bottom.
 
     >>> _boxes(np.array([1, 2, 3, 4], "f4")).tolist()
     [[2.0, 1.0, 4.0, 3.0]]
@@ -312,7 +316,10 @@ def _boxes(values: Any) -> Any:
 
 @dataclass(frozen=True)
 class _ShapedColumn:
-    """A column of tensors with several axes of unknown size, stored as values and a shape."""
+    """A column of tensors with several axes of unknown size, stored as two features.
+
+    One feature has the values of a tensor, and the other its shape.
+    """
 
     name: str
     htype: Htype
@@ -335,13 +342,13 @@ class _ShapedColumn:
 
 @dataclass(frozen=True)
 class _RaggedColumn:
-    """A column of nested lists, which are stored as all values and the length of each list."""
+    """A column of nested lists, which are stored as one list of values and lists of lengths."""
 
     name: str
     htype: Htype
 
     inner: Htype
-    """Type of the innermost lists."""
+    """Column type for the innermost lists."""
 
     arrange: Callable[[Any], Any] | None
     levels: int
@@ -372,9 +379,9 @@ class _RaggedColumn:
 
 
 def _split(values: Any, lengths: list[int], size: int) -> list[Any]:
-    """Split values into lists, given the number of items in each list. Raises ValueError.
+    """Split values into lists, given the number of items in each list.
 
-    `size` is the number of values per item.
+    An item consists of `size` values. Raises ValueError if the numbers do not fit.
     """
     if min(lengths, default=0) < 0 or sum(lengths) * size != len(values):
         raise ValueError(

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 PIECE = 16 * 2**20
-"""Maximum number of bytes that are read at once, so that a wrong length does not fill the memory.
-"""
+"""Maximum number of bytes that are read at once, so that a damaged length does not make the reader
+allocate too much memory."""
 
 _WRONG_CHECKSUM = "its content does not match its checksum. Fetch the file again."
 
@@ -52,7 +52,10 @@ def tfrecords(path: str, options: Mapping[str, Any]) -> Iterator[Record]:
 
 
 def _length(head: bytes, place: str) -> int:
-    """Return the length of a record. Raises InvalidValueError."""
+    """Return the length of a record, given the start of its frame.
+
+    Raises InvalidValueError if it is invalid.
+    """
     if len(head) < HEAD.size:
         raise InvalidValueError(
             f"A record must begin with {HEAD.size} bytes of length and checksum, but {place} has "
@@ -91,9 +94,9 @@ def _read(file: Any, size: int) -> bytes:
 
 @contextmanager
 def _open_decompressed(path: str, options: Mapping[str, Any]) -> Iterator[Any]:
-    """Open a file, and decompress it if it does not begin with a record.
+    """Open a file, and decompress its content if it does not begin with a record.
 
-    Raises InvalidValueError, StorageError.
+    Raises StorageError if the file cannot be opened, and InvalidValueError if it is invalid.
     """
     with open_file(path, options) as raw, _translating_errors(path):
         file = raw if hasattr(raw, "peek") else io.BufferedReader(raw, 2**20)
@@ -110,7 +113,7 @@ def _open_decompressed(path: str, options: Mapping[str, Any]) -> Iterator[Any]:
 
 
 class _Zlib(io.RawIOBase):
-    """The content of a file that is compressed with zlib."""
+    """The decompressed content of a file that is compressed with zlib."""
 
     def __init__(self, file: Any) -> None:
         self._file, self._zlib = file, zlib.decompressobj()
@@ -135,7 +138,7 @@ class _Zlib(io.RawIOBase):
 
 @contextmanager
 def _translating_errors(path: str) -> Iterator[None]:
-    """Translate errors of compressed files to InvalidValueError."""
+    """Turn errors of decompression into InvalidValueError."""
     try:
         yield
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:

@@ -2,7 +2,7 @@
 
 
 class UnfitError(ValueError):
-    """The error for bytes of a value that cannot be decoded.
+    """Raised if the bytes of a value cannot be decoded.
 
-    The message says what the bytes must be, such as "JSON".
+    The message is a noun for what the bytes must be, such as "JSON".
     """

@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
 BLOCK_ROWS = 1_024
 BLOCK_BYTES = 32 * 2**20
-"""Maximum size of all files in a block, in bytes."""
+"""A block is complete when its files have at least this number of bytes."""
 
 SAMPLED = 1_000
-"""Number of samples from which columns and their types are inferred."""
+"""Number of samples from which columns and their types are inferred, from the first file."""
 
 _UNREADABLE = (ValueError, EOFError, SyntaxError, TokenError, TypeError, KeyError)
 """Errors that NumPy raises for a damaged header of an npy file."""
@@ -123,13 +123,13 @@ def webdataset_source(
     key: str | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> WebDatasetSource:
-    """Return the source for tar files. Raises NotFoundError, InvalidValueError, StorageError."""
+    """Return the source for tar files. Raises the same errors as `tar_files`."""
     return WebDatasetSource(tuple(tar_files(tars)), access, types_of(schema), key, limits)
 
 
 @dataclass(frozen=True)
 class WebDatasetSource:
-    """The source for the samples in tar files."""
+    """The source for the samples in tar files. A sample is a group of files that share a key."""
 
     files: tuple[str, ...]
     """Paths and URLs of the tar files."""
@@ -138,10 +138,10 @@ class WebDatasetSource:
     """Options of the object store, for URLs."""
 
     schema: Mapping[str, object]
-    """Types that the user declares."""
+    """Maps the names of columns to the types that the user declares."""
 
     key: str | None = None
-    """Name of the column that identifies rows, which may be ``key`` if keys are unique, or None."""
+    """Name of the column that identifies rows, such as ``key``, or None to append all rows."""
 
     limits: Limits = DEFAULT_LIMITS
     """Limits on the memory that a file in a tar file may take."""
@@ -151,12 +151,16 @@ class WebDatasetSource:
 
     @property
     def metadata(self) -> Mapping[str, object]:
-        """The metadata of the lake from which the files were exported; empty if there is none."""
+        """Metadata of the lake from which the files were exported. Empty if it is unknown."""
         return self.note.metadata.of_dataset
 
     @cached_property
     def note(self) -> TarNote:
-        """The note next to the files; an empty note if the files have other extensions."""
+        """The note next to the files.
+
+        It is empty if the first samples have other extensions, or if the user declares other
+        columns.
+        """
         note = TarNote.next_to(self.files)
         fits = all(note.column(e) is not None for sample in self._first for e in sample)
         return note if fits and self.schema.keys() <= {*note.types, "key", "shard"} else TarNote()
@@ -171,19 +175,19 @@ class WebDatasetSource:
 
     @cached_property
     def fingerprint(self) -> str | None:
-        """A string that changes when the files change; None if there are URLs."""
+        """A string that changes when the files change, or None if there are URLs."""
         if any(scheme_of(file) is not None for file in self.files):
             return None
         return fingerprint(self.files[0], self.files)
 
     @property
     def left_out(self) -> Collection[Skipped]:
-        """Files in the tar files that belong to no sample."""
+        """Files that belong to no sample. All are listed once all tar files have been read."""
         return self._left_out.values()
 
     @cached_property
     def _first(self) -> list[dict[str, str]]:
-        """The first samples, as dicts that map extensions to results of `_content`."""
+        """For each of the first samples, a dict from extensions to the results of `_content`."""
         first = islice(self._samples_of(self.files[0], {}), SAMPLED)
         return [{e: _content(e, data) for e, data in sample.files.items()} for sample in first]
 
@@ -192,7 +196,7 @@ class WebDatasetSource:
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """Maps extensions to the names of columns; empty if the note determines the columns."""
+        """Maps extensions to names of columns. Empty if the note determines the columns."""
         if self.note.types:
             return {}
         extensions = dict.fromkeys(e for sample in self._first for e in sample)
@@ -229,19 +233,19 @@ class WebDatasetSource:
 
     @cached_property
     def _types(self) -> dict[str, Htype]:
-        """Type of each column, which may be declared by the user."""
+        """Type of each column. A type that the user declares replaces the inferred type."""
         return {**self.columns, **{n: resolve(s) for n, s in self.schema.items()}}
 
     @cached_property
     def _bytes(self) -> frozenset[str]:
-        """Names of the columns of bytes, which can store any file unchanged."""
+        """Names of the columns of type `Bytes`, which store any file unchanged."""
         return frozenset(name for name, t in self._types.items() if t.bare == Bytes())
 
     def check_unrounded(self, names: Iterable[str]) -> None:
         """Accept all columns, because no inferred type rounds numbers."""
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
-        """Yield the samples from number `start` on."""
+        """Yield the samples from number `start` on, in blocks."""
         types, row = self._types, 0
         for file in self.files:
             rows, size = list[Sample](), 0
@@ -285,7 +289,7 @@ class WebDatasetSource:
         return self.note.names or self.names
 
     def _value(self, extension: str, data: bytes, name: str, htype: Htype) -> object:
-        """Convert a file to a value of a column. Raises ValueError."""
+        """Convert a file to a value of the column `name`. Raises ValueError if this fails."""
         value = data if name in self._bytes else _value(extension, data, htype)
         if not self.note.types:
             return value
@@ -295,7 +299,7 @@ class WebDatasetSource:
 
 
 def _has_class(htype: Htype, value: object) -> bool:
-    """Return whether a value is a class number for which the type has a name."""
+    """Return whether a value is a class number, and the type has a name for it."""
     names = htype.labels.names if htype.labels is not None else ()
     return isinstance(value, int) and 0 <= value < len(names)
 
@@ -319,9 +323,10 @@ def _column(extension: str, taken: Collection[str]) -> str:
 
 
 def _content(extension: str, data: bytes) -> str:
-    """Describe the content of a file if its extension alone does not determine the column type.
+    """Return a short description of a file's content, which helps to determine the column type.
 
-    For example, "float32 2" describes an array with two axes. The description of other files is "".
+    For example, "float32 2" describes an array with two axes. For files whose extension alone
+    determines the column type, and for invalid files, the description is "".
 
     >>> _content("cls", b"7"), _content("cls", b"cat"), _content("txt", b"7")
     ('integer', '', '')
@@ -339,7 +344,7 @@ def _content(extension: str, data: bytes) -> str:
 
 
 def _htype(extension: str, contents: Sequence[str]) -> Htype:
-    """Infer the type of a column from its extension and the contents of its first files."""
+    """Infer the type of a column from an extension and the results of `_content` for its files."""
     last = extension.rpartition(".")[2].lower()
     if _is_image(extension):
         return Image("auto")
@@ -367,9 +372,9 @@ def _is_integer(data: bytes) -> bool:
 
 
 def _value(extension: str, data: bytes, htype: Htype) -> object:
-    """Convert a file to a value of a type.
+    """Convert a file to a value of the type `htype`.
 
-    Raises ValueError with a description of valid files, such as "JSON".
+    Raises ValueError if this fails. Its text says what the file must be, such as "JSON".
     """
     last = extension.rpartition(".")[2].lower()
     if htype.takes_files and last not in ("npy", "json"):
@@ -396,7 +401,7 @@ def _value(extension: str, data: bytes, htype: Htype) -> object:
 
 
 def _array(data: bytes) -> np.ndarray[Any, Any]:
-    """Decode an npy file. Raises ValueError."""
+    """Decode an npy file. Raises ValueError if it is invalid or has Python objects."""
     try:
         array = np.load(io.BytesIO(data), allow_pickle=False)
     except (*_UNREADABLE, OSError, MemoryError, OverflowError) as error:

@@ -1,4 +1,4 @@
-"""The note that `View.to_webdataset` writes next to tar files, with the columns of the lake."""
+"""The note that `View.to_webdataset` writes next to tar files. It describes the lake's columns."""
 
 from __future__ import annotations
 
@@ -23,20 +23,21 @@ MAX_BYTES = 64 * 2**20
 
 @dataclass(frozen=True)
 class TarNote:
-    """The note next to tar files; empty if there is no note."""
+    """The content of the note next to tar files. All fields are empty if there is no note."""
 
     types: Mapping[str, Htype] = field(default_factory=dict)
-    """Types of the exported columns, in the order of the lake."""
+    """Maps names of columns to types, in the order of the lake's columns."""
 
     names: Mapping[str, str] = field(default_factory=dict)
-    """Maps extensions, in lower case, to columns; extensions of images end with ``*``."""
+    """Maps extensions, in lower case, to names of columns. For images, ``*`` stands for the last
+    part of the extension, which differs between formats."""
 
     metadata: ExportedMetadata = field(default_factory=ExportedMetadata)
-    """The metadata of the lake and of its columns."""
+    """Metadata of the lake and of its columns."""
 
     @classmethod
     def next_to(cls, files: Sequence[str]) -> TarNote:
-        """Read the note in the folder of tar files; return an empty note if this fails."""
+        """Read the note in the folder of tar files. If this fails, return an empty note."""
         folders = {Path(file).parent for file in files}
         if len(folders) != 1 or any(scheme_of(file) is not None for file in files):
             return cls()
@@ -51,7 +52,10 @@ class TarNote:
 
     @classmethod
     def _of(cls, content: object) -> TarNote:
-        """Parse a note; return an empty note if another program or a newer release wrote it."""
+        """Return the note for parsed JSON, or an empty note if the JSON is not as expected.
+
+        For example, another program or a newer release may have written it.
+        """
         columns = content.get("columns") if isinstance(content, dict) else None
         if not isinstance(content, dict) or not isinstance(columns, dict):
             return cls()
@@ -65,7 +69,7 @@ class TarNote:
         return cls(types, names, ExportedMetadata.of(content))
 
     def column(self, extension: str) -> str | None:
-        """Return the name of the column for an extension, or None if the note has none.
+        """Return the name of the column for an extension, or None if there is no such column.
 
         >>> TarNote(names={"*": "image", "left.*": "left", "cls": "cls"}).column("left.jpg")
         'left'

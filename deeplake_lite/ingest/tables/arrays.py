@@ -1,4 +1,4 @@
-"""Ingesting arrays and lists, one for each column. DataFrames use the same source.
+"""Ingesting arrays and lists, one for each column. DataFrames are ingested with the same source.
 
 The type of a column is inferred from its values: from the dtype and shape of an array, or from the
 common type of the items of a list.
@@ -55,7 +55,7 @@ BLOCK_ROWS = 4_096
 BLOCK_BYTES = 32 * 2**20
 
 LAKE_ROWS = 256
-"""Number of rows of another lake that are read at a time."""
+"""Number of rows of another lake that are read at once."""
 
 
 @takes_options
@@ -107,7 +107,7 @@ def from_arrays(
 
 @dataclass(frozen=True)
 class LakeColumn:
-    """A column of a lake that is used like an array, and whose files are not decoded."""
+    """A column of a lake, used like an array. Its files are copied without decoding them."""
 
     column: Column
     """Column of a dataset or view."""
@@ -117,7 +117,7 @@ class LakeColumn:
 
     @property
     def nbytes(self) -> int:
-        """A nominal size, so that blocks get `LAKE_ROWS` rows. The real size is unknown."""
+        """A nominal size in bytes, such that blocks have at most `LAKE_ROWS` rows."""
         return len(self.column) * (BLOCK_BYTES // LAKE_ROWS)
 
     def htype(self, *, classes: bool = False) -> Htype:  # noqa: ARG002 - as for ArrowColumn
@@ -134,13 +134,13 @@ class MemorySource:
     """The source for arrays and lists."""
 
     values: Mapping[str, Any]
-    """A sequence or an array for each column."""
+    """Maps names of columns to arrays, lists and columns that are used like arrays."""
 
     key: str | None
-    """Name of the column that identifies rows; None if there is no such column."""
+    """Name of the column that identifies rows, or None if there is no such column."""
 
     schema: Mapping[str, Any]
-    """Types that the user declares."""
+    """Maps the names of columns to the types that the user declares."""
 
     title: str = "arrays"
     """Name of the source in messages."""
@@ -154,7 +154,10 @@ class MemorySource:
 
     @classmethod
     def of(cls, arrays: Any, key: str | None, schema: Types, title: str = "arrays") -> MemorySource:
-        """Return the source for columns, whose lengths must be equal. Raises InvalidValueError."""
+        """Return the source for a dict of columns.
+
+        Raises InvalidValueError if the columns differ in length, or are no arrays or lists.
+        """
         if not isinstance(arrays, Mapping):
             raise InvalidValueError(
                 "arrays must be a dict of arrays and lists by column, but its type is "
@@ -198,7 +201,7 @@ class MemorySource:
             raise SchemaError(f"Column {name!r}: {error} {_advice(name, values)}") from error
 
     def _htype(self, name: str, values: Any) -> Htype:
-        """Return the declared type of a column, or else the inferred type."""
+        """Return the type that the user declares for a column, or else the inferred type."""
         declared = resolve(self.schema[name]) if name in self.schema else None
         inferred: Htype
         if declared is not None and declared != ClassLabel():
@@ -220,13 +223,13 @@ class MemorySource:
         return inferred if declared is None else replace(declared, nullable=inferred.nullable)
 
     def check_unrounded(self, names: Iterable[str]) -> None:
-        """Raise SchemaError for a decimal that float64 would round, if its type was inferred."""
+        """Raise SchemaError if float64 would round a decimal in one of the columns `names`."""
         for name in names:
             if isinstance(column := self.values[name], ArrowColumn):
                 column.check_unrounded(name)
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
-        """Yield the rows from `start` on."""
+        """Yield the rows from row `start` on, in blocks."""
         sizes = [v.nbytes / max(len(v), 1) for v in self.values.values() if hasattr(v, "nbytes")]
         step = int(np.clip(BLOCK_BYTES / max(sum(sizes), 1), 1, BLOCK_ROWS))
         for at in range(start, self.rows, step):
@@ -234,7 +237,7 @@ class MemorySource:
             yield self.block(at, stop)
 
     def block(self, start: int, stop: int) -> Block:
-        """Return the given rows as a block."""
+        """Return the rows from `start` up to `stop` as a block."""
         row_names, errors = RowNames(self.title, start, stop - start), dict[int, BadValue]()
         columns = dict[str, Any]()
         for name, values in self.values.items():
@@ -246,7 +249,10 @@ class MemorySource:
 
 
 def _part(values: Any, htype: Htype, at: int, first: int, last: int) -> Any:
-    """Return the values of some rows, counted from row `at`, in a form that `htype` encodes."""
+    """Return the values of the rows from `at + first` up to `at + last`.
+
+    They have a form that `htype` can encode.
+    """
     start, stop = at + first, at + last
     if hasattr(values, "htype"):  # an ArrowColumn or LakeColumn
         return values.values(start, stop, htype)
@@ -293,7 +299,9 @@ def _is_null(value: object) -> bool:
 
 
 def htype_of_array(dtype: np.dtype[Any], shape: tuple[int | None, ...]) -> Htype:
-    """Return the type for rows that all have the same dtype and shape. Raises SchemaError.
+    """Return the column type for rows that all have the same dtype and shape.
+
+    Raises SchemaError if no type can store the dtype.
 
     >>> htype_of_array(np.dtype("uint8"), (28, 28))
     Array('uint8', (28, 28))
@@ -324,13 +332,19 @@ _KINDS: tuple[tuple[tuple[type, ...], Htype], ...] = (
 
 
 def _is_one(item: Any, types: tuple[type, ...]) -> bool:
-    """Return whether an item has one of the types. Booleans and durations are not integers."""
+    """Return whether an item is an instance of one of the types.
+
+    Booleans and durations, whose classes inherit from integers, do not count as integers.
+    """
     of_integers = [kind for kind in (bool, np.timedelta64) if isinstance(item, kind)]
     return isinstance(item, types) and all(kind in types for kind in of_integers)
 
 
 def _of_items(items: list[Any]) -> Htype:
-    """Return the type for a list of Python objects, none of which is None. Raises SchemaError."""
+    """Return the column type for a list of Python objects, none of which is None.
+
+    Raises SchemaError if no type can store all of them.
+    """
     if not items:
         return Text(nullable=True)
     if any(isinstance(item, datetime) for item in items):  # dates mixed with them become timestamps
@@ -364,7 +378,7 @@ def _of_items(items: list[Any]) -> Htype:
 
 
 def _check_unrounded(items: list[Any]) -> None:
-    """Reject integers and long floats that float64 would round. Raises SchemaError."""
+    """Raise SchemaError if float64 would round one of the integers and long floats."""
     for item in items:
         if isinstance(item, int | np.integer) and abs(int(item)) > _EXACT:
             try:
@@ -390,23 +404,23 @@ def _is_rounded(number: np.longdouble | np.clongdouble) -> bool:
 
 
 _EXACT = 2**53
-"""Largest number up to which float64 can represent all integers."""
+"""The number up to which float64 can represent all integers exactly."""
 
 _LONGEST = 63
-"""Number of fraction bits of a longdouble on machines where it is longer than a float64."""
+"""Number of fraction bits of NumPy's longdouble on machines where it is longer than float64."""
 
 _GENERAL = (
     *(Text(), Scalar("timedelta64[us]"), Scalar("float64"), Scalar("complex128")),
     *(Array("int64", None), Array("float64", None), Array("complex128", None), Json(), Bytes()),
 )
-"""General types, of which one is suggested if values have no common type."""
+"""Types that can store many kinds of values. One of them is suggested if no type was found."""
 
 _TRIED = 1_000
-"""Number of rows for which general types are tried."""
+"""Number of rows that a type must be able to store before it is suggested."""
 
 
 def _advice(name: str, values: Any) -> str:
-    """Return a sentence that suggests a type for the values of a column.
+    """Return a sentence that suggests a type for a column, or else how to convert its values.
 
     >>> _advice("x", [1, "a", None])
     "Declare a type: schema={'x': dl.Json(nullable=True)}."
@@ -427,12 +441,12 @@ def _takes(htype: Htype, values: Any) -> bool:
 
 
 def _as_timestamp(item: object) -> object:
-    """Return midnight for a date; return other values unchanged."""
+    """Convert a date to a timestamp, which is midnight. Return other values unchanged."""
     return datetime(item.year, item.month, item.day) if type(item) is date else item
 
 
 def _of_arrays(arrays: list[np.ndarray[Any, Any]]) -> Htype:
-    """Return the type for one array per row. An axis with several sizes becomes variable."""
+    """Return the column type for one array per row. Axes with different sizes become variable."""
     ranks = {array.ndim for array in arrays}
     if len(ranks) > 1:
         raise SchemaError(
@@ -445,14 +459,15 @@ def _of_arrays(arrays: list[np.ndarray[Any, Any]]) -> Htype:
 
 
 _TOGETHER = ("b", "iufc", "m", "M", "U", "S")
-"""Groups of dtype kinds that can have a common type. Booleans are not numbers."""
+"""Groups of kinds of NumPy dtypes. Only kinds of the same group have a common type. Booleans are
+not numbers."""
 
 
 def _common_dtype(arrays: list[np.ndarray[Any, Any]]) -> np.dtype[Any]:
-    """Return a dtype that can hold the values of all arrays exactly. Raises SchemaError.
+    """Return a dtype that can hold the values of all arrays exactly.
 
     NumPy alone would turn numbers into durations, durations into timestamps, and integers into
-    floats.
+    floats. Raises SchemaError if there is no such dtype.
 
     >>> _common_dtype([np.zeros(2, "int8"), np.ones(1, "uint64")])
     dtype('int64')
@@ -478,9 +493,9 @@ def _common_dtype(arrays: list[np.ndarray[Any, Any]]) -> np.dtype[Any]:
 
 
 def _common_integer(arrays: list[np.ndarray[Any, Any]]) -> np.dtype[Any]:
-    """Return int64, the common dtype of int64 and uint64 values. Raises SchemaError.
+    """Return int64 as the common dtype of int64 and uint64 arrays.
 
-    All values must be less than 2**63.
+    Raises SchemaError if a value is not less than 2**63.
     """
     sized = [array for array in arrays if array.size]
     least = min((int(np.ma.getdata(array).min()) for array in sized), default=0)
@@ -498,7 +513,7 @@ def _names_of_dtypes(dtypes: set[np.dtype[Any]]) -> str:
 
 
 def _of_lists(lists: list[Any]) -> Htype:
-    """Return the type for one list per row: an array for numbers, otherwise a sequence."""
+    """Return the column type for one list per row: `Array` for numbers, otherwise `Sequence`."""
     item = _of_items([v for items in lists for v in items if v is not None] or [""])
     nulls = any(v is None for items in lists for v in items)
     if item.scalar is not None and not nulls:
@@ -509,7 +524,10 @@ def _of_lists(lists: list[Any]) -> Htype:
 
 
 def _sequence(name: str, values: Any) -> Any:
-    """Convert a column's values to an array or a list. Raises InvalidValueError."""
+    """Convert a column's values to an array, a list or a column that is used like an array.
+
+    Raises InvalidValueError if the values are of another kind.
+    """
     if isinstance(values, Column):
         return LakeColumn(values)
     if hasattr(values, "to_dataset"):  # an xarray DataArray
@@ -537,7 +555,7 @@ def _sequence(name: str, values: Any) -> Any:
 
 
 def _with_decimals(values: Any) -> Any:
-    """Convert decimals, or lists of decimals, to an ArrowColumn; return other values unchanged."""
+    """Convert decimals, or lists of decimals, to an ArrowColumn. Return other values unchanged."""
     if not isinstance(values, list) or not values:
         return values
     is_nested = all(isinstance(value, list | None) for value in values)
@@ -552,7 +570,7 @@ def _with_decimals(values: Any) -> Any:
 
 
 def _series(name: str, values: object) -> object:
-    """Convert a pandas Series to a NumPy or Arrow array, or to a list."""
+    """Convert a Series of a DataFrame library to a NumPy or Arrow array, or to a list."""
     try:
         return series_values(values)
     except InvalidValueError as error:
@@ -560,5 +578,5 @@ def _series(name: str, values: object) -> object:
 
 
 def _as_list(values: object) -> Any:
-    """Convert an array to a list; return other sequences unchanged."""
+    """Convert an array to a list. Return other sequences unchanged."""
     return values.tolist() if isinstance(values, np.ndarray) else values

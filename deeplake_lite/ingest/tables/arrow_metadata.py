@@ -1,7 +1,7 @@
 """Converting the metadata of Arrow schemas and fields to metadata of a dataset and its columns.
 
-Metadata that was exported from a lake is restored. Items of other programs are strings. Items that
-only libraries use are left out.
+Metadata that was exported from a lake is restored. Items that other programs have written are kept
+as strings, but not items that only libraries use.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LIBRARY_PREFIXES = ("ARROW:", "PARQUET:", "lance-", "lance:")
 
 
 def schema_metadata(schema: pa.Schema, key: str) -> dict[str, object]:
-    """Return the metadata of a dataset. Items of other programs are stored under `key`.
+    """Return the metadata of a dataset, in which items of other programs are stored under `key`.
 
     >>> import pyarrow as pa
     >>> schema_metadata(pa.schema([], {"license": "CC0", "pandas": "{}"}), "parquet")
@@ -32,7 +32,7 @@ def schema_metadata(schema: pa.Schema, key: str) -> dict[str, object]:
 
 
 def field_metadata(fields: Iterable[pa.Field]) -> dict[str, dict[str, object]]:
-    """Return a dict that maps column names to metadata, for columns that have metadata.
+    """Return a dict from names of columns to metadata, for columns that have metadata.
 
     >>> import pyarrow as pa
     >>> field_metadata([pa.field("t", pa.int8(), metadata={"unit": "K"}), pa.field("n", pa.int8())])
@@ -63,7 +63,7 @@ def _split(
 
 
 def _parse(text: str) -> dict[str, object]:
-    """Parse a JSON object; return {} if this fails."""
+    """Parse a JSON object. If this fails, return an empty dict."""
     try:
         items = json.loads(text)
     except (ValueError, RecursionError):

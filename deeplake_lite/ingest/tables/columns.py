@@ -49,11 +49,12 @@ class ArrowColumn:
     """All values of the column, in one array."""
 
     field: pa.Field | None = None
-    """Field of the table from which the column comes, with its metadata; None without a table."""
+    """Field of the table from which the column comes, or None if it comes from no table. Its
+    metadata may have the column type."""
 
     @classmethod
     def of(cls, array: pa.Array | pa.ChunkedArray, field: pa.Field | None = None) -> Self:
-        """Join the chunks of a column."""
+        """Return the column for an array, whose chunks are joined."""
         return cls(one_array(array), field)
 
     def __len__(self) -> int:
@@ -65,7 +66,7 @@ class ArrowColumn:
         return int(self.array.nbytes)
 
     def htype(self, *, classes: bool = False) -> Htype:
-        """Return the column's type. If `classes` is true, strings become a ClassLabel."""
+        """Return the column's type. If `classes` is true, it is `ClassLabel` for strings."""
         kind, nullable = self.array.type, bool(self.array.null_count)
         if not classes and (recorded := exported_htype(self.field)) is not None:
             return recorded
@@ -78,12 +79,12 @@ class ArrowColumn:
         return htype_of(kind, nullable=nullable)
 
     def check_unrounded(self, name: str) -> None:
-        """Reject decimals that an inferred float64 type would round. Raises SchemaError."""
+        """Raise SchemaError if the inferred type of the column would round a decimal."""
         if exported_htype(self.field) is None:
             check_unrounded(self.array, name, self.htype())
 
     def values(self, start: int, stop: int, htype: Htype) -> Any:
-        """Return the values of the given rows in a form that `htype` encodes."""
+        """Return the rows from `start` up to `stop` in a form that `htype` can encode."""
         values = values_of(
             self.array.slice(start, stop - start), exported_htype(self.field) or htype
         )
@@ -91,9 +92,9 @@ class ArrowColumn:
 
 
 def check_unrounded(array: pa.Array, name: str, inferred: Htype, start: int = 0) -> None:
-    """Reject decimals that the inferred type of a column would round.
+    """Raise an error if the inferred type of a column would round a decimal.
 
-    `start` is the number of the first row.
+    `start` is the number of the first row of the array.
 
     Raises
     ------
@@ -140,7 +141,9 @@ def _with_strings(htype: Htype) -> Htype:
 
 
 def texts_in(array: pa.Array) -> list[str | None]:
-    """Return the strings of an array, without those that are invalid UTF-8 and cause errors later.
+    """Return the strings of an array as a list, without those that are invalid UTF-8.
+
+    Invalid strings cause errors later, when they are encoded.
 
     >>> texts_in(pa.array(["a", None]))
     ['a', None]
@@ -150,7 +153,7 @@ def texts_in(array: pa.Array) -> list[str | None]:
 
 
 def class_label(texts: set[str | None]) -> ClassLabel:
-    """Return a type whose classes are the sorted strings. Empty strings, as in a CSV, are null.
+    """Return a type whose classes are the sorted strings. Empty strings count as null, as in CSV.
 
     >>> class_label({"rose", "lily", ""})
     ClassLabel(['lily', 'rose'], nullable=True)
@@ -160,7 +163,9 @@ def class_label(texts: set[str | None]) -> ClassLabel:
 
 
 def values_of(array: pa.Array, htype: Htype) -> object:
-    """Return a column's values for `htype`. In columns of classes or files, "" becomes null.
+    """Return a column's values in a form that `htype` can encode.
+
+    In columns of classes or files, "" becomes null.
 
     >>> values_of(pa.array(["rose", ""]), ClassLabel(["rose"], nullable=True))
     ['rose', None]
@@ -171,6 +176,6 @@ def values_of(array: pa.Array, htype: Htype) -> object:
 
 
 def holds_strings(kind: pa.DataType) -> bool:
-    """Return whether an Arrow type consists of strings, possibly encoded as a dictionary."""
+    """Return whether an Arrow type is a type of strings, which may be encoded as a dictionary."""
     kind = unwrap(kind)
     return is_text(kind.value_type if kinds.is_dictionary(kind) else kind)

@@ -1,7 +1,8 @@
 """Ingesting CSV files. Small files are read at once, and large files in blocks.
 
-Columns of numbers and columns with a declared type are read as strings, which are converted block
-by block. So if a value cannot be converted, the error names its row, or only that row is skipped.
+Columns of numbers and columns with a declared type are read as strings, and each block of strings
+is converted later. So if a value cannot be converted, the error names its row, or only that row is
+skipped.
 """
 
 from __future__ import annotations
@@ -54,13 +55,13 @@ if TYPE_CHECKING:
 
 
 _COARSE = [f"datetime64[{unit}]" for unit in ("Y", "M", "W", "h", "m")]
-"""Types of timestamps that are read as strings, because Arrow does not have their units."""
+"""Dtypes of timestamps that are read as strings, because Arrow does not have their units."""
 
 _COUNT = re.compile(r"[+-]?[0-9]{1,19}")
-"""Matches durations that are counts of their column's unit."""
+"""Pattern of durations that are written as an integer, which counts the column's unit."""
 
 _CLOCK = re.compile(r"[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?")
-"""Matches durations that are written as times of day."""
+"""Pattern of durations that are written as times of day, such as 16:09."""
 
 
 @takes_options
@@ -151,10 +152,10 @@ def from_csv(
 
 @dataclass(frozen=True)
 class CsvSource(TabularSource):
-    """A source of record batches in which some columns have yet to be converted from strings."""
+    """The source for a CSV file. Some columns of its batches are read as strings and converted."""
 
     texts: frozenset[str] = field(default=frozenset(), kw_only=True)
-    """Columns that are read as strings and later converted to their types in `arrow`."""
+    """Names of columns that are read as strings and then converted to their types in `arrow`."""
 
     def _values(self, batch: pa.RecordBatch, name: str) -> object:
         """Return the values of a column, parsed according to its type."""
@@ -162,7 +163,10 @@ class CsvSource(TabularSource):
         return parse_values(values, self.columns[name]) if name in self.schema else values
 
     def _convert(self, batch: pa.RecordBatch, name: str) -> object:
-        """Convert a column. Strings that cannot be converted remain, and the type rejects them."""
+        """Convert a column to its Arrow type.
+
+        Strings that cannot be converted remain, and cause an error when they are encoded.
+        """
         if name not in self.texts:
             return super()._values(batch, name)
         kind = self.arrow.field(name).type
@@ -198,8 +202,8 @@ def csv_source(
 ) -> CsvSource:
     """Return the source for a CSV file.
 
-    `named` has the columns of classes in which numbers are names of classes.
-    Raises NotFoundError, InvalidValueError.
+    `named` has the names of the columns of classes in which numbers are names of classes.
+    Raises NotFoundError or InvalidValueError if the file does not exist or cannot be read.
     """
     files = find_files(path, ".csv")
     if len(files) != 1:
@@ -230,7 +234,7 @@ def csv_source(
 
 
 def lake_types(url: str, options: Options) -> dict[str, Htype]:
-    """Return the types of a lake's columns, or an empty dict if there is no lake yet."""
+    """Return a dict from a lake's columns to their types. It is empty if there is no lake yet."""
     store = options.get("storage_options")
     if not exists(url, storage_options=store):
         return {}
@@ -239,11 +243,11 @@ def lake_types(url: str, options: Options) -> dict[str, Htype]:
 
 
 def read_types(known: Mapping[str, Htype]) -> dict[str, Htype]:
-    """Return the types for reading columns of a CSV that exist in a lake.
+    """Return the types with which to read the columns of a CSV file that exist in a lake.
 
-    These are the lake's types. If types were inferred instead, they would have to fit all values,
-    so that a single invalid value would make all rows invalid. Classes without names are read as
-    numbers.
+    These are the lake's types, except that classes without names are read as numbers. If types were
+    inferred instead, they would have to fit all values, so that a single invalid value would make
+    all rows invalid.
 
     >>> from deeplake_lite.htypes import ClassLabel
     >>> read_types({"a": Scalar("int8"), "b": ClassLabel(), "c": ClassLabel(["cat"])})
@@ -254,7 +258,7 @@ def read_types(known: Mapping[str, Htype]) -> dict[str, Htype]:
 
 
 def named_by_numbers(known: Mapping[str, Htype]) -> list[str]:
-    """Return the columns of a lake in which a class has a number as its name.
+    """Return the names of the columns of a lake in which a class has a number as its name.
 
     >>> from deeplake_lite.htypes import ClassLabel
     >>> named_by_numbers({"a": ClassLabel(["1", "2"]), "b": ClassLabel(["cat"]), "c": ClassLabel()})
@@ -290,13 +294,13 @@ def written_as_json(htype: Htype) -> bool:
 
 
 def parse_values(values: Any, htype: Htype) -> object:
-    """Convert strings to the values of a type if Arrow cannot do so.
+    """Convert strings to values of the type `htype`, if Arrow cannot do so.
 
-    Such values are JSON, complex numbers, durations, and timestamps with units such as months.
+    Arrow can parse neither JSON nor complex numbers, durations, and timestamps with units such as
+    months. For all other types, values are returned unchanged.
 
-    An empty string becomes None. Strings that are not valid JSON remain strings, which the type
-    then rejects. In JSON columns, which accept strings, they become bytes. Values for other types
-    are returned unchanged.
+    An empty string becomes None. Strings that are not valid remain strings, which cause an error
+    when they are encoded. In JSON columns, which accept strings, they become bytes.
 
     >>> from deeplake_lite.htypes import Boxes, Json
     >>> parse_values(['{"a": 1}', "", "x"], Json()), parse_values(["[1, 2]", "x"], Boxes())
@@ -332,7 +336,10 @@ def _from_json(value: object, htype: Htype) -> object:
 
 
 def _number(value: object, htype: Htype) -> object:
-    """Convert an integer to a duration, or a string to a complex number; keep other values."""
+    """Convert an integer to a duration, or a string to a complex number, if `htype` stores them.
+
+    Other values are returned unchanged.
+    """
     dtype = htype.value_dtype
     if dtype.startswith("timedelta64") and isinstance(value, int | np.integer):
         return np.int64(value).astype(dtype)
@@ -346,7 +353,7 @@ def _is_duration(htype: Htype) -> bool:
 
 
 def _is_coarse(htype: Htype) -> bool:
-    """Return whether values are timestamps with a unit that Arrow does not have."""
+    """Return whether the values of a type are timestamps with a unit that Arrow does not have."""
     return htype.scalar in _COARSE
 
 
@@ -360,7 +367,9 @@ def _trim(text: str) -> str | None:
 
 
 def _parse_duration(text: str, htype: Htype) -> object:
-    """Parse a duration: a number of units or a time of day. Other strings are only trimmed.
+    """Parse a duration, which is a number of units or a time of day.
+
+    Return None for null, and other strings without surrounding whitespace.
 
     >>> htype = Scalar("timedelta64[ms]")
     >>> _parse_duration(" +5", htype), _parse_duration("soon", htype)
@@ -383,7 +392,9 @@ def _is_parsed(htype: Htype) -> bool:
 
 
 def _parse_complex(text: str) -> object:
-    """Parse a complex number. Return None for null, and the string if it is not a valid number.
+    """Parse a complex number. Return None for null, and the string itself if it is not valid.
+
+    A number is not valid if complex128 would turn it into infinity.
 
     >>> _parse_complex("1e400"), _parse_complex("1+infj"), _parse_complex("1e-400")
     ('1e400', (1+infj), 0j)
@@ -409,7 +420,7 @@ def _parse_json(text: str, wrong: Any) -> object:
 
 
 def _parse_float(text: str) -> float:
-    """Parse a JSON number. Raises ValueError if it is beyond float64's range."""
+    """Parse a JSON number. Raises ValueError if it is too large or too small for float64."""
     number = float(text)
     is_zero = not re.search("[1-9]", re.split("[eE]", text)[0])
     if math.isinf(number) or (number == 0 and not is_zero):
@@ -418,7 +429,7 @@ def _parse_float(text: str) -> float:
 
 
 def _arrow_types(schema: Mapping[str, object]) -> dict[str, pa.DataType]:
-    """Return the Arrow types with which columns of declared types are read.
+    """Return a dict from names of columns to the Arrow types with which they are read.
 
     >>> _arrow_types({"x": "float32", "t": "text"})
     {'x': DataType(float), 't': DataType(string)}

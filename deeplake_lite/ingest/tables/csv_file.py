@@ -1,4 +1,4 @@
-"""Reading a CSV file with Arrow, and inferring types that reproduce every value exactly."""
+"""Reading CSV files with Arrow, and inferring column types that reproduce every value exactly."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 AT_ONCE = 256 * 2**20
-"""Maximum size in bytes of files that are read at once, so that inferred types fit all rows."""
+"""Maximum size in bytes of a file that is read at once, so that inferred types fit all rows."""
 
 BLOCK_BYTES = 16 * 2**20
-"""Size in bytes of a block of a larger file."""
+"""Size in bytes of the blocks in which a larger file is read."""
 
 MAX_LISTED = 5
 """Maximum number of column names that a message lists."""
@@ -42,16 +42,16 @@ HEADER_BYTES = 2**16
 """Number of bytes at the start of a file in which the end of the first line is searched for."""
 
 NULLS = arrow_csv.ConvertOptions().null_values
-"""Strings that mean a missing number, date or boolean: the empty string, and words of pandas.
+"""Strings that mean null in columns of numbers, dates and booleans, such as "" and "NA".
 
-In a column of strings they are ordinary strings.
+In a column of strings, they are ordinary strings.
 """
 
 NAN = ("NaN", "nan", "-NaN", "-nan")
 """Strings in `NULLS` that mean NaN in a column of floats."""
 
 NULLS_OF_FLOATS = [text for text in NULLS if text not in NAN]
-"""Strings that mean a missing float."""
+"""Strings that mean null in columns of floats."""
 
 _MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",
@@ -59,17 +59,18 @@ _MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-"""Maps byte order marks to encodings. UTF-32 comes first, because its mark begins with the mark of
+"""Maps byte order marks to encodings. UTF-32 is first, because its mark begins with that of
 UTF-16."""
 
 _WORDS = {word: [word, word.title(), word.upper()] for word in ("true", "false")}
-"""Spellings of booleans, except for 1 and 0, which an export would write as words."""
+"""Spellings of booleans. 1 and 0 remain integers, because an export writes booleans as words."""
 
 _CODE = "^([+-]?0[0-9xX]|-0+$)"
-"""Matches leading zeros, hexadecimal numbers and -0, which a number cannot reproduce."""
+"""Pattern of strings that a number cannot reproduce: leading zeros, hexadecimal numbers and -0."""
 
 _LONG = "[0-9.]{16,}|[eE][+-]?[0-9]{3}"
-"""Matches long, very large and very small numbers, which a float64 may not reproduce."""
+"""Pattern of numbers that float64 may not reproduce, because they are long, very large or very
+small."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ class CsvFile:
     """Whether an empty line is an empty value if the file has a single column."""
 
     left_out: dict[int, Skipped] = field(default_factory=dict)
-    """Maps the numbers of skipped records to `Skipped` objects."""
+    """Maps the number of each skipped record to its place in the file and the reason."""
 
     @property
     def title(self) -> str:
@@ -95,13 +96,13 @@ class CsvFile:
 
     @cached_property
     def is_large(self) -> bool:
-        """Whether the file is read block by block instead of at once."""
+        """Whether the file is read in blocks instead of at once."""
         return Path(self.path).stat().st_size > AT_ONCE
 
     def first_rows(self, texts: Iterable[str]) -> pa.Table:
-        """Return all rows, or the first block of a large file.
+        """Return all rows, or only the first block of a large file.
 
-        The columns `texts` are read as strings.
+        `texts` has the names of the columns that are read as strings.
 
         Raises
         ------
@@ -116,7 +117,10 @@ class CsvFile:
             return pa.Table.from_batches([reader.read_next_batch()])
 
     def rows(self, texts: Iterable[str]) -> pa.Table:
-        """Return all rows. The columns `texts` are strings. Raises InvalidValueError."""
+        """Return all rows. `texts` has the names of the columns that are read as strings.
+
+        Raises InvalidValueError if the file cannot be read.
+        """
         with reading(self.path):
             check_encoding(self.path)
             check_quotes(self.path, self.delimiter)
@@ -126,9 +130,10 @@ class CsvFile:
                 return arrow_csv.read_csv(self._input(), **self._options(texts, threads=False))
 
     def stream(self, texts: Iterable[str], columns: list[str]) -> Iterator[pa.RecordBatch]:
-        """Yield all rows in blocks with some columns. Raises InvalidValueError.
+        """Yield all rows in blocks, but only some columns.
 
-        The columns `texts` are read as strings.
+        `texts` has the names of the columns that are read as strings. Raises InvalidValueError if
+        the file cannot be read.
         """
         hint = "Types are inferred from the first rows. Declare a type: schema={'column': 'text'}."
         with reading(self.path, hint), self._open(texts) as reader:
@@ -137,9 +142,9 @@ class CsvFile:
 
     @cached_property
     def _blank_lines(self) -> int | None:
-        """Number of empty lines before the header if empty lines are rows, otherwise None.
+        """Number of empty lines before the header, or None if empty lines are ignored.
 
-        Empty lines are rows only in a file with a single column.
+        They are not ignored if the file has a single column and `keeps_blank_lines` is true.
         """
         if not self.keeps_blank_lines:
             return None
@@ -154,9 +159,9 @@ class CsvFile:
         return blank if len(header) == 1 else None
 
     def _input(self) -> str | pa.BufferReader:
-        """Return the input for Arrow: a path or, for a file with only a header, a buffer.
+        """Return the file's path or, if the file only has a header without a newline, a buffer.
 
-        The buffer adds the newline after the header, without which Arrow does not accept the file.
+        The buffer has the header and a newline, without which Arrow does not accept the file.
         """
         with pa.input_stream(self.path) as stream:
             start = stream.read(HEADER_BYTES)
@@ -167,7 +172,11 @@ class CsvFile:
         return arrow_csv.open_csv(self.path, **self._options(texts))
 
     def _options(self, texts: Iterable[str], *, threads: bool = True) -> dict[str, object]:
-        """Return Arrow's options. With threads, Arrow does not number the records that it skips."""
+        """Return Arrow's options for reading the file.
+
+        `threads` is ignored if records are skipped, because Arrow numbers them only without
+        threads.
+        """
         blank = self._blank_lines
         parsing = arrow_csv.ParseOptions(
             delimiter=self.delimiter, newlines_in_values=True, ignore_empty_lines=blank is None
@@ -189,7 +198,7 @@ class CsvFile:
         }
 
     def _skip_record(self, row: arrow_csv.InvalidRow) -> str:
-        """Record that a row has too few or too many values, and tell Arrow to skip it."""
+        """List a row with too few or too many values in `left_out`, and tell Arrow to skip it."""
         columns, values = row.expected_columns, row.actual_columns
         reason = (
             f"a record must have {pluralize(columns, 'value')}, one for each column, but this "
@@ -205,12 +214,13 @@ def csv_table(
     texts: Collection[str] = (),
     classes: Collection[str] = (),
 ) -> pa.Table:
-    """Return all rows of a table of labels, in types that reproduce every value exactly.
+    """Return all rows of a CSV file with labels of files. Its types reproduce every value exactly.
 
     Empty lines are ignored, even in a file with a single column, because they name no file. The
-    delimiter is the first of `DELIMITERS` that the header contains. The columns `texts` are read as
-    strings, and so are the columns `classes`, unless all of their values are integers. Raises
-    InvalidValueError.
+    delimiter is the first of `DELIMITERS` that the header contains. `texts` has the names of the
+    columns that are read as strings. `classes` has the names of other columns that are read as
+    strings, unless all of their values are integers. Raises InvalidValueError if the file cannot be
+    read.
     """
     declared = dict.fromkeys((*texts, *classes), pa.string())
     file = CsvFile(path, delimiter_of(path), keeps_blank_lines=False)
@@ -220,7 +230,10 @@ def csv_table(
 
 
 def delimiter_of(path: str) -> str:
-    """Return the first of `DELIMITERS` that a file's header contains. Raises InvalidValueError."""
+    """Return the first of `DELIMITERS` that a file's header contains, or a comma.
+
+    Raises InvalidValueError if the file cannot be read.
+    """
     with reading(path):
         check_encoding(path)
     with reading(path), pa.input_stream(path) as stream:
@@ -238,30 +251,30 @@ def read_typed_rows(
 ) -> tuple[pa.Table, pa.Schema, list[str]]:
     """Read the rows of a file, or its first rows, and infer the types of its columns.
 
-    If the file has columns of numbers, it is read twice. In the first pass, Arrow finds these
-    columns. In the second pass, they are read as strings, to determine which type reproduces them
-    exactly.
+    If the file has columns of numbers, it is read twice. The first time, Arrow finds these columns.
+    The second time, they are read as strings, to determine which type reproduces them exactly.
 
     Parameters
     ----------
     file : CsvFile
         The file.
     declared : mapping
-        Types of columns. The types of other columns are inferred.
+        Maps names of columns to types. The types of other columns are inferred.
     columns : sequence of str, optional
         The columns to read. By default, all columns.
     classes : collection of str
-        Columns among `declared` that become integers if all their values are integers.
+        Names of columns in `declared` that become integers if all their values are integers.
     at_once : bool
         Whether to read even a large file as a whole.
 
     Returns
     -------
     rows : Table
+        The rows that were read.
     types : Schema
-        The columns with their types.
+        The columns with their types, to which `convert` converts the columns of `rows`.
     texts : list of str
-        The columns that are strings in `rows`.
+        The names of the columns that were read as strings.
     """
     read = file.rows if at_once else file.first_rows
     known = declared.keys() - set(classes)
@@ -293,7 +306,10 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def convert(rows: pa.Table, f: pa.Field) -> pa.ChunkedArray:
-    """Convert a column to the type of `f`, or return strings if any of them cannot be converted."""
+    """Return a column, converted to the type of the field `f`.
+
+    If any string cannot be converted, return the strings.
+    """
     column = rows.column(f.name)
     if column.type == f.type:
         return column
@@ -305,7 +321,9 @@ def convert(rows: pa.Table, f: pa.Field) -> pa.ChunkedArray:
 
 
 def with_nulls[T: (pa.Array, pa.ChunkedArray)](texts: T, kind: pa.DataType) -> T:
-    """Strip whitespace and plus signs from strings, and replace strings that mean null with null.
+    """Return strings without surrounding whitespace and plus signs, and null if they mean null.
+
+    Which strings mean null depends on the Arrow type `kind`.
 
     >>> with_nulls(pa.array([" +5", "NA", "nan"]), pa.int64()).to_pylist()
     ['5', None, None]
@@ -320,7 +338,7 @@ def with_nulls[T: (pa.Array, pa.ChunkedArray)](texts: T, kind: pa.DataType) -> T
 
 
 def _any_plus_sign(texts: pa.Array | pa.ChunkedArray) -> bool:
-    """Return whether any string begins with a plus sign, which Arrow rejects for integers."""
+    """Return whether any string begins with a plus sign. Arrow accepts none in integers."""
     return bool(pc.any(pc.starts_with(texts, "+")).as_py())
 
 
@@ -343,7 +361,11 @@ def _exact_type(texts: pa.ChunkedArray, kind: pa.DataType) -> pa.DataType:
 
 
 def misfits(texts: pa.Array, kind: pa.DataType, *, exact: bool, first: int = 0) -> Iterator[int]:
-    """Yield the positions of strings that cannot be converted to a type, found by bisection."""
+    """Yield the positions of the strings that cannot be converted to a type.
+
+    They are found by bisection. `first` is the position of the first string. `exact` has the same
+    meaning as in `_can_convert`.
+    """
     if _can_convert(texts, kind, exact=exact):
         return
     if len(texts) == 1:
@@ -383,7 +405,7 @@ def _can_convert(texts: pa.Array | pa.ChunkedArray, kind: pa.DataType, *, exact:
 
 
 def _is_reproducible(text: str) -> bool:
-    """Return whether a float64, written with as many digits as a string, equals its number.
+    """Return whether a float64 equals the number in a string, if written with as many digits.
 
     >>> numbers = ("0.10000000000000001", "12345678901234567.5", "1e-400")
     >>> [_is_reproducible(text) for text in numbers]
@@ -400,7 +422,7 @@ def _is_reproducible(text: str) -> bool:
 
 
 def check_encoding(path: str) -> None:
-    """Reject a file with a byte order mark of UTF-16 or UTF-32. Raises InvalidValueError."""
+    """Raise InvalidValueError if a file has a byte order mark of UTF-16 or UTF-32."""
     with pa.input_stream(path) as stream:
         start = stream.read(len(codecs.BOM_UTF32))
     name = next((name for mark, name in _MARKS.items() if start.startswith(mark)), None)
@@ -412,12 +434,12 @@ def check_encoding(path: str) -> None:
 
 
 def _check_columns(schema: pa.Schema, columns: Sequence[str] | None, delimiter: str) -> pa.Schema:
-    """Check the header of a file, and return the selected columns.
+    """Check the header of a file, and return a schema with the selected columns.
 
     Raises
     ------
     InvalidValueError
-        If the header has no names or another delimiter, or if strings are not UTF-8.
+        If the header lacks names or has another delimiter, or if strings are not UTF-8.
     """
     try:
         schema.names  # noqa: B018 - decodes them
@@ -446,7 +468,7 @@ def _check_columns(schema: pa.Schema, columns: Sequence[str] | None, delimiter: 
 
 
 def _check_names(names: list[str]) -> None:
-    """Reject a header with a column without a name, such as an index written by pandas."""
+    """Raise InvalidValueError if a column has no name, such as an index that pandas has written."""
     named = [name for name in names if name.strip()]
     if len(named) == len(names):
         return

@@ -70,7 +70,10 @@ def from_dataframe(
 
 
 def dataframe_source(df: Any, key: str | None, schema: Types) -> MemorySource:
-    """Return the source for a DataFrame. Raises InvalidValueError for other objects."""
+    """Return the source for a DataFrame or an Arrow table.
+
+    Raises InvalidValueError for other objects, and if column names are duplicate.
+    """
     if is_wrong_table(df):
         raise InvalidValueError(
             f"df must be {_TABLES}, but its type is {type(df).__name__}. {table_hint(df)}"
@@ -100,7 +103,10 @@ _TABLES = "a DataFrame (pandas, polars) or an Arrow table"
 
 
 def _with_index(frame: pd.DataFrame) -> pd.DataFrame:
-    """Convert the index of a frame to columns. Raises InvalidValueError if names are duplicate."""
+    """Return a frame whose index has become columns.
+
+    Raises InvalidValueError if names are duplicate.
+    """
     levels, columns = frame.index.names, [str(name) for name in frame.columns]
     names = [f"level_{i}" if name is None else str(name) for i, name in enumerate(levels)]
     if not any(name is not None for name in levels):
@@ -116,7 +122,7 @@ def _with_index(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _from_pandas(frame: pd.DataFrame) -> dict[str, object]:
-    """Return a dict that maps names to the columns of a frame.
+    """Return a dict from names to the columns of a frame.
 
     Raises InvalidValueError if names are duplicate.
     """

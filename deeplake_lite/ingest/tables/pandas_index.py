@@ -1,7 +1,7 @@
 """Deciding whether a pandas index becomes columns, and choosing their names.
 
 An unnamed index of integers is left out, because it only numbers the rows, perhaps with gaps after
-filtering. Any other index is data, and becomes the same columns as with ``df.reset_index()``.
+filtering. Any other index is data, and becomes columns as in ``df.reset_index()``.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def default_names(levels: int, taken: Container[str]) -> list[str]:
 
 
 def kept_indexes(schema: pa.Schema) -> dict[str, str]:
-    """Return the new names of the columns in an Arrow schema that hold an index to keep.
+    """Return a dict from the columns in an Arrow schema that hold a kept index to their new names.
 
     >>> import pandas as pd, pyarrow as pa
     >>> kept_indexes(pa.Table.from_pandas(pd.DataFrame({"a": [1]}, index=["x"])).schema)
@@ -66,14 +66,14 @@ def kept_indexes(schema: pa.Schema) -> dict[str, str]:
 
 
 def with_kept_indexes(schema: pa.Schema) -> pa.Schema:
-    """Rename the columns of an Arrow schema that hold an index to keep."""
+    """Return an Arrow schema in which the columns of a kept index have their new names."""
     names = kept_indexes(schema)
     fields = [f.with_name(names.get(f.name, f.name)) for f in schema]
     return schema if not names else pa.schema(fields, schema.metadata)
 
 
 def _stored_indexes(schema: pa.Schema) -> list[str]:
-    """Return the names of the columns that hold an index, according to pandas' metadata."""
+    """Return the names of the columns that hold an index, as the metadata by pandas lists them."""
     try:
         content = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
         return [name for name in content["index_columns"] if name in schema.names]

@@ -1,4 +1,4 @@
-"""Ingesting Parquet files batch by batch."""
+"""Ingesting Parquet files, in batches of rows."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ if TYPE_CHECKING:
 
 
 SUFFIXES = (".parquet", ".parq", ".pq")
-"""Suffixes of the files that are read in a folder."""
+"""Suffixes of the files in a folder that are ingested."""
 
 FILE_ROWS = 256
-"""Maximum number of rows in a batch that may contain files."""
+"""Maximum number of rows in a batch that may contain files such as images."""
 
 
 @takes_options
@@ -126,7 +126,10 @@ def parquet_source(
     columns: Sequence[str] | None = None,
     schema: Types = None,
 ) -> TabularSource:
-    """Return the source for Parquet files. Raises NotFoundError, InvalidValueError."""
+    """Return the source for Parquet files.
+
+    Raises NotFoundError or InvalidValueError if the files do not exist or cannot be read.
+    """
     files = find_all_files(path, *SUFFIXES)
     title = title_of(path, files)
     declared = types_of(schema)
@@ -150,7 +153,7 @@ def parquet_source(
 
 
 def _root(path: Paths, files: Sequence[str]) -> str | None:
-    """Return the folder in which names of subfolders may add columns; None for a single file."""
+    """Return the folder whose subfolders may add columns with their names, or None for a file."""
     if not isinstance(path, str | os.PathLike):
         return folder_of(files)
     here = Path(path).expanduser()
@@ -167,9 +170,13 @@ def parquet_table(
     root: str | None = None,
     declared: Mapping[str, Any] = MappingProxyType({}),
 ) -> tuple[FeatureTable, dict[str, Any], int, frozenset[str]]:
-    """Return the columns of files, their features, number of rows, and columns without nulls.
+    """Open Parquet files, and read their schemas and statistics.
 
     See `open_files` for `root` and `declared`. In messages, `path` is the name of the files.
+
+    Returns
+    -------
+    (table, metadata of the schema, number of rows, names of the columns without nulls)
 
     Raises
     ------
@@ -198,7 +205,10 @@ def parquet_table(
 def _read(
     dataset: arrow_dataset.Dataset, path: str, stored: Mapping[str, str], columns: list[str]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield batches with some columns. `stored` maps new names of columns to those in the files."""
+    """Yield batches with some columns.
+
+    `stored` maps the names of renamed columns to their names in the files.
+    """
     names, columns = columns, [stored.get(name, name) for name in columns]
     types = [dataset.schema.field(name).type for name in columns]
     ahead = {"batch_readahead": 1, "fragment_readahead": 1} if any(map(has_bytes, types)) else {}
@@ -210,7 +220,7 @@ def _read(
 
 
 def _join_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Join small batches into larger ones, which take less time per row."""
+    """Yield larger batches, which consist of several small batches and take less time per row."""
     parts, nbytes = list[pa.RecordBatch](), 0
     for batch in batches:
         parts.append(batch)
@@ -234,15 +244,18 @@ def _is_full(footers: Sequence[pq.FileMetaData], column: FeatureColumn | None, n
 
 
 def _has_paths(footers: Sequence[pq.FileMetaData], paths: Leaf) -> bool:
-    """Return whether any file in a column has a path, according to the statistics."""
+    """Return whether any path in a column is not null, according to the statistics of the files.
+
+    `paths` is the part of the column that holds the paths.
+    """
     return any(_has_values(footer, paths.path) for footer in footers)
 
 
 def _has_null_items(footers: Sequence[pq.FileMetaData], read: Read, leaf: Leaf) -> bool:
-    """Return whether lists of numbers have any nulls.
+    """Return whether any list in a column has null items.
 
-    The statistics of the files count empty lists as nulls. So if they count nulls, the column is
-    read.
+    The statistics of the files count empty lists as nulls. So if they count any nulls, the column
+    is read to find out.
     """
     chunks = [chunk for footer in footers for chunk in _column_chunks(footer, leaf.path) or [None]]
     if all(chunk is not None and _null_count_of(chunk) == 0 for chunk in chunks):
@@ -251,7 +264,7 @@ def _has_null_items(footers: Sequence[pq.FileMetaData], read: Read, leaf: Leaf) 
 
 
 def _has_values(footer: pq.FileMetaData, path: tuple[str, ...]) -> bool:
-    """Return whether a column has any values; True if the statistics do not tell."""
+    """Return whether a column in a file has any values except null, or True if this is unknown."""
     chunks = _column_chunks(footer, path)
     return chunks is None or any(
         _null_count_of(chunk) != chunk.num_values or chunk.statistics.has_min_max
@@ -268,7 +281,7 @@ def _null_count_of(chunk: pq.ColumnChunkMetaData) -> int | None:
 def _column_chunks(
     footer: pq.FileMetaData, path: tuple[str, ...]
 ) -> list[pq.ColumnChunkMetaData] | None:
-    """Return the chunks of a column, which may be in lists and structs; None if it is not found."""
+    """Return the chunks of the column at a path in lists and structs, or None if there is none."""
     names = [_LEVEL.sub("", footer.schema.column(i).path) for i in range(footer.num_columns)]
     name = _LEVEL.sub("", ".".join(path))
     if names.count(name) != 1:
@@ -278,13 +291,13 @@ def _column_chunks(
 
 
 _LEVEL = re.compile(r"\.list\.(element|item|array_element)(?=\.|$)")
-"""Matches the level that Parquet adds to a path for the items of lists."""
+"""Pattern of the part that Parquet adds to the path of a column for the items of lists."""
 
 
 def _null_count(footer: pq.FileMetaData, column: str, least: int | None = None) -> int | None:
-    """Return the number of nulls in a column, according to the statistics.
+    """Return the number of nulls in a column, according to the statistics of a file.
 
-    None is returned if it is unknown, or if any number is less than `least`.
+    Return None if it is unknown, or if any value is, or may be, less than `least`.
     """
     at = [i for i in range(footer.num_columns) if footer.schema.column(i).path == column]
     if not at:

@@ -1,4 +1,4 @@
-"""The common schema of Parquet files with different columns, and the columns in folder names.
+"""The common schema of several Parquet files, and the columns in names of folders.
 
 A column is null in files that do not have it. Types are widened: int32 and int64 become int64, and
 integers and floats become float64 if no value is rounded.
@@ -40,8 +40,8 @@ def open_files(
     root : str, optional
         The folder in which subfolders with names such as ``year=2020`` add columns.
     declared : mapping
-        Types that the user declares. If the types of a column do not fit together, its values are
-        converted to the declared type.
+        Maps the names of columns to the types that the user declares. If the types of a column do
+            not fit together, its values are converted to the declared type.
 
     Raises
     ------
@@ -71,7 +71,10 @@ def open_files(
 
 
 def _unify(schemas: Mapping[str, pa.Schema], declared: Mapping[str, Any]) -> pa.Schema:
-    """Return a schema with the columns of all files. Raises InvalidValueError."""
+    """Return a schema with the columns of all files.
+
+    Raises InvalidValueError if the types of a column do not fit together.
+    """
     columns: dict[str, pa.Field] = {}
     for at, (file, schema) in enumerate(schemas.items()):
         for f in schema:
@@ -86,7 +89,10 @@ def _unify(schemas: Mapping[str, pa.Schema], declared: Mapping[str, Any]) -> pa.
 
 
 def _join_fields(a: pa.Field, b: pa.Field, file: str, declared: Mapping[str, Any]) -> pa.Field:
-    """Return a field that can hold the values of both fields. Raises InvalidValueError."""
+    """Return a field that can hold the values of both fields.
+
+    Raises InvalidValueError if there is no such field.
+    """
     nullable = a.nullable or b.nullable
     if kinds.is_dictionary(a.type) != kinds.is_dictionary(b.type):
         a, b = (f.with_type(_without_dictionary(f.type)) for f in (a, b))
@@ -118,7 +124,7 @@ def _without_dictionary(kind: pa.DataType) -> pa.DataType:
 
 
 def _declared_kind(declared: Any) -> pa.DataType | None:
-    """Return the Arrow type for a declared type; None if files cannot be cast to it.
+    """Return the Arrow type for a declared type, or None if Arrow cannot convert values to it.
 
     >>> _declared_kind("text"), _declared_kind("int8"), _declared_kind("image")
     (DataType(string), DataType(int8), None)
@@ -135,9 +141,9 @@ def _declared_kind(declared: Any) -> pa.DataType | None:
 
 
 def _check_features(schemas: Mapping[str, pa.Schema]) -> None:
-    """Check that all files describe a column in the same way, so that class numbers agree.
+    """Raise InvalidValueError if the metadata of files describes a column in different ways.
 
-    Raises InvalidValueError.
+    For example, class numbers may have different meanings.
     """
     known: dict[str, object] = {}
     for file, schema in schemas.items():
@@ -151,7 +157,7 @@ def _check_features(schemas: Mapping[str, pa.Schema]) -> None:
 
 
 def _check_exact(schemas: Mapping[str, pa.Schema], schema: pa.Schema) -> None:
-    """Check that integers fit into the types of the common schema. Raises InvalidValueError."""
+    """Raise InvalidValueError if an integer does not fit into its type in the common schema."""
     for file, file_schema in schemas.items():
         names = [f.name for f in file_schema if _may_round(f.type, schema.field(f.name).type)]
         if not names:
@@ -169,7 +175,7 @@ def _check_exact(schemas: Mapping[str, pa.Schema], schema: pa.Schema) -> None:
 
 
 def _may_round(kind: pa.DataType, to: pa.DataType) -> bool:
-    """Return whether integers may be too large for another type.
+    """Return whether the type `kind` has integers that the type `to` cannot represent exactly.
 
     >>> _may_round(pa.int64(), pa.float64()), _may_round(pa.int32(), pa.int64())
     (True, False)
@@ -187,7 +193,7 @@ def _is_exact(column: pa.Array, kind: pa.DataType) -> bool:
 
 
 def _keys(root: str, files: Iterable[str], known: Iterable[str]) -> list[pa.Field]:
-    """Return the columns that the names of folders in `root` add.
+    """Return the fields of the columns that the names of folders in `root` add.
 
     >>> _keys("d", ["d/y=2020/a.parquet", "d/y=2021/b.parquet"], [])
     [pyarrow.Field<y: int64>]

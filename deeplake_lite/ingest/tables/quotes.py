@@ -10,7 +10,7 @@ from deeplake_lite.errors import InvalidValueError
 
 
 def check_quotes(path: str, delimiter: str) -> None:
-    """Reject a file with an unclosed quote.
+    """Raise an error if a CSV file has an unclosed quote.
 
     Arrow extends a value with an unclosed quote up to the next quote, or up to the end of the file.
     So a quote counts as unclosed if its value reaches the end of the file, or if the value spans
@@ -37,7 +37,7 @@ def check_quotes(path: str, delimiter: str) -> None:
 
 
 def open_quote(data: bytes | mmap.mmap, delimiter: str) -> int | None:
-    r"""Return the offset of the first unclosed quote; None if all quotes are closed.
+    r"""Return the offset of the first unclosed quote, or None if all quotes are closed.
 
     >>> open_quote(b'a,b\n1,"rose\n2,lily\n', ","), open_quote(b'1,"a\nb"\n2,5"\n', ",")
     (6, None)

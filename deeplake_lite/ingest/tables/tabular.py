@@ -1,7 +1,7 @@
-"""The source for Arrow record batches, which tables in files and other formats share.
+"""The source for Arrow record batches. CSV, Parquet and several other formats use it.
 
-The batches can be read several times: first to collect the names of classes, and then to ingest the
-rows. This way, the rows need not be held in memory.
+The batches are read several times: first to collect the names of classes, and then to ingest the
+rows. This way, not all rows must be in memory.
 """
 
 from __future__ import annotations
@@ -45,34 +45,34 @@ BATCH_BYTES = 32 * 2**20
 
 @dataclass(frozen=True)
 class TabularSource:
-    """A source of record batches."""
+    """The source for the rows of record batches, which are read when they are needed."""
 
     title: str
     """Name of the source in messages."""
 
     arrow: pa.Schema
-    """Columns and their Arrow types."""
+    """The columns to ingest, with their Arrow types."""
 
     read: Callable[[list[str]], Iterator[pa.RecordBatch]]
-    """Yields batches with the given columns, always in the same order."""
+    """Function that yields batches with the given columns, always in the same order."""
 
     key: str | None = None
-    """Name of the column that identifies rows; None if there is no such column."""
+    """Name of the column that identifies rows, or None if there is no such column."""
 
     rows: int | None = None
-    """Number of rows, if it is known."""
+    """Number of rows, or None if it is unknown."""
 
     fingerprint: str | None = None
-    """A string that changes when the files change; None for data in memory."""
+    """A string that changes when the files change, or None if there is no such string."""
 
     full: frozenset[str] = frozenset()
-    """Columns that are known to have no nulls."""
+    """Names of columns that are known to have no nulls."""
 
     schema: Mapping[str, Any] = field(default_factory=dict)
-    """Types that the user declares."""
+    """Maps the names of columns to the types that the user declares."""
 
     features: Mapping[str, FeatureColumn] = field(default_factory=dict)
-    """Columns that the metadata of the files describes."""
+    """Maps the names of the columns that the metadata of the files describes to these columns."""
 
     left_out: Collection[Skipped] = ()
 
@@ -82,8 +82,8 @@ class TabularSource:
     """Folder of the table, from which relative paths of files start."""
 
     allowed_paths: AllowedPaths | None = None
-    """The files that paths in the table may lead to; None for any files. If the user declares the
-    type of a column of strings, the column may contain any path."""
+    """The files that paths in the table may lead to, or None for all files. If the user declares
+    the type of a column of strings, the column may have any path."""
 
     @cached_property
     def columns(self) -> dict[str, Htype]:
@@ -91,7 +91,7 @@ class TabularSource:
         return {f.name: self._htype(f) for f in self.arrow}
 
     def check_unrounded(self, names: Iterable[str]) -> None:
-        """Raise SchemaError for a decimal that float64 would round, if its type was inferred."""
+        """Raise SchemaError if float64 would round a decimal in one of the columns `names`."""
         for f in (self.arrow.field(name) for name in names):
             if exported_htype(f) is None and has_fractions(f.type):
                 row = 0
@@ -100,7 +100,7 @@ class TabularSource:
                     row += batch.num_rows
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
-        """Yield the rows from `start` on."""
+        """Yield the rows from row `start` on, in blocks."""
         names, row = self.arrow.names, 0
         for batch in self.read(names):
             skip = min(max(start - row, 0), batch.num_rows)
@@ -109,7 +109,7 @@ class TabularSource:
             row += batch.num_rows - skip
 
     def blocks_in(self, batch: pa.RecordBatch, row: int) -> Iterator[Block]:
-        """Yield the rows of a batch, whose first row has the number `row`."""
+        """Yield the rows of a batch in blocks. `row` is the number of its first row."""
         for part in split(batch):
             row_names = RowNames(self.title, row, part.num_rows)
             values, errors = self._all_values(part, self.arrow.names, row_names)
@@ -118,7 +118,7 @@ class TabularSource:
 
     @cached_property
     def _allowed_paths(self) -> dict[str, AllowedPaths]:
-        """Maps columns to the files that paths in the column may lead to."""
+        """Maps names of columns to the files that their paths may lead to."""
         if self.allowed_paths is None:
             return {}
         trusted = {f.name for f in self.arrow if f.name in self.schema and holds_strings(f.type)}
@@ -127,7 +127,7 @@ class TabularSource:
     def _all_values(
         self, batch: pa.RecordBatch, names: Iterable[str], row_names: RowNames
     ) -> tuple[dict[str, Any], dict[int, BadValue]]:
-        """Return the values of all columns, and the bad values by position of their row."""
+        """Return the values of the columns `names`, and the bad values by position of the row."""
         values, errors = dict[str, Any](), dict[int, BadValue]()
         for name in names:
             read, blank = partial(self._some_values, batch, name), self.columns[name].blank
@@ -136,11 +136,11 @@ class TabularSource:
         return values, errors
 
     def _some_values(self, batch: pa.RecordBatch, name: str, start: int, stop: int) -> Any:
-        """Return the values of some rows of a column."""
+        """Return the values of a column in the rows from `start` up to `stop`."""
         return self._values(batch.slice(start, stop - start), name)
 
     def _values(self, batch: pa.RecordBatch, name: str) -> Any:
-        """Return the values of a column. JSON that a lake exported as strings is parsed."""
+        """Return the values of a column in a form that its type can encode."""
         f = self.arrow.field(name)
         if name in self.features and not self._takes_numbers(name):
             return self.features[name].values(batch.column(name))
@@ -149,12 +149,12 @@ class TabularSource:
         )
 
     def _takes_numbers(self, name: str) -> bool:
-        """Return whether the user declares a number for a column whose metadata has classes."""
+        """Return whether the user declares a type of numbers for a column of classes."""
         is_class = self.features[name].htype.classes is not None
         return is_class and self.columns[name].scalar is not None
 
     def _htype(self, f: pa.Field) -> Htype:
-        """Return the declared type of a column, or else the type for its Arrow type."""
+        """Return the type that the user declares for a column, or else the type for Arrow's."""
         declared = resolve(self.schema[f.name]) if f.name in self.schema else None
         if f.name in self.features and declared in (None, ClassLabel()):
             nullable = f.name not in self.full and f.name != self.key
@@ -175,7 +175,10 @@ class TabularSource:
             raise error.at(column=f.name) from None
 
     def _classes(self, column: str, nullable: bool) -> ClassLabel:
-        """Return the classes of a column: entries of dictionaries, then other strings, sorted."""
+        """Return a type whose classes are the strings of a column.
+
+        The entries of Arrow dictionaries come first, then all other strings in sorted order.
+        """
         ordered: dict[str, None] = {}
         texts: set[str | None] = set()
         for batch in self.read([column]):
@@ -190,9 +193,9 @@ class TabularSource:
 
 
 def select_columns(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
-    """Return the given columns of a schema.
+    """Return a schema with only the given columns.
 
-    By default, all columns are returned, except for row numbers that pandas has added.
+    By default, it has all columns, except for row numbers that pandas has added.
 
     Raises
     ------
@@ -225,7 +228,9 @@ def select_columns(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schem
 
 
 def split(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Cut a batch into parts whose size is limited.
+    """Yield the rows of a batch in parts with at most `BATCH_ROWS` rows.
+
+    Their size is about `BATCH_BYTES` at most, unless a single row is larger.
 
     >>> [part.num_rows for part in split(pa.record_batch({"x": range(10_000)}))]
     [8192, 1808]
@@ -238,7 +243,7 @@ def split(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 @contextmanager
 def reading(path: str, hint: str = "Check the file.") -> Iterator[None]:
-    """Translate Arrow's errors into an InvalidValueError that names the file."""
+    """Turn Arrow's errors into an InvalidValueError that names the file and ends with `hint`."""
     try:
         yield
     except (pa.ArrowException, OSError, UnicodeEncodeError) as error:
@@ -247,7 +252,7 @@ def reading(path: str, hint: str = "Check the file.") -> Iterator[None]:
 
 
 def locate_errors(path: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield batches. If a batch cannot be read, the error names the file and its first row."""
+    """Yield the same batches. If one cannot be read, the error names the file and the row."""
     iterator, row = iter(batches), 0
     while True:
         with reading(f"{path}, from row {row:,} on" if row else path):

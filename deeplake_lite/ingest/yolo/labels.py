@@ -1,4 +1,4 @@
-"""Parsing YOLO label files, whose lines have a class and a box, outline, keypoints or corners."""
+"""Parsing YOLO label files: class numbers, each with a box, an outline, keypoints or corners."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ TASKS = ("detect", "segment", "pose", "obb", "classify")
 
 @dataclass(frozen=True)
 class Labels:
-    """The labels of an image. All coordinates are fractions of its width and height."""
+    """The objects in the label file of an image. Coordinates are fractions of the image's size."""
 
     classes: list[int]
     """Class number of each object."""
 
     values: list[NDArray[np.float64]]
-    """For each object, the numbers after the class number."""
+    """For each object, the numbers that follow the class number in its line."""
 
 
 def parse(text: str) -> Labels:
@@ -37,7 +37,8 @@ def parse(text: str) -> Labels:
     Raises
     ------
     ValueError
-        If a line does not consist of numbers. The message names the line.
+        If a line does not consist of finite numbers, or does not begin with a class number. The
+            message names the line.
 
     Examples
     --------
@@ -69,10 +70,10 @@ def parse(text: str) -> Labels:
 def check(
     labels: Labels, task: Task, points: tuple[int, int] | None, *, scores: bool = False
 ) -> None:
-    """Check how many numbers each line has. Raises ValueError.
+    """Raise ValueError if a line has too few or too many numbers for the task.
 
-    `points` is the number of keypoints and of values per keypoint. If `scores` is true, lines end
-    with a score, which only boxes may lack.
+    `points` are the number of keypoints and the number of values per keypoint, or None. If `scores`
+    is true, lines end with a score, which may be absent only if the task is "detect".
     """
     for number, values in enumerate(labels.values, 1):
         rule = _rule(len(values), task, points, scores)
@@ -83,7 +84,7 @@ def check(
 
 
 def _rule(count: int, task: Task, points: tuple[int, int] | None, scores: bool) -> str:
-    """Return the rule that a count of numbers violates; an empty string if it is valid."""
+    """Return the rule that a count of numbers violates, such as "4 numbers", or "" for none."""
     ending = " and a score" if scores else ""
     match task:
         case "detect":
@@ -104,9 +105,9 @@ def _rule(count: int, task: Task, points: tuple[int, int] | None, scores: bool) 
 def task_of(
     samples: Sequence[Labels], points: tuple[int, int] | None, declared: Task | None = None
 ) -> Task:
-    """Infer the task of label files from the lengths of their lines.
+    """Infer the task of label files from the number of numbers in their lines.
 
-    Label files without objects have the task `declared`.
+    If there are no lines, return the task `declared`, or "detect".
     """
     if points is not None:
         return "pose"
@@ -119,10 +120,10 @@ def task_of(
 
 
 def have_scores(samples: Iterable[Labels], task: Task, points: tuple[int, int] | None) -> bool:
-    """Return whether lines end with a score, as in predictions saved by Ultralytics.
+    """Return whether lines end with a score, as in predictions that Ultralytics' package saves.
 
-    One line with five numbers is enough for boxes. For other tasks, a line with one number too
-    many may also be damaged, so all lines must have a score.
+    For the task "detect", one line with five numbers is enough. For other tasks, a line with an
+    additional number may be damaged, so true is returned only if all lines have a score.
     """
     counts = {len(values) for labels in samples for values in labels.values}
     if task == "detect":
@@ -134,7 +135,10 @@ def have_scores(samples: Iterable[Labels], task: Task, points: tuple[int, int] |
 def split_scores(
     lines: Sequence[NDArray[np.float64]], task: Task
 ) -> tuple[list[NDArray[np.float64]], list[float]]:
-    """Return each line's numbers without the score, and the scores. Missing scores are NaN."""
+    """Return the numbers of each line without the score, and a list of scores.
+
+    The score of a line without a score is NaN.
+    """
     numbers, scores = [], []
     for values in lines:
         has_score = task != "detect" or values.size == 5
@@ -144,7 +148,7 @@ def split_scores(
 
 
 def bounds(corners: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the box around an outline (k, 2) as an array of its centre and size."""
+    """Return the box around an outline (k, 2) as an array: centre x and y, width, height."""
     low, high = corners.min(0), corners.max(0)
     box: NDArray[np.float64] = np.concatenate([(low + high) / 2, high - low])
     return box

@@ -33,10 +33,10 @@ MAX_YAML_BYTES = 2_000_000
 """Maximum size in bytes of a data.yaml."""
 
 MAX_DEPTH = 100
-"""Maximum nesting depth of a data.yaml, because the parser is recursive."""
+"""Maximum nesting depth of a data.yaml. It is limited because the YAML parser is recursive."""
 
 MAX_VALUES = 1_000_000
-"""Maximum number of values in a data.yaml, because nested aliases can expand to any number."""
+"""Maximum number of values in a data.yaml, after its aliases are expanded."""
 
 NAMES = ("obj.names", "_darknet.labels", "classes.txt")
 """Names of files with one class name per line, as written by Darknet, Roboflow and labelImg."""
@@ -45,10 +45,10 @@ MAX_NAMES = 10_000_000
 """Maximum size in bytes of a file of class names."""
 
 _DARKNET_SPLIT = re.compile(r"obj_(\w+)_data")
-"""Matches the folder of a split in CVAT's Darknet exports."""
+"""Pattern of the names of folders that CVAT writes for splits when it exports Darknet."""
 
 _SCALARS = (str, int, float, bool, date)
-"""Types of YAML values that can be the name of a class."""
+"""Python types of the YAML values that can be the name of a class."""
 
 
 @dataclass(frozen=True)
@@ -59,17 +59,21 @@ class Layout:
     """Folder to which the keys of rows are relative."""
 
     images: Mapping[str, tuple[Path, ...]]
-    """Maps splits to images. If there are no splits, the only key is ""."""
+    """Maps names of splits to paths of images. If there are no splits, the only key is ""."""
 
     config: Mapping[str, Any]
-    """Content of the data.yaml."""
+    """Content of the data.yaml, or an empty dict if there is no such file."""
 
     repeated: Sequence[Skipped] = ()
-    """Images that also belong to an earlier split."""
+    """Images that were left out of a split, because an earlier split has them."""
 
     @classmethod
     def of(cls, path: Path) -> Layout:
-        """Read a data.yaml, or the folder of a dataset. Raises NotFoundError, InvalidValueError."""
+        """Find the images of a dataset, given its data.yaml or its folder.
+
+        Raises NotFoundError or InvalidValueError if there are no images, or if the data.yaml is
+        invalid.
+        """
         if not path.exists():
             raise NotFoundError(
                 f"There is no file or folder {str(path)!r} (working directory: {Path.cwd()}). "
@@ -130,14 +134,14 @@ class Layout:
         return cls(root, images, {"names": names} if names else {})
 
     def key(self, image: Path) -> str:
-        """Return the key of an image: its path, relative to the root if the image is inside it."""
+        """Return the key of an image's row: its path, relative to the root if it is inside."""
         try:
             return image.relative_to(self.root).as_posix()
         except ValueError:
             return image.as_posix()
 
     def orphaned_labels(self) -> list[Skipped]:
-        """Return the label files that belong to no image."""
+        """Return the label files that belong to no image, with this reason."""
         folders = dict.fromkeys(image.parent for paths in self.images.values() for image in paths)
         alone = list[Path]()
         for folder in folders:
@@ -152,7 +156,10 @@ class Layout:
 
     @property
     def names(self) -> list[str] | None:
-        """Names of the classes, by number; None if they are unknown. Raises InvalidValueError."""
+        """Names of the classes, in the order of class numbers, or None if they are unknown.
+
+        Raises InvalidValueError if the data.yaml has invalid names.
+        """
         names, count = self._names, self.config.get("nc")
         if names is not None and isinstance(count, int) and count != len(names):
             raise InvalidValueError(
@@ -180,9 +187,9 @@ class Layout:
 
     @property
     def points(self) -> tuple[int, int] | None:
-        """Number of keypoints, and of values per keypoint; None if the dataset has no poses.
+        """Number of keypoints and number of values per keypoint, or None if there are no poses.
 
-        Raises InvalidValueError.
+        Raises InvalidValueError if the data.yaml has invalid numbers.
         """
         shape = self.config.get("kpt_shape")
         if shape is None:
@@ -200,7 +207,7 @@ class Layout:
 
     @property
     def point_names(self) -> list[str]:
-        """Names of the keypoints; an empty list if they are unknown or differ between classes."""
+        """Names of the keypoints. The list is empty if they are unknown or differ by class."""
         names = self.config.get("kpt_names")
         lists = [*names.values()] if isinstance(names, dict) else [names]
         first, count = lists[0] if lists else None, (self.points or (0, 0))[0]
@@ -211,21 +218,21 @@ class Layout:
 
     @property
     def task(self) -> Task | None:
-        """The task of the labels, as `View.to_yolo` writes it; None if it is unknown."""
+        """The task of the labels, which `View.to_yolo` writes, or None if it is unknown."""
         task = self.config.get("task")
         return task if task in ("detect", "segment", "pose", "obb") else None
 
     @property
     def rest(self) -> dict[str, object]:
-        """Entries of the data.yaml that have no meaning for the import, as JSON values."""
+        """Entries of the data.yaml that the import does not use, as JSON values."""
         used = ("path", "train", "val", "test", "names", "nc", "kpt_shape", "kpt_names", "task")
         return {str(key): _to_json(v) for key, v in self.config.items() if key not in used}
 
 
 def _check_no_yaml_below(root: Path, images: Mapping[str, Sequence[Path]]) -> None:
-    """Reject a folder whose images have a data.yaml in a subfolder. Raises InvalidValueError.
+    """Raise InvalidValueError if a subfolder with images has a data.yaml.
 
-    Otherwise, the class names in that file would be lost.
+    Without this check, the class names in that file would be lost.
     """
     above = {folder for paths in images.values() for image in paths for folder in image.parents}
     folders = sorted(folder for folder in above if root in folder.parents)
@@ -241,16 +248,19 @@ def _check_no_yaml_below(root: Path, images: Mapping[str, Sequence[Path]]) -> No
 
 
 def _folders(root: Path, images: Mapping[str, Sequence[Path]]) -> list[Path]:
-    """Return the folders in which class names may be: the root, and those of images and labels."""
+    """Return the folders that may have a file of class names.
+
+    These are the root and the folders of images and of labels.
+    """
     image_folders = dict.fromkeys(image.parent for paths in images.values() for image in paths)
     labels = dict.fromkeys(label_path(folder / "x").parent for folder in image_folders)
     return [*dict.fromkeys([root, root / "labels", *image_folders, *labels])]
 
 
 def _names_in(folders: Sequence[Path]) -> list[str]:
-    """Return the class names in files of these folders, such as classes.txt; [] if there are none.
+    """Return the class names in files of these folders, such as classes.txt.
 
-    Raises InvalidValueError if the files differ.
+    The list is empty if there are no such files. Raises InvalidValueError if the files differ.
     """
     files = [path for folder in folders for name in NAMES if (path := folder / name).is_file()]
     names_by_file = {path: _read_names(path) for path in files}
@@ -264,7 +274,10 @@ def _names_in(folders: Sequence[Path]) -> list[str]:
 
 
 def _read_names(path: Path) -> list[str]:
-    """Return the lines of a file of class names. Raises InvalidValueError."""
+    """Return the lines of a file of class names.
+
+    Raises InvalidValueError if the file is too large or not UTF-8.
+    """
     if path.stat().st_size > MAX_NAMES:
         raise InvalidValueError(
             f"A file of class names may be at most {MAX_NAMES:,} bytes, but {str(path)!r} has "
@@ -281,7 +294,7 @@ def _read_names(path: Path) -> list[str]:
 
 
 def _to_json(value: object) -> object:
-    """Convert a YAML value to JSON; values that JSON cannot represent become strings.
+    """Convert a YAML value to JSON. Values that JSON cannot represent become strings.
 
     >>> _to_json({"scale": float("nan"), "sizes": {3}, "download": None})
     {'scale': 'nan', 'sizes': [3], 'download': None}
@@ -305,10 +318,10 @@ def _to_json(value: object) -> object:
 def _without_repeated(
     images: Mapping[str, tuple[Path, ...]], config: Mapping[str, Any]
 ) -> tuple[dict[str, tuple[Path, ...]], Mapping[str, Any], list[Skipped]]:
-    """Keep each image only in the first split that has it.
+    """Return the images of each split, without those that an earlier split has.
 
-    If a split has exactly the same images as an earlier split, it is left out, such as ``val`` in a
-    data.yaml with only training images.
+    If a split has exactly the same images as an earlier split, the split is left out, such as
+    ``val`` in a data.yaml with only training images.
 
     Returns
     -------
@@ -332,8 +345,8 @@ def _without_repeated(
 def label_path(image: Path) -> Path:
     """Return the path of an image's label file.
 
-    Like the folder ``images``, the folder ``JPEGImages`` of VOC is replaced with ``labels``, as in
-    Darknet.
+    In the path, the last folder ``images`` is replaced with ``labels``. So is the folder
+    ``JPEGImages`` of VOC, as in Darknet.
 
     >>> label_path(Path("/data/images/train/a.jpg")).as_posix()
     '/data/labels/train/a.txt'
@@ -348,7 +361,7 @@ def label_path(image: Path) -> Path:
 
 
 def _is_label(path: Path) -> bool:
-    """Return whether a text file can be parsed as labels."""
+    """Return whether a text file can be parsed as labels, and has at least one object."""
     try:
         return bool(parse(path.read_text("utf-8-sig")).values)
     except (OSError, ValueError):
@@ -356,7 +369,7 @@ def _is_label(path: Path) -> bool:
 
 
 def _split_of(path: str) -> str:
-    """Return the split in the names of an image's folders, such as ``images/train``, or ""."""
+    """Return the name of the split in a path, such as "train" in ``images/train/a.jpg``, or ""."""
     for part in path.split("/")[:-1]:
         if part.lower() in SPLITS:
             return part
@@ -366,7 +379,10 @@ def _split_of(path: str) -> str:
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:
-    """Return the content of a data.yaml as a dict. Raises InvalidValueError."""
+    """Return the content of a data.yaml as a dict.
+
+    Raises InvalidValueError if the file is too large or is no valid YAML.
+    """
     if path.stat().st_size > MAX_YAML_BYTES:
         raise InvalidValueError(
             f"A data.yaml may be at most {MAX_YAML_BYTES:,} bytes, but {str(path)!r} has "
@@ -390,11 +406,8 @@ def _read_yaml(path: Path) -> dict[str, Any]:
 
 
 def _check_size(text: str) -> None:
-    """Reject YAML that is nested too deeply, or whose aliases expand to too many values.
-
-    Raises ValueError.
-    """
-    sizes, stack = dict[str, int](), [("", 0)]  # sizes by anchor; anchors and sizes of parents
+    """Raise ValueError if YAML is nested too deeply, or its aliases expand to too many values."""
+    sizes, stack = dict[str, int](), [("", 0)]  # sizes by anchor, anchors and sizes of parents
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
         anchor, size = getattr(event, "anchor", None) or "", 1
         if isinstance(event, yaml.CollectionStartEvent):
@@ -413,7 +426,10 @@ def _check_size(text: str) -> None:
 
 
 def _name(value: object) -> str:
-    """Return the name of a class as a string. Raises InvalidValueError."""
+    """Return the name of a class or keypoint as a string.
+
+    Raises InvalidValueError if the value is a list, a dict or null.
+    """
     if not isinstance(value, _SCALARS):
         raise InvalidValueError(
             f"The name of a class must be a string, but it is {brief(value, 60)}. Correct the "
@@ -423,7 +439,10 @@ def _name(value: object) -> str:
 
 
 def _locate(location: str, base: Path, here: Path, config: Path) -> Path:
-    """Return the folder of images, or the list of images, at a location. Raises NotFoundError."""
+    """Return the path of a folder of images or a list of images that a data.yaml names.
+
+    Raises NotFoundError if there is neither.
+    """
     # Roboflow's exports write "../train/images" although the folder is next to the data.yaml.
     bare = location.removeprefix("../")
     for path in (base / location, here / location, here / bare, base / bare):
@@ -439,7 +458,7 @@ def _locate(location: str, base: Path, here: Path, config: Path) -> Path:
 
 
 def _images_at(place: Path) -> list[Path]:
-    """Return the images in a folder, or the images that a text file lists."""
+    """Return the paths of the images in a folder, or of the images that a text file lists."""
     if place.is_file():
         return [*_read_list(place)]
     return [place / f.path for f in scan(place).images]
@@ -452,7 +471,7 @@ def _has_no_labels(place: Path) -> bool:
 
 
 def _read_list(path: Path) -> Iterator[Path]:
-    """Yield the images listed in a text file, whose paths are relative to its folder."""
+    """Yield the paths of the images that a text file lists. They start from the file's folder."""
     for line in path.read_text("utf-8", errors="surrogateescape").splitlines():
         name = line.strip()
         if name and Path(name).suffix.lower() in SUFFIXES:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 BLOCK_ROWS = 256
 
 _NO_SIZE = np.ones(2)
-"""Placeholder for the size of an image, if the size is not needed."""
+"""Placeholder for the size of an image whose size is not needed."""
 
 SAMPLED = 1_000
 """Number of label files per split from which the task is inferred."""
@@ -121,9 +121,10 @@ def from_yolo(
 
 
 def yolo_source(path: str | os.PathLike[str], task: Task | None = None) -> YoloSource:
-    """Return the source for a dataset, given a data.yaml or a folder.
+    """Return the source for a dataset, given its data.yaml or its folder.
 
-    Raises NotFoundError, InvalidValueError.
+    Raises NotFoundError or InvalidValueError if there are no images or no labels, or if the
+    data.yaml is invalid.
     """
     given = Path(checks.location("path", path)).expanduser()
     layout = Layout.of(given)
@@ -159,7 +160,7 @@ class Part:
     """The images of one split."""
 
     split: str
-    """Name of the split; "" if there is only one split."""
+    """Name of the split, or "" if the dataset is not split."""
 
     images: tuple[Path, ...]
     """Paths of the images."""
@@ -174,7 +175,10 @@ class Part:
 
 
 def read_labels(image: Path) -> str:
-    """Return the text of an image's label file; "" if there is no file. Raises ValueError."""
+    """Return the text of an image's label file, or "" if there is no such file.
+
+    Raises ValueError if the file cannot be read.
+    """
     path = label_path(image)
     try:
         return path.read_text("utf-8-sig")
@@ -189,7 +193,7 @@ class YoloSource:
     """The source for a YOLO dataset."""
 
     layout: Layout
-    """The images and the data.yaml."""
+    """The images of each split, and the content of the data.yaml."""
 
     parts: tuple[Part, ...]
     """Parts of the dataset, one for each split."""
@@ -205,7 +209,7 @@ class YoloSource:
 
     @property
     def metadata(self) -> Mapping[str, object]:
-        """Other entries of the data.yaml, such as ``flip_idx``, as metadata of the dataset."""
+        """Metadata of the dataset: the entries of the data.yaml that the import does not use."""
         return {"yolo": self.layout.rest} if self.layout.rest else {}
 
     @cached_property
@@ -215,7 +219,7 @@ class YoloSource:
 
     @cached_property
     def _has_scores(self) -> bool:
-        """Whether lines end with a score."""
+        """Whether the lines of label files end with a score."""
         samples = chain.from_iterable(part.samples() for part in self.parts)
         points = self._points if self.task == "pose" else None
         return yolo_labels.have_scores(samples, self.task, points)
@@ -247,7 +251,7 @@ class YoloSource:
         return types
 
     def _codec(self) -> str:
-        """Return the codec of all images, or "auto" if they have several codecs."""
+        """Return the codec that all images have, or "auto" if they have different codecs."""
         formats = {*formats_of([image for part in self.parts for image in part.images])} - {None}
         return str(formats.pop()) if len(formats) == 1 else "auto"
 
@@ -278,7 +282,7 @@ class YoloSource:
         """Accept all columns, because label files have only a few digits."""
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
-        """Yield the images from number `start` on."""
+        """Yield the rows from row `start` on, in blocks. Each image is a row."""
         ends = accumulate(len(part.images) for part in self.parts)
         for part, end in zip(self.parts, ends, strict=True):
             first = end - len(part.images)
@@ -301,7 +305,10 @@ class YoloSource:
         return Block({name: columns[name] for name in self.columns}, keys, errors=errors)
 
     def _row(self, image: Path) -> dict[str, Any]:
-        """Return the values of columns that describe an image's objects. Raises ValueError."""
+        """Return a dict of the values in columns that describe an image's objects.
+
+        Raises ValueError if the label file is invalid.
+        """
         labels = yolo_labels.parse(read_labels(image))
         points = self._points if self.task == "pose" else None
         yolo_labels.check(labels, self.task, points, scores=self._has_scores)
@@ -315,7 +322,10 @@ class YoloSource:
         return self._row_of(labels, _size(image) if needs_size else _NO_SIZE)
 
     def _row_of(self, labels: Labels, size: NDArray[np.float64]) -> dict[str, Any]:
-        """Convert labels to values by column. `size` is the width and height of the image."""
+        """Return a dict from columns to values for the objects of an image.
+
+        `size` has the width and height of the image.
+        """
         row: dict[str, Any] = {"labels": [self._names[number] for number in labels.classes]}
         numbers = labels.values
         if self._has_scores:
@@ -344,7 +354,10 @@ class YoloSource:
 
 
 def _size(image: Path) -> NDArray[np.float64]:
-    """Return the width and height that an image has when it is upright. Raises ValueError."""
+    """Return the width and height of an image when it is displayed upright.
+
+    Raises ValueError if the file cannot be read.
+    """
     try:
         data = image.read_bytes()
         shape = codecs.sniff(data).probe(data).shape

@@ -185,6 +185,14 @@ class Order:
         """
         return min(self.n, (block + 1) * rows)
 
+    def uses(self, rows: int) -> tuple[Positions, Positions]:
+        """Return when this order uses each block of `rows` positions, as two arrays (blocks,).
+
+        Before the first index, and from the second index on, the order has no rows of the block.
+        """
+        starts = np.arange(0, self.n, rows)
+        return starts, np.minimum(starts + rows, self.n)
+
 
 @dataclass(frozen=True)
 class ExactOrder(Order):
@@ -201,6 +209,11 @@ class ExactOrder(Order):
     def after(self, block: int, rows: int) -> int:  # noqa: ARG002
         """Return the end of the epoch, because any row of the block may come last."""
         return self.n
+
+    def uses(self, rows: int) -> tuple[Positions, Positions]:
+        """Return the whole epoch for each block, because any row may be anywhere."""
+        count = -(-self.n // rows)
+        return np.zeros(count, np.int64), np.full(count, self.n)
 
 
 @dataclass(frozen=True)
@@ -260,6 +273,19 @@ class BlockOrder(Order):
         """
         first, last = block * rows // self.block, ((block + 1) * rows - 1) // self.block
         return int(self._starts[self._window_of[first : last + 1].max() + 1])
+
+    def uses(self, rows: int) -> tuple[Positions, Positions]:
+        """Return when the windows with rows of each block of `rows` positions begin and end."""
+        starts = np.arange(0, self.n, rows)
+        if not len(starts):
+            return starts, starts
+        first = starts // self.block
+        last = (np.minimum(starts + rows, self.n) - 1) // self.block
+        # `reduceat` leaves out the last block of each range if the next range begins in that block.
+        windows, at_end = self._window_of, self._window_of[last]
+        earliest = np.minimum(np.minimum.reduceat(windows, first), at_end)
+        latest = np.maximum(np.maximum.reduceat(windows, first), at_end)
+        return self._starts[earliest], self._starts[latest + 1]
 
     def _within(self, window: int, start: int, stop: int) -> Positions:
         """Return the positions of the rows at the indices `start` to `stop` - 1 of this order.

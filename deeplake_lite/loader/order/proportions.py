@@ -105,6 +105,11 @@ class MixOrder(Order):
         """Return the end of the epoch, because any row may come last."""
         return self.n
 
+    def uses(self, rows: int) -> tuple[Positions, Positions]:
+        """Return the whole epoch for each block of `rows` positions of the mix's views."""
+        count = -(-sum(self.rows) // rows)
+        return np.zeros(count, np.int64), np.full(count, self.n)
+
     @cached_property
     def _rows_per_epoch(self) -> tuple[int, ...]:
         """Number of rows that each view provides in an epoch of the mix."""

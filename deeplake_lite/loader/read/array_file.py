@@ -36,8 +36,8 @@ MAX_READ_BYTES = 4_096
 """Maximum size of files that are read into memory. Larger files are memory-mapped."""
 
 
-def write(path: Path, key: str, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write named arrays to a new file.
+def pack(key: str, arrays: Mapping[str, NDArray[Any]]) -> list[bytes | memoryview]:
+    """Return the bytes of a file of named arrays, in pieces.
 
     Parameters
     ----------
@@ -50,12 +50,15 @@ def write(path: Path, key: str, arrays: Mapping[str, NDArray[Any]]) -> None:
         listed.append((name, array.dtype.str, array.shape, end, xxhash.xxh3_64_hexdigest(data)))
         end = _align(end + len(data))
     text = json.dumps([key, listed]).encode()
-    with path.open("wb") as file:
-        file.write(_HEAD.pack(MAGIC, len(text), xxhash.xxh3_128_digest(text)))
-        file.write(text)
-        for data in flat:
-            file.write(bytes(_align(file.tell()) - file.tell()))
-            file.write(data)
+    pieces: list[bytes | memoryview] = [
+        _HEAD.pack(MAGIC, len(text), xxhash.xxh3_128_digest(text)),
+        text,
+    ]
+    position = _HEAD.size + len(text)
+    for data in flat:
+        pieces += [bytes(_align(position) - position), data.data]
+        position = _align(position) + len(data)
+    return pieces
 
 
 def read(path: Path, key: str, *, check: bool = True) -> dict[str, NDArray[Any]]:

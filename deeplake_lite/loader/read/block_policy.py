@@ -5,7 +5,7 @@ A block is a run of consecutive rows of the view. There are four modes:
 - ``whole`` keeps every row once it has been read, and each dense column as one array.
 - ``window`` keeps as many blocks as fit, and drops those whose use lies farthest ahead.
 - ``rows`` keeps as many of the first blocks as fit, and reads only single rows of other blocks.
-- ``disk`` stores blocks as local files.
+- ``disk`` stores blocks as local files, as many as fit, and reads only single rows of others.
 
 Every row is used once per epoch. For such accesses, no cache of the same size has more hits.
 """

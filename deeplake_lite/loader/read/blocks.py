@@ -97,9 +97,14 @@ class Blocks:
         self._whole: dict[str, DenseCells | RaggedCells] = {}  # all rows, in mode "whole"
         self._large: dict[str, bool] = {}
         self._read_once: set[int] = set()
+        self._in_memory: dict[int, None] = {}  # blocks that could not be stored on disk
         self._early = EARLY
         self._lock = threading.Lock()
         self._alone: dict[Future[Fetched], bool] = {}
+        self.stays = self.mode == "whole" or (
+            disk is not None and disk.fits(samples.row_bytes * len(samples))
+        )
+        """Whether every block stays in memory or on disk once it has been read."""
         self.tally = Tally(self.count)
         """Counters of reads and of memory."""
 
@@ -122,21 +127,41 @@ class Blocks:
         """
         blocks: dict[int, Future[Block]] = {}
         number = positions // self.rows
+        if self._disk is not None:
+            self._disk.follow(order, self.rows, done, next_order)
+            self._drop_evicted(self._disk)
         self.tally.request(number)
-        needed = [block for block in np.unique(number).tolist() if block < self._cached]
+        requested = np.unique(number).tolist()
+        needed = [block for block in requested if block < self._cached]
         if self._have_room(positions) and self._is_early(needed):
             return Request(positions, {}, self._begin_alone(positions))
         for block in needed:
             if _failed(self._futures.get(block)) or self._has_changed(block):
                 self._drop(block)  # so that the block is read again: the network may have recovered
             if block not in self._futures:
+                if not self._admits(block):
+                    continue
                 self._make_room(order, done, next_order)
                 self._futures[block] = self._readers.submit(self._read, block, nbytes=self._nbytes)
             blocks[block] = self._futures[block]
-        alone = positions[number >= self._cached]
-        if not len(alone):
+        if len(blocks) == len(requested):
             return Request(positions, blocks)
+        alone = positions[np.isin(number, list(blocks), invert=True)]
         return Request(positions, blocks, self._begin_alone(alone))
+
+    def _admits(self, block: int) -> bool:
+        """Return whether a block should be read, rather than only the requested rows of it."""
+        if self._disk is None:
+            return True
+        return self._disk.admits(*self._span(block), int(self._nbytes))
+
+    def _drop_evicted(self, disk: Disk) -> None:
+        """Drop mapped blocks whose files were evicted, which would otherwise take up disk space."""
+        if not disk.has_evicted():
+            return
+        for block, read in list(self._futures.items()):
+            if read.done() and block not in self._in_memory and not disk.has(*self._span(block)):
+                self._drop(block)
 
     def _has_changed(self, block: int) -> bool:
         """Return whether a block is mapped from a file that has changed since it was loaded."""
@@ -155,8 +180,12 @@ class Blocks:
         if self._early <= 0 or not (computed or self.samples.row_bytes >= LARGE_ROW):
             return False
         self._early -= 1
-        missing = sum(block not in self._futures for block in needed)
+        missing = sum(block not in self._futures and not self._is_stored(block) for block in needed)
         return computed or self._nbytes * missing > FEW_BYTES
+
+    def _is_stored(self, block: int) -> bool:
+        """Return whether a block is on disk."""
+        return self._disk is not None and self._disk.has(*self._span(block))
 
     def _have_room(self, positions: Positions) -> bool:
         """Return whether the rows of the early batches fit in memory, besides the blocks."""
@@ -240,17 +269,38 @@ class Blocks:
 
         In mode ``"whole"``, cells that are copied to the array of a whole column are left out.
         """
-        start, stop = self._span(block)
-        if self._disk is not None and (mapped := self._disk.load(start, stop)) is not None:
-            self.tally.add(block, 0)
+        if self._disk is None:
+            return self._hold(block, *self._fetch_block(block))
+        if (mapped := self._map(self._disk, block)) is not None:
             return mapped
-        cells, nbytes = self._fetch(np.arange(start, stop), self._destinations(start, stop))
-        if self._disk is not None:
-            self._disk.save(start, stop, cells)
-            # The mapped file replaces the cells, so that the block does not occupy memory.
-            if (mapped := self._disk.load(start, stop)) is not None:
-                self.tally.add(block, 0)
+        start, stop = self._span(block)
+        with self._disk.turn(start, stop):
+            # Another loader may have stored the block in the meantime.
+            if (mapped := self._map(self._disk, block)) is not None:
                 return mapped
+            cells, nbytes = self._fetch_block(block)
+            self._disk.save(start, stop, cells)
+        # The mapped file replaces the cells, so that the block does not occupy memory.
+        if (mapped := self._map(self._disk, block)) is not None:
+            return mapped
+        held = self._hold(block, cells, nbytes)
+        self._in_memory[block] = None
+        return held
+
+    def _map(self, disk: Disk, block: int) -> Block | None:
+        """Return a block that is mapped from its file, or None if it is missing or damaged."""
+        mapped = disk.load(*self._span(block))
+        if mapped is not None:
+            self.tally.add(block, 0)
+        return mapped
+
+    def _fetch_block(self, block: int) -> Fetched:
+        start, stop = self._span(block)
+        return self._fetch(np.arange(start, stop), self._destinations(start, stop))
+
+    def _hold(self, block: int, cells: Mapping[str, Cells], nbytes: int) -> Block:
+        """Return the cells of a block that is held in memory, as `_read` does."""
+        start, stop = self._span(block)
         held: Block = {}
         for name, column in cells.items():
             if isinstance(column, RaggedCells) and not self._is_large(name, column):
@@ -291,11 +341,14 @@ class Blocks:
     def _make_room(self, order: Order, done: int, next_order: Order) -> None:
         """Drop blocks if there are too many.
 
-        In mode ``"disk"``, blocks that were mapped first are dropped first. In mode ``"window"``,
-        blocks whose use lies farthest ahead are dropped first.
+        In mode ``"disk"``, blocks that were mapped first are dropped first, and so are blocks in
+        memory that could not be stored. In mode ``"window"``, blocks whose use lies farthest ahead
+        are dropped first.
         """
         if self.mode == "disk" and len(self._futures) >= MAX_MAPPED_BLOCKS:
             self._drop(next(iter(self._futures)))
+        while len(self._in_memory) >= self._most:
+            self._drop(next(iter(self._in_memory)))
         if self.mode != "window":
             return
 
@@ -309,7 +362,8 @@ class Blocks:
             self._drop(read.pop())
 
     def _drop(self, block: int) -> None:
-        del self._futures[block]
+        self._futures.pop(block, None)
+        self._in_memory.pop(block, None)
         self.tally.drop(block)
 
 

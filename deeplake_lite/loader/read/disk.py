@@ -1,9 +1,13 @@
 """The disk cache, which stores blocks of lakes in remote stores as memory-mapped local files.
 
 There is one folder for each view and each release of the package, with one file per block;
-`array_file` describes the files. If the files take more than half of the free disk space, the least
-recently used folders are removed. If another process might compute the rows differently, the folder
-belongs to one loader, and is removed when the loader is freed.
+`array_file` describes the files. All loaders on the machine share the files. A block that several
+of them need at the same time is read by one of them, which holds a lock, while the others wait. If
+the process is killed, the operating system releases the lock, and the next loader reads the block.
+A file gets its name once it is complete. `disk_space` keeps all files within a limit.
+
+If another process might compute the rows differently, the folder belongs to one loader, and is
+removed when the loader is freed.
 
 When a file is first mapped, its bytes are compared with its hashes. The bytes are compared again if
 the inode, size or modification time of the file has changed, which is checked before each use. A
@@ -16,9 +20,8 @@ from __future__ import annotations
 
 import os
 import shutil
-import time
 import weakref
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,25 +33,30 @@ from deeplake_lite.errors import LoaderError
 from deeplake_lite.htypes.cells import DenseCells, NestedCells, RaggedCells
 from deeplake_lite.loader.read import array_file
 from deeplake_lite.loader.read.block_cells import PackedCells
+from deeplake_lite.loader.read.disk_space import UNFINISHED, USED, Space
+from deeplake_lite.loader.read.next_uses import Publication
+from deeplake_lite.storage.repo.locks import take_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from io import FileIO
     from typing import Self
 
     from numpy.typing import NDArray
 
     from deeplake_lite.htypes.cells import Cells
+    from deeplake_lite.loader.order.order import Order
     from deeplake_lite.loader.read.block_cells import Block, StoredCells
     from deeplake_lite.loader.read.samples import Samples
 
-SHARE = 0.5
-"""Maximum size of all blocks, as a share of the free disk space plus the size of these blocks."""
+PATIENCE = 60.0
+"""Maximum number of seconds to wait for another loader to read a block, which may be stopped."""
 
-UNFINISHED = "."
-"""Prefix of the name of a block's file while the file is being written."""
+READING = ".reading"
+"""Suffix of the name of the file that is locked while a block is read from the lake."""
 
-ABANDONED = 3600.0
-"""Age in seconds at which an unfinished file is removed, because its process was likely killed."""
+RETRIES = 64
+"""How many times per epoch a loader looks for space, if there was none at the last time."""
 
 
 def cache_folder() -> Path:
@@ -66,6 +74,8 @@ class Disk:
         Identifies the view and the columns that are loaded.
     folder : Path
         Folder of the blocks of all views.
+    budget : int, optional
+        Maximum size of the blocks of all views in bytes.
 
     Raises
     ------
@@ -73,14 +83,21 @@ class Disk:
         When the folder is not writable.
     """
 
-    def __init__(self, key: str, folder: Path) -> None:
+    def __init__(self, key: str, folder: Path, budget: int | None = None) -> None:
         self._key, self._folder = key, folder / key
+        self._space = Space(folder, budget)
         self._checked: dict[str, tuple[int, ...]] = {}
+        self._expected: dict[int, int] = {}
+        self._denied: set[int] = set()
+        self._done = self._retry = self._rows_per_epoch = 0
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            os.utime(self._folder)
+            folder.mkdir(parents=True, exist_ok=True)
+            with self._space.lock():  # so that no other process removes the folder if it is empty
+                self._folder.mkdir(exist_ok=True)
+                (self._folder / USED).touch()
+                self._publication = Publication(self._folder)
+                self._space.refresh()
             _clear(self._folder)
-            _make_room(folder, self._folder)
         except OSError as error:
             raise LoaderError(
                 f"cache='disk' stores files in {folder}, but preparing this folder failed with "
@@ -89,7 +106,7 @@ class Disk:
             ) from error
 
     @classmethod
-    def of(cls, samples: Samples) -> Self:
+    def of(cls, samples: Samples, budget: int | None = None) -> Self:
         """Return the cache for the given columns of a view.
 
         Each release of this package has its own caches, because its functions may compute different
@@ -99,10 +116,81 @@ class Disk:
         words = [metadata.version("deeplake-lite"), samples.fingerprint, *samples.names]
         key = xxhash.xxh3_128_hexdigest("\0".join(words).encode())
         if samples.repeatable:
-            return cls(key, cache_folder())
-        private = cls(uuid4().hex, cache_folder())
+            return cls(key, cache_folder(), budget)
+        private = cls(uuid4().hex, cache_folder(), budget)
         weakref.finalize(private, _remove, private._folder, os.getpid())
         return private
+
+    def fits(self, nbytes: float) -> bool:
+        """Return whether blocks of `nbytes` bytes fit, if other views do not take up the space."""
+        return self._space.holds(nbytes)
+
+    def follow(self, order: Order, rows: int, done: int, next_order: Order) -> None:
+        """Publish the position in an epoch, from which the next use of each block follows.
+
+        Parameters
+        ----------
+        order, next_order : Order
+            Orders of this epoch and of the next epoch.
+        rows : int
+            Number of rows in a block.
+        done : int
+            Index in this epoch's order before which rows are no longer needed.
+        """
+        self._done, self._rows_per_epoch = done, order.n
+        if self._publication.follow(order, rows, done, next_order):
+            self._retry = 0
+            self._denied.clear()
+            with suppress(OSError):
+                (self._folder / USED).touch()
+
+    def admits(self, start: int, stop: int, nbytes: int) -> bool:
+        """Return whether a block of about `nbytes` bytes should be read, as it is or can be stored.
+
+        If there is no space for the block, its rows had better be read one by one.
+        """
+        if self.has(start, stop):
+            return True
+        # Some rows of a denied block have been read in this epoch, so the others are, too.
+        if start not in self._denied and self._find_room(start, nbytes):
+            self._expected[start] = nbytes
+            return True
+        self._denied.add(start)
+        return False
+
+    def _find_room(self, start: int, nbytes: int) -> bool:
+        """Return whether there is room for a block, besides those that are being read."""
+        if self._done < self._retry:
+            return False
+        expected = sum(list(self._expected.values())) + nbytes
+        wait = self._publication.wait(start)
+        if self._space.has_room(expected) or self._space.make_room(expected, wait):
+            return True
+        self._retry = self._done + max(1, self._rows_per_epoch // RETRIES)
+        return False
+
+    @contextmanager
+    def turn(self, start: int, stop: int) -> Iterator[None]:
+        """Wait until no other loader reads the block from the lake, and make others wait."""
+        path = self._folder / f".{start}-{stop}{READING}"
+        lock: FileIO | None = None
+        try:
+            with suppress(OSError):  # after `PATIENCE`, or if the folder is removed, do not wait
+                lock = take_lock(path, timeout=PATIENCE)
+            yield
+        finally:
+            self._expected.pop(start, None)
+            if lock is not None:
+                with lock, suppress(OSError):  # Windows does not remove open files
+                    path.unlink()
+
+    def has(self, start: int, stop: int) -> bool:
+        """Return whether there is a file for the block, which may be damaged."""
+        return os.path.exists(self._path(start, stop))
+
+    def has_evicted(self) -> bool:
+        """Return whether some blocks may have been evicted since the last call."""
+        return self._space.has_evicted()
 
     def load(self, start: int, stop: int) -> Block | None:
         """Return a memory-mapped block of rows, or None if its file is missing or damaged.
@@ -118,6 +206,7 @@ class Disk:
             self._checked.pop(path, None)
             return None
         self._checked[path] = state
+        self._expected.pop(start, None)
         stems = {name.split(".")[0] for name in arrays}
         return {bytes.fromhex(name).decode(): _join(name, arrays) for name in stems}
 
@@ -133,17 +222,27 @@ class Disk:
             return False
 
     def save(self, start: int, stop: int, cells: Mapping[str, Cells]) -> None:
-        """Store a block of rows, replacing a damaged file. If a write fails, nothing is stored."""
+        """Store a block of rows, replacing a damaged file.
+
+        If there is no space for the block, or a write fails, nothing is stored.
+        """
         arrays = {
             part: array
             for name, column in cells.items()
             for part, array in _arrays(name.encode().hex(), column)
         }
-        temporary = self._folder / f"{UNFINISHED}{uuid4().hex}"
+        pieces = array_file.pack(self._key_of(start, stop), arrays)
+        path = Path(self._path(start, stop))
+        name = f".{self._publication.name}.{uuid4().hex}{UNFINISHED}"
+        temporary = path.with_name(name)
         with suppress(OSError):
+            path.unlink(missing_ok=True)
+            wait = self._publication.wait(start)
             try:
-                array_file.write(temporary, self._key_of(start, stop), arrays)
-                temporary.replace(self._path(start, stop))
+                if self._space.create(temporary, sum(map(len, pieces)), wait):
+                    with temporary.open("r+b") as file:
+                        file.writelines(pieces)
+                    self._space.finish(temporary, path)
             except BaseException:
                 temporary.unlink(missing_ok=True)
                 raise
@@ -198,39 +297,8 @@ def _join(name: str, arrays: Mapping[str, NDArray[Any]], *, item: bool = False) 
     return NestedCells(arrays[f"{name}.counts"], _join(f"{name}.items", arrays, item=True), valid)
 
 
-def _make_room(folder: Path, keep: Path) -> None:
-    """Remove the least recently used views except `keep`, until the blocks are within `SHARE`."""
-    views = sorted((p for p in folder.iterdir() if p.is_dir()), key=_last_used)
-    sizes = {view: _size(view) for view in views}
-    limit = SHARE * (shutil.disk_usage(folder).free + sum(sizes.values()))
-    for view in views:
-        if sum(sizes.values()) <= limit:
-            return
-        if view != keep:
-            shutil.rmtree(view, ignore_errors=True)
-            sizes[view] = 0
-
-
 def _clear(folder: Path) -> None:
-    """Remove unfinished files of processes that were killed."""
-    for file in folder.glob(f"{UNFINISHED}*"):
-        if time.time() - _last_used(file) > ABANDONED:
-            file.unlink(missing_ok=True)
-
-
-def _last_used(path: Path) -> float:
-    """Return the time at which a file or folder was last used, or 0 if the path does not exist."""
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0
-
-
-def _size(folder: Path) -> int:
-    """Return the size of all files in a folder, ignoring files that are removed meanwhile."""
-    total = 0
-    for parent, _, names in os.walk(folder):
-        for name in names:
-            with suppress(OSError):
-                total += os.stat(os.path.join(parent, name)).st_size
-    return total
+    """Remove the files that killed processes had locked while they read blocks."""
+    for path in folder.glob(f".*{READING}"):
+        with suppress(OSError), take_lock(path, timeout=0, create=False):
+            path.unlink()

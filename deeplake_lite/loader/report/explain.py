@@ -179,6 +179,9 @@ def _read(share: str, stats: Stats, situation: Situation) -> str:
     if o.cache != "disk":
         rows = "computed values" if situation.computed else "rows from remote stores"
         advice.append(f"cache='disk' stores {rows} on this machine")
+    elif stats.epoch and stats.rows_read > MAX_REREADS * stats.samples:
+        stored = words.size(round(situation.stored))
+        advice.append(f"a disk_budget= of more than {stored} would hold all rows")
     speed = f"{words.size(round(stats.bytes_read / stats.wall))}/s"
     way_out = f"Options: {_list(advice)}" if advice else "A store with lower latency would help"
     stage = "Computing the query's columns" if situation.computed else "Reading"

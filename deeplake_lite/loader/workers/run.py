@@ -117,9 +117,8 @@ class Run:
         shares, samples = pipeline.shares, pipeline.samples
         self._total = len(shares)
         stored, threads = max(1.0, samples.row_bytes * shares.batch_size), max(1, pipeline.threads)
-        # In the modes "whole" and "disk", blocks stay after they are read, so reading ahead takes
-        # no extra memory.
-        in_memory = pipeline.blocks.mode in ("whole", "disk")
+        # If blocks stay after they are read, reading ahead takes no extra memory.
+        in_memory = pipeline.blocks.stays
         least = AHEAD * threads if in_memory else 1
         most = min(READ_AHEAD_BYTES, pipeline.ahead_bytes)
         self._ahead = int(max(least, min(most / stored, 512)))

@@ -16,39 +16,39 @@ if TYPE_CHECKING:
     from deeplake_lite.query.run.sources import Source
 
 MAX_NODES = 200_000
-"""Maximum number of SQL nodes for a short query. This many take a few seconds to process."""
+"""Maximum number of SQL nodes for a short query. Processing this many nodes takes a few seconds."""
 
 PER_CHARACTER = 2_000
-"""Additional nodes for each of the first `LONG` characters of the query."""
+"""Additional nodes that are allowed for each of the first `LONG` characters of the query."""
 
 LONG = 5_000
 """Number of characters at the start of a query that are assumed to be nested calls. All further
 characters are assumed to be long lists or chains, which create fewer nodes."""
 
 PER_CHARACTER_OF_LISTS = 200
-"""Additional nodes for each character after the first `LONG`."""
+"""Additional nodes that are allowed for each character after the first `LONG` characters."""
 
 PER_COLUMN = 10_000
-"""Additional nodes for each column of a source, since ``*`` expands to all columns."""
+"""Additional nodes that are allowed for each column of a source, since ``*`` means all columns."""
 
 PER_VALUE = 50
-"""Additional nodes for each value in the parameters."""
+"""Additional nodes that are allowed for each value in the parameters."""
 
 EXPRESSION_COST = 100
-"""Cost of lowering one expression, expressed as the number of nodes that take as much time."""
+"""Cost of lowering one expression, as the number of nodes whose processing takes as much time."""
 
 REPEATED_COST = 50
 """Cost of each node in an expression that is repeated because of an alias or NULLIF.
 
-If aliases that repeat each other form a chain, the SQL doubles with each alias, and each repeated
-node is copied dozens of times before the SQL is complete.
+If aliases refer to each other in a chain, and each repeats the alias before, the SQL doubles with
+each alias. Each repeated node is then copied dozens of times before the SQL is complete.
 """
 
 SHORT = 50
 """Maximum number of nodes in an expression whose repetition costs nothing."""
 
 SUBQUERY_COST = 5_000
-"""Cost of running a subquery whose value is needed during lowering."""
+"""Cost of running a subquery whose value is needed while the query is lowered."""
 
 
 class Effort:
@@ -68,7 +68,7 @@ class Effort:
         self._sources: set[int] = set()
 
     def allow_values(self, count: int) -> None:
-        """Allow more SQL nodes, in proportion to the `count` values in the parameters."""
+        """Allow more SQL nodes for the values in the parameters, of which there are `count`."""
         self._left += PER_VALUE * count
 
     def allow_columns(self, source: Source) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def start_of(e: exp.Expr) -> int | None:
     """Return the offset of an expression's first character in the text of the query.
 
-    Return None for an expression that was created during lowering, and so has no text.
+    Returns None for an expression that was created during lowering, and so is not in the text.
     """
     # `node.meta` would create a dict for every node.
     starts = (node.meta["start"] for node in e.walk() if "start" in (node._meta or ()))  # noqa: SLF001
@@ -35,7 +35,7 @@ def locate_errors(text: str, e: exp.Expr | None) -> Iterator[None]:
 
 
 def add_place(error: QueryError | NotFoundError, text: str, e: exp.Expr | None) -> None:
-    """Make an error that has no position point to `e`, and shorten a message that quotes SQL."""
+    """Add the position of `e` to an error without a position, and shorten a message with SQL."""
     if error.args:
         error.args = (shorten(str(error.args[0])), *error.args[1:])
     if error.place is not None or isinstance(error, QuerySyntaxError) or e is None:

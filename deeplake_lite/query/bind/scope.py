@@ -33,11 +33,13 @@ class Relation:
     table: str
     """Name in the SQL for DuckDB."""
     columns: dict[str, Value]
-    """The columns, in order; the keys are their names in the user's query."""
+    """Maps the names of the columns in the user's query to their values, in the order of the
+    columns."""
     instance: Instance | None = None
-    """The source, if the relation is a source; otherwise None."""
+    """The source, if the relation is a source, or else None."""
     source: exp.Expr | None = None
-    """The subquery, if the relation is one: a column of row positions may be added to its SQL."""
+    """The subquery, if the relation is a subquery. A column of row positions may be added to its
+    SQL."""
     tested: bool = False
     """Whether this is the right side of a SEMI or ANTI join, which only filters rows."""
     hidden: set[str] = field(default_factory=set)
@@ -50,7 +52,7 @@ class Parameter:
 
     value: Sql
     depth: int
-    """Nesting depth of the lambda; an outermost lambda has depth 1."""
+    """Nesting depth of the lambda. The depth of an outermost lambda is 1."""
     in_aggregate: bool
     """Whether the lambda is within an aggregate."""
 
@@ -59,7 +61,7 @@ class Parameter:
 class Aggregates:
     """A counter of the aggregates that have been lowered.
 
-    Comparing the count before and after an expression shows whether the expression contains an
+    If the count before an expression differs from the count after it, the expression contains an
     aggregate.
     """
 
@@ -70,22 +72,23 @@ class Aggregates:
 class Scope:
     """The meaning of names in a part of a SELECT.
 
-    The SELECT's own names (relations, merged, aliases, keys) are added clause by clause and are
-    shared by all parts of the SELECT. The other fields are specific to one part: an expression
-    within an aggregate or a lambda is lowered in a copy, made by `dataclasses.replace`.
+    The fields `relations`, `merged`, `aliases` and `keys` are filled clause by clause, and all
+    parts of the SELECT share them. The other fields are specific to one part. For example, an
+    expression within an aggregate or a lambda is lowered in a copy of the scope, made by
+    `dataclasses.replace`.
     """
 
     relations: list[Relation] = field(default_factory=list)
     parent: Scope | None = None
     merged: dict[str, Value] = field(default_factory=dict)
-    """Columns merged by USING."""
+    """Columns that USING has merged."""
     aliases: dict[str, exp.Expr] = field(default_factory=dict)
-    """A dict from each alias of the select list to its expression."""
+    """Maps each alias of the select list to its expression."""
     keys: dict[exp.Expr, Value | None] = field(default_factory=dict)
-    """A dict from each expression of GROUP BY to its value for a group, or to None if the
-    expression is only a column."""
+    """Maps each expression of GROUP BY to its value for a group, or to None if the expression is
+    only a column."""
     aggregates: Aggregates = field(default_factory=Aggregates)
-    """Counter of the aggregates over the rows of the SELECT; each window has its own counter."""
+    """Counter of the aggregates over the rows of the SELECT. Each window has its own counter."""
     grouped: bool = False
     """Whether the query has GROUP BY, and this part is evaluated once for each group."""
     unfolding: tuple[str, ...] = ()
@@ -98,10 +101,10 @@ class Scope:
     in_window: bool = False
     """Whether the expression is within a window, where aggregates may be nested."""
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
-    """A mapping from the names to the parameters of the surrounding lambdas."""
+    """Maps names to the parameters of the surrounding lambdas."""
     lengths: tuple[exp.Expr, ...] = ()
-    """SQL for the lengths of the lists that the surrounding lambdas run over, if these lambdas may
-    produce long values."""
+    """SQL for the lengths of the lists to which the surrounding lambdas are applied. Empty if these
+    lambdas cannot produce long values."""
 
     def within_alias(self, name: str) -> Scope:
         """Return the scope for lowering the expression of an alias."""
@@ -167,7 +170,7 @@ class Scope:
     def _correct_case(self, name: str, table: str | None) -> str:
         """Return the name of the only column that differs from `name` at most in case.
 
-        Return `name` unchanged if it is itself a column or an alias, or if no column or several
+        Returns `name` unchanged if it is itself a column or an alias, or if no column or several
         columns differ from it only in case.
         """
         columns = [n for r in self.relations if table in (None, r.alias) for n in r.columns]
@@ -234,7 +237,7 @@ class Scope:
 def relation_columns(
     columns: Iterable[tuple[str, Value]], table: str, number: int
 ) -> dict[str, Value]:
-    """Return the output columns of a subquery, as an outer query refers to them.
+    """Return the columns of a subquery as values by which an outer query refers to them.
 
     Parameters
     ----------

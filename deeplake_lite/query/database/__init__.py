@@ -1,1 +1,1 @@
-"""Connect to DuckDB, run SQL in its own thread, translate errors, and convert columns."""
+"""Connect to DuckDB, run SQL in a separate thread, translate errors, and convert columns."""

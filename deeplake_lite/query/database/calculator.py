@@ -1,7 +1,7 @@
-"""A second DuckDB database, without tables, for types of SQL expressions and for constants.
+"""A second DuckDB database, without tables, in which types and constants are computed.
 
-It can be used while the main database runs a query. Because it starts no threads, it also works in
-a forked process.
+It can be used while the main database runs a query. It starts no threads, so it also works in a
+forked process.
 """
 
 from __future__ import annotations

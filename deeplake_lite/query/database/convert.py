@@ -56,7 +56,7 @@ def sql_type(dtype: str) -> str:
 
 
 def as_arrow(values: Any, dtype: str) -> pa.Array:
-    """Return computed scalars as Arrow; None and masked values become null.
+    """Return computed scalars as Arrow. None and masked values become null.
 
     Raises
     ------
@@ -87,10 +87,10 @@ def as_arrow(values: Any, dtype: str) -> pa.Array:
 
 
 def _times(values: Any, dtype: str) -> pa.Array:
-    """Return timestamps or durations as Arrow; NaT, None and masked values become null."""
+    """Return timestamps or durations as Arrow. NaT, None and masked values become null."""
     times = np.array([None if v is np.ma.masked else v for v in values], dtype)
     null = np.isnat(times)
-    times[null] = np.zeros(1, dtype)[0]  # DuckDB also converts the durations that nulls hide
+    times[null] = np.zeros(1, dtype)[0]  # DuckDB also converts the values of masked durations
     column = numbers_of(common_times(times), null)
     check_times(column, "a computed value")
     return column
@@ -105,7 +105,7 @@ def from_arrow(column: pa.Array | pa.ChunkedArray) -> Any:
     """Return a DuckDB column as a NumPy array, masked where it is null.
 
     For strings, bytes, lists, structs and maps, the array has dtype object. Lists of structs become
-    `GroupRows`.
+    arrays of `GroupRows`.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def _lists_times(kind: pa.DataType) -> bool:
 
 
 def _lists_of_times(array: pa.Array) -> list[Any]:
-    """Return lists of times as Python lists of NumPy times, as Python's own have no nanoseconds.
+    """Return lists of times as Python lists of NumPy times, since Python's times lack nanoseconds.
 
     >>> _lists_of_times(pa.array([[1], None, [None, 2]], pa.list_(pa.timestamp("ns"))))[2]
     [None, np.datetime64('1970-01-01T00:00:00.000000002')]
@@ -170,7 +170,7 @@ class GroupRows:
     """
 
     env: Mapping[str, Any] = field(compare=False)
-    """A mapping from each key of the tree to an array from `from_arrow` with one entry per row."""
+    """Maps each key of the tree to an array from `from_arrow`, which has one entry per row."""
     digest: int
     """Hash of the rows and their order."""
 

@@ -228,8 +228,8 @@ _RULES: tuple[tuple[str, str], ...] = (
         ),
     ),
 )
-"""Pairs of a pattern that DuckDB's message matches, and the message that replaces it, in which {0}
-and {1} stand for the groups of the pattern."""
+"""Pairs of a pattern that DuckDB's message matches, and the message that replaces it. In the
+latter, {0} and {1} stand for the groups of the pattern."""
 
 _OTHERWISE = {
     "Binder": "The operands have the wrong types. CAST the operands, or use another function.",
@@ -238,7 +238,7 @@ _OTHERWISE = {
     "Invalid Input": "A value is not valid here. Exclude rows with invalid values by a condition.",
     "Conversion": "A value cannot be converted. TRY_CAST(x AS …) returns null for such values.",
 }
-"""A dict from the kinds of DuckDB's errors to the message for an error that matches no pattern."""
+"""Maps the kinds of DuckDB's errors to the message for an error that matches no pattern."""
 
 _KINDS = (
     "Binder", "Conversion", "Invalid Input", "Parser", "Catalog", "Out of Range", "INTERNAL",
@@ -250,7 +250,7 @@ _TYPES = {
     "INT16": "SMALLINT", "INT32": "INTEGER", "INT64": "BIGINT", "INT128": "HUGEINT",
     "BOOL": "BOOLEAN",
 }  # fmt: skip
-"""A dict from internal names of types, which DuckDB's messages contain, to their usual names."""
+"""Maps internal names of types in DuckDB's messages to their usual names."""
 
 _FUNCTIONS = {
     "~~": "LIKE", "!~~": "NOT LIKE", "~~~": "GLOB", "~~*": "ILIKE", "!~~*": "NOT ILIKE",
@@ -258,7 +258,7 @@ _FUNCTIONS = {
     "list_value": "[…]", "array_extract": "A subscript", "array_slice": "A slice",
     "struct_extract": "A key",
 }  # fmt: skip
-"""A dict from internal names of functions in DuckDB's messages to their usual names."""
+"""Maps internal names of functions in DuckDB's messages to their usual names."""
 
 
 def explain_error(error: BaseException) -> str:
@@ -285,7 +285,7 @@ def explain_error(error: BaseException) -> str:
 def explain_call(error: BaseException, node: exp.Expr) -> str | None:
     """Return a message that names the call that caused a DuckDB error, and gives DuckDB's reason.
 
-    `node` is the SQL in which the error occurred. Return None if it is not a call, or if
+    `node` is the SQL in which the error occurred. Returns None if it is not a call, or if
     `explain_error` has a specific message for the error.
 
     >>> node = exp.Anonymous(this="UNHEX", expressions=[exp.Literal.string("zz")])
@@ -303,7 +303,8 @@ def explain_call(error: BaseException, node: exp.Expr) -> str | None:
         return None
     name = call.name if isinstance(call, exp.Anonymous) else _CALLS.get(call.key, call.key)
     way = "Write other arguments."
-    if any(column.table for column in call.find_all(exp.Column)):  # not parameters of lambdas
+    # Parameters of lambdas have no table.
+    if any(column.table for column in call.find_all(exp.Column)):
         way = "If values of some rows cause this, exclude these rows with a condition."
     reason = shorten(text).rstrip(".! ")
     return f"{_FUNCTIONS.get(name.lower(), name.upper())} rejects its arguments: {reason}. {way}"
@@ -313,11 +314,11 @@ _OF_VALUES = {"Conversion", "Invalid Input", "Not implemented", "Out of Range", 
 """The kinds of DuckDB errors that mean that a function does not accept a value."""
 
 _CALLS = {"escape": "LIKE … ESCAPE", "attimezone": "AT TIME ZONE"}
-"""A dict from syntax nodes that are not written as calls to the words for them in messages."""
+"""Maps syntax nodes that are not written as calls to the words for them in messages."""
 
 
 def shorten(message: str) -> str:
-    """Return a message without its middle if it is long, as it may quote a query or a value.
+    """Return a message without its middle if it is long, since it may quote a long query or value.
 
     >>> len(shorten("x" * 100_000)) < 3_000
     True
@@ -338,7 +339,7 @@ def reason_of(error: BaseException) -> str:
 def gist(complaint: str) -> str:
     """Return a message up to the first value in it.
 
-    Messages with the same cause but different values are then equal.
+    As a result, messages with the same cause but different values are equal.
 
     >>> gist("Could not convert string 'a' to INT32")
     'Could not convert string '

@@ -84,10 +84,10 @@ def interruptible(part: Interruptible) -> Iterator[None]:
 
 
 async def in_thread[T](work: Callable[[], T]) -> T:
-    """Run a function in a thread, and return its result.
+    """Run a function in another thread, and return its result.
 
-    If the asyncio task that awaits the result is cancelled, interrupt the queries that the function
-    runs, and wait until it ends.
+    If the asyncio task that awaits the result is cancelled, the queries that the function runs are
+    interrupted. The task then waits until the function ends.
 
     >>> asyncio.run(in_thread(lambda: 1 + 1))
     2
@@ -95,7 +95,7 @@ async def in_thread[T](work: Callable[[], T]) -> T:
     interrupt = Interrupt()
 
     def run_work() -> tuple[T] | None:
-        _CURRENT.set(interrupt)  # affects only this thread, because `to_thread` copies the context
+        _CURRENT.set(interrupt)  # only in this thread, because `to_thread` copies the context
         with suppress(KeyboardInterrupt):
             return (work(),)
         return None
@@ -105,7 +105,7 @@ async def in_thread[T](work: Callable[[], T]) -> T:
         result = await asyncio.shield(running)
     except asyncio.CancelledError:
         while not running.done():
-            interrupt.interrupt()  # repeatedly, because DuckDB ignores it between two statements
+            interrupt.interrupt()  # repeatedly, since DuckDB ignores interrupts between statements
             await asyncio.wait([running], timeout=0.02)
         with suppress(Exception):
             running.result()

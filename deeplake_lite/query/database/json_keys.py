@@ -27,11 +27,11 @@ JSON_KEY = "lake_json_key"
 _IS_CANONICAL = re.compile(
     r'true|false|-?[1-9][0-9]*|0|"[^"\\\x00-\x1f\x7f-\U0010ffff]*"'
 ).fullmatch
-"""Matches JSON text that is a simple value in canonical form."""
+"""Matches JSON text that is a simple value, such as a number, in canonical form."""
 
 
 def keys_of(texts: pa.Array) -> pa.Array:
-    """Return each JSON value in canonical form, and null for a JSON null.
+    """Return each JSON value in canonical form. A JSON null becomes null.
 
     >>> keys_of(pa.array(['{"b":1.0,"a":2}', '{"a":2,"b":1}', "null", None])).to_pylist()
     ['{"a": 2, "b": 1}', '{"a": 2, "b": 1}', None, None]
@@ -49,7 +49,7 @@ def _key(text: str) -> str | None:
     try:
         value = parse_json(text)
         return None if value is None else canonical_json(value)
-    except (DamagedError, ValueError, RecursionError):  # not valid JSON: compare the text
+    except (DamagedError, ValueError, RecursionError):  # not JSON, so compare the text
         return text
 
 

@@ -1,7 +1,8 @@
-"""A thread in which a query calls DuckDB, so that Ctrl-C does not interrupt the calls directly.
+"""A thread in which a query calls DuckDB, so that Ctrl-C does not interrupt these calls directly.
 
-Python delivers signals only to the main thread. If DuckDB ran in this thread, a KeyboardInterrupt
-could be raised while DuckDB calls a Python function, and DuckDB would report a different error.
+Python delivers signals only to the main thread. If DuckDB ran in the main thread, Ctrl-C could
+raise a KeyboardInterrupt while DuckDB calls a Python function, and DuckDB would report a different
+error.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ PATIENCE = 0.2
 _RUNNING = set["CallThread"]()
 """Threads that are still running."""
 
-if hasattr(os, "register_at_fork"):  # the threads do not run in a forked process
+if hasattr(os, "register_at_fork"):  # threads do not survive a fork
     os.register_at_fork(after_in_child=_RUNNING.clear)
 
 
@@ -46,7 +47,8 @@ class CallThread:
         self._last, self.ended, self._is_awaited = last, Outcome[object](), False
         self._calls: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
         self.end = partial(self._calls.put, None)
-        """End the thread. This is not a Python function, so that Ctrl-C cannot interrupt it."""
+        """End the thread. This is not a function written in Python, so Ctrl-C cannot interrupt
+        it."""
 
     def begin(self) -> None:
         """Start the thread."""
@@ -56,7 +58,7 @@ class CallThread:
         self._is_awaited = True
 
     def call[T](self, work: Callable[[], T], interrupt: Callable[[], object]) -> T:
-        """Run a function in the thread; return its result, or raise its error.
+        """Run a function in the thread. Returns the result of the function, or raises its error.
 
         Parameters
         ----------
@@ -75,7 +77,7 @@ class CallThread:
             self._is_awaited = False
             deadline = time.perf_counter() + PATIENCE
             while not outcome.wait(POLL) and time.perf_counter() < deadline:
-                interrupt()  # repeatedly, because it has no effect before `work` begins
+                interrupt()  # repeatedly, because an interrupt has no effect before `work` begins
             self._is_awaited = outcome.is_given
             raise
         return outcome.result()
@@ -92,7 +94,7 @@ class CallThread:
                 call()
         finally:
             _hand_over(self.ended, self._last)
-            del self._last  # it is a bound method, which would keep the query and its result alive
+            del self._last  # this bound method would keep the query and its result alive
             _RUNNING.discard(self)
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _PER_MICROSECOND = 1000
 _MICROSECONDS = {"s": 1_000_000, "ms": 1000, "us": 1}
-"""A dict from Arrow's units, except nanoseconds, to their numbers of microseconds."""
+"""Maps Arrow's units, except nanoseconds, to the number of microseconds in each unit."""
 
 _TIMESTAMP = re.compile(
     r"(?P<time>\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.]\d{1,9})?)?)?)(?P<finer>(?<=[.]\d{9})\d+)?"
@@ -88,7 +88,7 @@ def _with_nanoseconds(second: np.datetime64, fraction: str, text: str) -> np.dat
     Raises QueryTypeError if the timestamp is out of range for nanoseconds.
     """
     count = int(second.astype("M8[s]").astype(np.int64)) * 10**9 + int(fraction.ljust(9, "0"))
-    if abs(count) >= 2**63 - 1:  # the largest count of either sign means infinity in SQL
+    if abs(count) >= 2**63 - 1:  # the largest and smallest counts mean infinity in SQL
         raise QueryTypeError(
             "A quoted time with more than six decimal places must be in the years 1677 to 2262, "
             f"but it is {brief(text, 60)}. Write at most six decimal places."
@@ -124,7 +124,7 @@ def check_microseconds(text: str) -> None:
 
 
 def advise_interval(text: str) -> str:
-    """Return a hint on how to write a duration if a string looks like a duration, otherwise "".
+    """Return a hint on how to write durations if a string looks like a duration, or else "".
 
     >>> advise_interval("1 day"), advise_interval("2026-01-32")
     (" For a duration, write INTERVAL '1 day'.", '')
@@ -183,9 +183,9 @@ def _places(unit: str) -> int:
 def may_be_timestamp(text: str) -> bool:
     """Return whether a string may be a timestamp that DuckDB reads exactly.
 
-    If `read_timestamp` does not support its format, the string must have neither a fraction, which
-    DuckDB may round, nor an offset from UTC, which DuckDB ignores. This function does not check
-    whether the date in such a format exists; DuckDB does.
+    If the format of the string is one that `read_timestamp` does not support, the string must have
+    neither a fraction, which DuckDB might round, nor an offset from UTC, which DuckDB ignores. In
+    this case, only DuckDB checks whether the date exists.
 
     >>> may_be_timestamp("2026/01/02 03:04:05"), may_be_timestamp("2026/01/02 03:04:05.5")
     (True, False)
@@ -220,7 +220,8 @@ _ODD_ZONE = re.compile(r":\d+\s*[-+a-z]", re.IGNORECASE)
 def read_odd_timestamp(text: str) -> np.datetime64 | None:
     """Return the timestamp in a string whose format `read_timestamp` does not support.
 
-    DuckDB reads the string. Return None if DuckDB cannot read it, or if the timestamp is infinite.
+    DuckDB reads this string. Returns None if DuckDB cannot read it, or if the timestamp is
+    infinite.
 
     >>> read_odd_timestamp("2026/1/2"), read_odd_timestamp("2024-2-30")
     (np.datetime64('2026-01-02T00:00:00.000000'), None)
@@ -244,10 +245,10 @@ def _check_zone(text: str) -> None:
 
 
 def exact_timestamp(text: str, dtype: str) -> np.datetime64 | None:
-    """Return the timestamp in a string if DuckDB would misread the string, otherwise None.
+    """Return the timestamp in a string if DuckDB would misread this string, or else None.
 
-    DuckDB ignores an offset from UTC, and rounds the timestamp to the unit of the times that it is
-    compared with. `dtype` is the dtype of these times.
+    DuckDB ignores offsets from UTC. DuckDB also rounds the timestamp to the unit of the times, of
+    dtype `dtype`, with which the timestamp is compared.
 
     >>> exact_timestamp("2026-01-02 03:04:05.6", "datetime64[s]")
     np.datetime64('2026-01-02T03:04:05.600')
@@ -264,7 +265,7 @@ def exact_timestamp(text: str, dtype: str) -> np.datetime64 | None:
 
 
 def _fits(timestamp: np.datetime64, unit: str) -> bool:
-    """Return whether a timestamp is exact, or else out of range, if converted to a unit."""
+    """Return whether converting a timestamp to a unit does not change it, or overflows."""
     try:
         return bool(timestamp.astype(unit) == timestamp)
     except OverflowError:
@@ -274,7 +275,7 @@ def _fits(timestamp: np.datetime64, unit: str) -> bool:
 def check_times(array: pa.Array, name: str) -> None:
     """Check that an array has no durations or timestamps that DuckDB would change.
 
-    `name` is the column, for messages.
+    `name` is the name of the column, for messages.
 
     Raises
     ------
@@ -391,27 +392,27 @@ _MONTHS = (
     "Durations in a result or combined with an array must not contain months, because months "
     "differ in length, but one is "
 )
-"""Start of the message for a duration with months, which follows."""
+"""Start of the message about a duration with months. The duration follows."""
 
 _WAY_OUT = (
     ". Add the duration to a time in the same query, t + INTERVAL 1 MONTH, or count days between "
     "times: DATE_DIFF('day', a, b)."
 )
-"""End of the message, which follows the duration."""
+"""End of the message about a duration with months, after the duration."""
 
 
 def microseconds_of(span: exp.Expr) -> exp.Expr:
-    """Return SQL for a duration as int64 microseconds, which raises an error if it has months."""
+    """Return SQL for a duration as int64 microseconds, which fails if the duration has months."""
     return _without_months(span, func("epoch_us", span.copy()))
 
 
 def duration_text(span: exp.Expr) -> exp.Expr:
-    """Return SQL for a duration as a string, which raises an error if it has months."""
+    """Return SQL for a duration as a string, which raises an error if the duration has months."""
     return _without_months(span, exp.cast(span.copy(), "VARCHAR"))
 
 
 def _without_months(span: exp.Expr, result: exp.Expr) -> exp.Expr:
-    """Return SQL for `result` that raises an error if the duration has months or years."""
+    """Return SQL that computes `result`, or raises an error if the duration has months."""
     counts = (func("datepart", exp.Literal.string(u), span.copy()) for u in ("year", "month"))
     zero, text = exp.convert(0), exp.cast(span.copy(), "VARCHAR")
     has_months = exp.or_(*(exp.NEQ(this=count, expression=zero.copy()) for count in counts))
@@ -424,8 +425,8 @@ def without_intervals(
 ) -> duckdb.DuckDBPyRelation | None:
     """Return a relation in which INTERVALs are int64 microseconds, or None if it has no INTERVALs.
 
-    Users get the columns `results`, in which structs and maps become JSON. INTERVALs within these
-    structs and maps therefore become strings, as in ``CAST(d AS TEXT)``.
+    Users get the columns `results`. Structs and maps in these columns become JSON, so INTERVALs
+    within structs and maps become strings, as in ``CAST(d AS TEXT)``.
     """
     if not any(map(_has_interval, relation.types)):
         return None
@@ -439,7 +440,7 @@ def without_intervals(
 def with_durations(
     table: pa.Table, types: list[DuckDBPyType], results: Collection[str] = ()
 ) -> pa.Table:
-    """Return the result of `without_intervals` with durations in place of microseconds.
+    """Return the result of `without_intervals`, with the microseconds converted to durations.
 
     `types` are the types that the relation had before `without_intervals`.
     """
@@ -528,7 +529,7 @@ def _exchange(
 
 
 def _duration(kind: pa.DataType, type_: DuckDBPyType, *, spells: bool) -> pa.DataType:
-    """Return the Arrow type of a value whose INTERVALs, as integers, are to become durations.
+    """Return the Arrow type of a value whose INTERVALs, now integers, will become durations.
 
     `kind` is the Arrow type with integers, and `type_` the DuckDB type with INTERVALs.
     """

@@ -1,7 +1,7 @@
 """Define the SQL function with which DuckDB checks that the values of a vector fit in memory.
 
-A vector has the values of an expression in up to 2,048 rows, which DuckDB computes at once. The
-memory limit of DuckDB does not apply to these values.
+DuckDB computes an expression for up to 2,048 rows at a time. The values for these rows are a
+vector. DuckDB's memory limit does not apply to them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAX_BYTES = 1 << 30
 
 
 def have_room(sizes: pa.Array) -> pa.Array:
-    """Return true for each value of a vector if the values together are within the limit.
+    """Return true for each value of a vector if all values together are within the limit.
 
     >>> have_room(pa.array([2.0**29, None])).to_pylist(), have_room(pa.array([2.0**29] * 3))[0]
     ([True, True], <pyarrow.BooleanScalar: False>)

@@ -7,8 +7,9 @@ depending on its argument `lead`:
 
 - ``lead=0``: the values of one row. Null is None, and the result may be None.
 - ``lead=1``: the values of many rows with the same shape, stacked along a first axis. In arguments
-  and results, nulls are masked rows of a masked array. Rows without elements have nothing to mask,
-  so they are stacked only if none of them is null; the result for such rows may be a list.
+  and results, nulls are masked rows of a masked array. Rows without elements have nothing that
+  could be masked, so they are stacked only if none of them is null. The result for such rows may be
+  a list.
 
 Arguments that are the same for all rows are passed without the first axis. If they are single
 numbers, they are Python numbers, which have a weak dtype as in NumPy: ``float32 + 0.5`` is float32.
@@ -214,7 +215,7 @@ def _as_arg(value: object) -> Arg:
 
 
 REGISTRY: dict[str, Function] = {}
-"""A dict from the names and aliases of functions, in capitals, to the functions."""
+"""Maps the names and aliases of functions, in capitals, to the functions."""
 
 
 def function(

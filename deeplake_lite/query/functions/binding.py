@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 type Axis = int | tuple[int, ...] | list[int] | None
 
 _IMAGES: tuple[Shape, ...] = ((None, None, None), (None, None))
-"""Possible shapes of images with an unknown number of axes, in colour and in greyscale."""
+"""Shapes that images with an unknown number of axes may have: in colour, and in greyscale."""
 
 _ARRAYS: tuple[Shape, ...] = tuple((None,) * ndim for ndim in range(MAX_ANY_AXES + 1))
-"""Possible shapes of arrays with an unknown number of axes."""
+"""Shapes that arrays with an unknown number of axes may have."""
 
 
 def numbers(name: str, *args: Arg) -> None:
@@ -49,7 +49,7 @@ def numbers_or_times(name: str, x: Arg) -> None:
 
 
 def class_number(name: Arg, classes: Arg) -> int:
-    """Return the number of the class `name` in the classes of the argument `classes`.
+    """Return the number of the class `name`, among the classes of the argument `classes`.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def axes(ndim: int, axis: Axis, lead: int) -> tuple[int, ...]:
 
 
 def align(values: Sequence[Any], args: Sequence[Arg], lead: int) -> list[Any]:
-    """Return values that broadcast row by row, with axes of size 1 after the axis of stacked rows.
+    """Return values that broadcast row by row, by adding axes of size 1 after the axis of rows.
 
     Raises
     ------
@@ -137,7 +137,7 @@ def _check_size(values: Sequence[Any], lead: int) -> list[Any]:
 
 
 def weak(value: Any) -> object:
-    """Return a number as a Python number, so that NumPy compares an array with it in its dtype.
+    """Return a number as a Python number. NumPy then compares arrays with it in their own dtype.
 
     Whole floats become integers. Arrays are returned unchanged.
     """
@@ -148,7 +148,7 @@ def weak(value: Any) -> object:
 
 
 _NO_LESS: dict[np.ufunc, np.ufunc] = {np.less: np.less_equal, np.greater: np.greater_equal}
-"""A dict from strict comparisons to those that include equality."""
+"""Maps strict comparisons to comparisons that include equality."""
 
 
 def adapt_to_floats(
@@ -193,9 +193,9 @@ def adapt_to_floats(
 
 
 def keep_exact(item: object, number: object) -> object:
-    """Return a float that is compared with an integer as a Python number; return others unchanged.
+    """Return a float as a Python number if it is compared with an integer. Keep other values.
 
-    Python compares the two without rounding.
+    Python compares such numbers without rounding.
 
     >>> keep_exact(np.float32(2**24), 2**24 + 1) == 2**24 + 1
     False
@@ -222,12 +222,12 @@ def widen(value: object) -> Any:
 
 
 def without_rounding(values: Sequence[object], args: Sequence[Arg]) -> list[Any]:
-    """Return the values, with integers converted so that NumPy does not round them to floats.
+    """Return the values. Integers are converted so that NumPy does not round them to floats.
 
-    NumPy would convert uint64 and int64 to floats. If there are signed integers, uint64 is
-    converted to int64. Otherwise, booleans, unsigned integers and constants without negative
-    integers are converted to uint64. Python numbers are returned unchanged, and so are all values
-    if one of them is a float.
+    NumPy would convert a mix of uint64 and int64 to floats. Therefore, if there are signed
+    integers, uint64 is converted to int64. Otherwise, booleans, unsigned integers and constants
+    without negative integers are converted to uint64. Python numbers are returned unchanged, and so
+    are all values if one of them is a float.
 
     Raises
     ------
@@ -277,9 +277,10 @@ def as_int64(array: NDArray[Any], text: str) -> NDArray[np.int64]:
 
 
 def fit_numbers(values: Sequence[object]) -> list[object]:
-    """Return the values, with Python numbers that an array's dtype cannot hold as NumPy numbers.
+    """Return the values. Python numbers that an array's dtype cannot hold become NumPy numbers.
 
-    NumPy then widens the array, instead of raising an error or turning the number into infinity.
+    With a NumPy number, NumPy widens the array. With the Python number, it would raise an error, or
+    turn the number into infinity.
 
     >>> np.maximum(*fit_numbers([np.array([7], "uint8"), 300]))
     array([300])
@@ -291,7 +292,7 @@ def fit_numbers(values: Sequence[object]) -> list[object]:
 
 
 def _fit(number: float, dtypes: Sequence[np.dtype[Any]]) -> object:
-    """Return a number, as a NumPy number of a larger dtype if one of the dtypes cannot hold it."""
+    """Return a number, as a larger NumPy number if one of the dtypes cannot hold the number."""
     size = abs(number)
     if isinstance(number, int):
         ranges = [np.iinfo(dtype) for dtype in dtypes if dtype.kind in "iu"]
@@ -303,7 +304,7 @@ def _fit(number: float, dtypes: Sequence[np.dtype[Any]]) -> object:
 
 
 def bare(value: object) -> object:
-    """Return a value as an array without its mask; Python numbers are returned unchanged."""
+    """Return a value as an array without its mask. Python numbers are returned unchanged."""
     return value if isinstance(value, int | float) else np.asarray(value)
 
 
@@ -341,17 +342,17 @@ def _possible_shapes(arg: Arg) -> tuple[Shape | None, ...]:
 def image_numbers(*args: Arg) -> ImageNumbers | None:
     """Return the meaning of a result with an unknown number of axes.
 
-    If all arguments with an unknown number of axes are images, the result is an image; otherwise,
-    it has no meaning, and the function returns None.
+    If all arguments with an unknown number of axes are images, the result is an image. Otherwise,
+    it has no meaning, which is None.
     """
     unknown = [arg.type for arg in args if arg.type.shape is None]
     return ImageNumbers() if all(type_.is_like_image for type_ in unknown) else None
 
 
 def box_numbers(dtype: str, shape: Shape | None, *args: Arg) -> BoxNumbers | None:
-    """Return the meaning of a result: boxes, if it is computed from boxes and has their shape.
+    """Return boxes as the meaning of a result that is computed from boxes and has their shape.
 
-    Otherwise, return None.
+    Returns None for other results.
 
     Raises
     ------
@@ -396,9 +397,9 @@ def _run(compute: Compute, args: Sequence[Arg], shapes: Sequence[Shape | None]) 
 
 
 def _merge(shapes: set[Shape | None]) -> Shape | None:
-    """Return a shape that includes several shapes, with None for axes that differ in size.
+    """Return a shape that includes several shapes, with None for axes whose sizes differ.
 
-    Return None if the shapes differ in the number of axes.
+    Returns None if the shapes differ in the number of axes.
     """
     known = [shape for shape in shapes if shape is not None]
     if len({len(shape) for shape in known}) > 1:

@@ -24,14 +24,14 @@ GROUP = "Boxes and masks"
 
 
 def format_of(boxes: Arg) -> str:
-    """Return the format of boxes; numbers that are not from a column of boxes have "xyxy"."""
+    """Return the format of boxes. Numbers that are not from a column of boxes have "xyxy"."""
     return boxes.type.box_format or "xyxy"
 
 
 def box_type(name: str, boxes: Arg) -> Type:
     """Return the type of an argument, which must be boxes, (n, 4), or one box, (4,).
 
-    Raises ValueError or QueryTypeError for another shape or type. `name` is the function.
+    Raises ValueError or QueryTypeError for another shape or type. `name` is the function's name.
     """
     numbers(name, boxes)
     shape = boxes.type.shape
@@ -50,7 +50,7 @@ def _check_units(*args: Arg) -> None:
 
 
 def _corners(value: object, format_: str, lead: int) -> NDArray[Any]:
-    """Return boxes as floats in the format xyxy, with shape (…, n, 4); for a single box, n is 1."""
+    """Return boxes as floats in the format xyxy, (…, n, 4). For a single box, n is 1."""
     boxes: NDArray[Any] = np.asarray(value)
     if boxes.ndim == lead + 1:
         boxes = boxes[..., None, :] if boxes.shape[-1] else boxes[..., None]  # [] has no boxes
@@ -115,7 +115,8 @@ def _pair(name: str, boxes: Arg, others: Arg) -> Callable[[Any, Any, int], NDArr
             for v, arg in ((value, boxes), (other, others))
         )
         shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-2])
-        check_room((*shape, 2), 8, lead=min(lead, len(shape) - 2))  # sides of the intersections
+        # `overlaps` stores the sides of all intersections.
+        check_room((*shape, 2), 8, lead=min(lead, len(shape) - 2))
         return overlaps(a, b)
 
     return pairs
@@ -209,7 +210,7 @@ def _bounding_boxes(masks: NDArray[Any]) -> NDArray[np.float32]:
     boxes = np.zeros((*masks.shape[:-2], 4), np.float32)
     if not masks.size:
         return boxes
-    for axis, corner in ((-2, 0), (-1, 1)):  # columns give x, rows give y
+    for axis, corner in ((-2, 0), (-1, 1)):  # y varies along axis -2, and x along axis -1
         lines = masks.any(axis=axis)
         has_pixels = lines.any(axis=-1)
         boxes[..., corner] = np.where(has_pixels, lines.argmax(axis=-1), 0)

@@ -67,7 +67,7 @@ def _contains(x: Arg, value: Arg) -> Bound:
             raise ValueError(f"value must be one number, but {value.text} is {value.type}")
 
     def compute(values: object, single: Any, *, lead: int) -> object:
-        if value.is_constant:  # exact among floats, and without a dtype that would widen the array
+        if value.is_constant:  # compare exactly with floats, without widening the array
             single = weak(value.value if wanted is None else wanted)
             _, single = adapt_to_floats(np.equal, single, x.type.dtype, is_first=False)
         if np.ndim(single) > (0 if value.is_constant else lead):

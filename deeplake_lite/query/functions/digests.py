@@ -34,7 +34,7 @@ def hash_(x: Arg) -> Bound:
 
 
 def _convert_booleans(value: object, type_: Type) -> object:
-    """Return a value with Python booleans in lists from DuckDB as NumPy booleans, except in JSON.
+    """In lists from DuckDB, convert Python booleans to NumPy booleans, except in JSON.
 
     >>> from deeplake_lite.query.functions.value_type import Items
     >>> _convert_booleans([True, None], Type("object", (None,), Items(Type("bool"))))
@@ -117,8 +117,8 @@ _INT64 = (-(2.0**63), 2.0**63)
 def _canonical_times(times: NDArray[Any]) -> NDArray[Any]:
     """Return times in any unit as structs of whole days and remaining nanoseconds.
 
-    Durations in months or years become structs of months, because months differ in length. An empty
-    array of times becomes an empty array of integers, like any other empty array.
+    Durations in months or years become structs of months, because months differ in length. Empty
+    arrays of times become empty arrays of integers, as all other empty arrays do.
 
     >>> _canonical_times(np.array(["1970-01-02T00:00:01", "NaT"], "M8[s]")).tolist()
     [(1, 1000000000), (-9223372036854775808, 0)]
@@ -165,7 +165,7 @@ def _to_numpy_scalar(value: Any) -> Any:
 def _stack(items: Sequence[Any] | NDArray[Any]) -> NDArray[Any] | None:
     """Return a list as an array, if its items are numbers or times, or arrays of the same shape.
 
-    Return None for any other list.
+    Returns None for any other list.
 
     >>> _stack([1, np.float32(0.5)]), _stack([1, None])
     (array([1. , 0.5]), None)
@@ -184,7 +184,8 @@ def _stack(items: Sequence[Any] | NDArray[Any]) -> NDArray[Any] | None:
     if len({v.dtype for v in values}) > 1:
         values = [_canonical(np.asarray(v)) for v in values]
     dtypes = {v.dtype for v in values}
-    if len(dtypes) > 1 and any(dtype.kind == "V" for dtype in dtypes):  # times and other values
+    # True if times are mixed with other values.
+    if len(dtypes) > 1 and any(dtype.kind == "V" for dtype in dtypes):
         return None
     for dtype in dtypes if len(dtypes) == 1 else map(np.dtype, (np.uint64, np.float64, complex)):
         if all(v.dtype == dtype or _holds(dtype, v) for v in values):

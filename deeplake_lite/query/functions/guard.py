@@ -56,14 +56,15 @@ class Guarded:
     args: tuple[Arg, ...]
     """The arguments to which the function is bound."""
     positions: tuple[int, ...]
-    """For each of the `args`, the position of its value among the values passed to this object. The
-    values of constants are taken from `args` instead."""
+    """For each argument in `args`, the position of its value among the values that are passed to
+    this object. The values of constants are taken from `args` instead."""
     sees_null: bool
     """Whether nulls are passed to the function."""
     null_items: bool = False
     """Whether arrays of booleans that contain nulls are passed to the function."""
     is_users: bool = False
-    """Whether the user has registered the function, so that it gets values without conversion."""
+    """Whether the user has registered the function. Such a function gets values without
+    conversion."""
 
     def __call__(self, *inputs: Any, lead: int, auxiliary: object = None) -> object:
         """Return the result for one row (``lead=0``), or for many stacked rows (``lead=1``).
@@ -121,7 +122,7 @@ class Guarded:
             raise
         except REFUSALS as error:
             if lead and not self.is_users and self._count(values):
-                # The error for the first row shows the shape of the value, not of the stacked rows.
+                # Run the first row alone: its error shows the shape of one value, not of all rows.
                 self._run(self._first(values), lead=0)
             types = [
                 f"{arg.type.dtype} {np.shape(v)[0 if arg.is_constant else lead :]}"
@@ -137,7 +138,7 @@ class Guarded:
     def _spread(self, result: Block | None, nulls: NDArray[np.bool_]) -> Block:
         """Return the result for all rows, given the result for the rows that are not null.
 
-        The result is None if all rows are null; `nulls` is a mask of the null rows.
+        `result` is None if all rows are null. `nulls` is a mask of the null rows.
         """
         if result is None:
             shape = tuple(n or 0 for n in self.type.shape or ())
@@ -182,12 +183,12 @@ def _drop_rows(values: Block, nulls: NDArray[np.bool_]) -> Block:
 
 
 def _as_declared(value: object, arg: Arg) -> object:
-    """Return a number or list as an array of the dtype that an argument has by its type.
+    """Return a number or list as an array, whose dtype is that of the argument's type.
 
     Other values are returned unchanged.
     """
     if arg.type.dtype == "bool" and has_null_items(value):
-        truths, nulls = split(value)  # an index may have removed all nulls
+        truths, nulls = split(value)  # an index may have removed all null items
         return value if np.any(nulls) else truths
     if arg.is_constant or value is None or not arg.type.is_number or hasattr(value, "dtype"):
         return value

@@ -31,7 +31,7 @@ def _check_image(name: str, image: Arg) -> None:
 
 
 def _with_size(image: Arg, height: int | None, width: int | None) -> Shape | None:
-    """Return the shape that an image has with another height and width; None if it is unknown."""
+    """Return the shape of an image with another height and width, or None if it is unknown."""
     return None if image.type.shape is None else (height, width, *image.type.shape[2:])
 
 
@@ -64,7 +64,7 @@ def _crop(image: Arg, window: Arg) -> Bound:
 
 
 def _cropped_size(image: Arg, window: Arg, compute: Compute) -> tuple[int | None, int | None]:
-    """Return the height and width of the cropped image, with None for each that varies."""
+    """Return the height and width of the cropped image, with None for a size that varies."""
     shape = image.type.shape
     if not window.is_constant or shape is None or shape[0] is None or shape[1] is None:
         return None, None
@@ -119,7 +119,7 @@ def _resize_bilinear(pixels: NDArray[Any], size: tuple[int, int]) -> NDArray[Any
 
     Pillow supports no other dtype for colour images.
     """
-    from PIL import Image  # takes 60 ms, and only this function needs it
+    from PIL import Image  # takes 60 ms to import, and only this function needs it
 
     small = pixels.dtype == np.uint8
     source = Image.fromarray(np.ascontiguousarray(pixels if small else pixels.astype("float32")))

@@ -32,8 +32,8 @@ def check_beside_json(name: str, items: Arg, other: Arg) -> None:
 def compare_json_item(compare: Comparison, item: object, other: object) -> bool | None:
     """Return the result of comparing two JSON values, or None if it is null.
 
-    It is null if a value is null. Unless the values are tested for equality, it is also null if
-    they are not both numbers, both strings or both booleans.
+    The result is null if one of the values is null. Unless the values are tested for equality, it
+    is also null if they are not both numbers, both strings or both booleans.
 
     >>> compare_json_item(operator.eq, True, 1), compare_json_item(operator.lt, "a", 1)
     (False, None)
@@ -70,5 +70,5 @@ def is_json_item(items: Any, wanted: object) -> bool:
 
 
 def built_in_value(value: object) -> object:
-    """Return a NumPy number or array as a JSON value; return other values unchanged."""
+    """Return a NumPy number or array as a JSON value. Return other values unchanged."""
     return value.tolist() if hasattr(value, "tolist") else value

@@ -52,7 +52,7 @@ def _assign(costs: NDArray[Any]) -> NDArray[np.int64]:
     """
     n, m = costs.shape
     row_price, column_price = np.zeros(n), np.zeros(m + 1)
-    owner = np.full(m + 1, -1)  # row of each column; paths start at the extra last column
+    owner = np.full(m + 1, -1)  # the row of each column; paths start at an extra column
     for row in range(n):
         owner[m], column = row, m
         distance, previous = np.full(m, np.inf), np.full(m, m)

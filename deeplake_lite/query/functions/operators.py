@@ -146,7 +146,7 @@ def _comparison(sign: str, summary: str, apply: np.ufunc, compare: Comparison) -
         if numeric == 0:
             return Bound(Type("bool"), _compare_strings(compare), stacks=False)
         fixed = [weak(arg.value) if arg.is_constant else None for arg in (x, y)]
-        box_numbers("float32", (4,), x, y)  # raises an error for boxes in two formats
+        box_numbers("float32", (4,), x, y)  # raise an error for boxes in two formats
         exact, fixed[0] = adapt_to_floats(apply, fixed[0], y.type.dtype, is_first=True)
         exact, fixed[1] = adapt_to_floats(exact, fixed[1], x.type.dtype, is_first=False)
 
@@ -163,9 +163,9 @@ def _comparison(sign: str, summary: str, apply: np.ufunc, compare: Comparison) -
 
 
 def _compare_items(sign: str, x: Arg, y: Arg, compare: Comparison) -> Bound | None:
-    """Return the operator `sign`, bound to a list and a value, with which each item is compared.
+    """Return the operator `sign`, bound to a list and a value that is compared with each item.
 
-    Return None if neither argument is a list.
+    Returns None if neither argument is a list.
 
     Raises
     ------
@@ -231,7 +231,7 @@ _MIRRORED: dict[Comparison, Comparison] = {
     operator.eq: operator.eq, operator.ne: operator.ne, operator.lt: operator.gt,
     operator.le: operator.ge, operator.gt: operator.lt, operator.ge: operator.le,
 }  # fmt: skip
-"""A dict from each comparison to the one that is equivalent if the two sides are swapped."""
+"""Maps each comparison to the comparison that is equivalent if the two sides are swapped."""
 
 
 def _compare_json_items(sign: str, x: Arg, y: Arg, compare: Comparison) -> Bound:
@@ -259,7 +259,7 @@ def _is_strings(arg: Arg) -> bool:
 
 
 def _holds(compare: Comparison, a: object, b: object) -> bool:
-    """Return whether a comparison is true; if a value is null or has no order, return False."""
+    """Return whether a comparison is true. If a value is null or has no order, return False."""
     if a is None or b is None:
         return False
     if isinstance(a, np.datetime64 | np.timedelta64):
@@ -293,7 +293,7 @@ def _compare_strings(compare: Comparison) -> Compute:
 
 
 def _compare_json(compare: Comparison) -> Compute:
-    """Return a function that compares two JSON values; a string is not less than a number."""
+    """Return a function that compares two JSON values. A string is never less than a number."""
 
     def compute(*values: object, lead: int) -> object:  # noqa: ARG001
         a, b = map(built_in_value, values)
@@ -367,9 +367,10 @@ def _logic(word: str, summary: str, apply: np.ufunc, decisive: bool) -> None:
         return Bound(type_, compute, sees_null=are_scalars, null_items=True)
 
     def _fill_null_items(value: object) -> tuple[Any, Any]:
-        """Return a value with its null items replaced, and a mask of the null items.
+        """Return a value in which null items are replaced, and a mask of the null items.
 
-        The replacement is ``not decisive``, which leaves the result to the other operand.
+        Null items are replaced with ``not decisive``, so that the other operand determines the
+        result.
         """
         if not has_null_items(value):
             return value, False
@@ -381,7 +382,7 @@ def _logic(word: str, summary: str, apply: np.ufunc, decisive: bool) -> None:
 
 
 def _fill_nulls(value: object, neutral: bool) -> tuple[NDArray[Any], NDArray[np.bool_] | bool]:
-    """Return a value with nulls replaced with `neutral`, and a mask of the null rows."""
+    """Return a value in which nulls are replaced with `neutral`, and a mask of the null rows."""
     if value is None or value is np.ma.masked:
         return np.asarray(neutral), True
     if not isinstance(value, np.ma.MaskedArray):

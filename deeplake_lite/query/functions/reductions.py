@@ -1,6 +1,6 @@
 """Reductions along axes or over all elements of a row, such as SUM, MAX and STD.
 
-For values without elements, SUM, PROD, ANY and ALL return the same as in NumPy; other reductions,
+For values without elements, SUM, PROD, ANY and ALL return the same as in NumPy. Other reductions,
 such as MAX, return null.
 """
 
@@ -150,7 +150,7 @@ def _null_if_empty(reduce: Compute, axis: Axis, dtype: str) -> Compute:
 
 
 def _not_empty(x: Arg) -> Arg:
-    """Return an argument without empty axes, for `result_of`, which then uses axes of size 1."""
+    """Return an argument without empty axes for `result_of`, which then takes their size as 1."""
     shape = x.type.shape and tuple(n or None for n in x.type.shape)
     return replace(x, type=replace(x.type, shape=shape))
 
@@ -178,7 +178,7 @@ def _position(name: str, summary: str, find: Callable[..., object]) -> None:
 
 
 def _plain(reduce: Callable[..., object]) -> Reduce:
-    """Return a NumPy reduction as a function whose second argument is the axes."""
+    """Return a NumPy reduction as a function whose second argument is a tuple of axes."""
     return lambda x, over: reduce(x, axis=over)
 
 

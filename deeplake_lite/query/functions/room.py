@@ -18,12 +18,12 @@ MAX_BYTES = 1 << 31
 """Maximum size, in bytes, of the result for one row, which is also the limit for a stored cell."""
 
 STACK_BYTES = 1 << 29
-"""Maximum size, in bytes, of the result for stacked rows. It is eight times the maximum size of the
-rows, because small integers are converted to 64 bits."""
+"""Maximum size, in bytes, of the result for stacked rows. The results may be eight times as large
+as the arguments, because small integers are converted to 64 bits."""
 
 
 class TooMany(Exception):
-    """Raised if the result for stacked rows would be too large, so that fewer must be stacked."""
+    """Raised if the result for stacked rows would be too large. Fewer rows must be stacked."""
 
 
 def check_room(shape: Sequence[int], itemsize: int, *, lead: int) -> None:

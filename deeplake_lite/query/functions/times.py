@@ -24,7 +24,7 @@ _UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns")
 
 
 def as_times(arg: Arg, other: Arg) -> Arg:
-    """Return a constant that is compared with times as times; return other arguments unchanged.
+    """Return a constant that is compared with times as times. Return other arguments unchanged.
 
     The constant may contain strings, or times from Python's datetime module.
 
@@ -41,13 +41,13 @@ def as_times(arg: Arg, other: Arg) -> Arg:
         return arg
     parts = [_part(value, arg, other_type) for value in values.flat]
     if {getattr(part, "dtype", np.dtype("O")).kind for part in parts} not in ({"M"}, {"m"}):
-        return arg  # the comparison raises an error for it
+        return arg  # the comparison then raises an error
     times = _to_common_unit(parts, arg).reshape(values.shape)
     return Arg(arg.text, Type(times.dtype.name, times.shape), times)
 
 
 def times_of(values: list[Any]) -> NDArray[Any] | None:
-    """Return a list of timestamps, or a list of durations, as an array; return None for others.
+    """Return a list of timestamps, or a list of durations, as an array. For others, return None.
 
     >>> times_of([dt.date(2026, 1, 2), dt.datetime(2026, 1, 2, 3)])
     array(['2026-01-02T00:00:00.000000', '2026-01-02T03:00:00.000000'],
@@ -63,7 +63,7 @@ def times_of(values: list[Any]) -> NDArray[Any] | None:
 
 
 def as_numpy_time(value: Any) -> Any:
-    """Return a time from Python's datetime module as a NumPy time; return others unchanged."""
+    """Return a time from Python's datetime module as a NumPy time. Return others unchanged."""
     match value:
         case dt.timedelta():
             return np.timedelta64(value, "us")
@@ -75,7 +75,7 @@ def as_numpy_time(value: Any) -> Any:
 
 
 def _part(value: Any, arg: Arg, other_type: Type) -> Any:
-    """Return None, a string or a Python time as a NumPy time; return other values unchanged."""
+    """Return None, a string or a Python time as a NumPy time. Return other values unchanged."""
     match value:
         case None:
             return np.array("NaT", other_type.dtype)[()]
@@ -87,7 +87,7 @@ def _part(value: Any, arg: Arg, other_type: Type) -> Any:
 def _read(text: str, arg: Arg, other_type: Type) -> np.datetime64:
     """Return the timestamp in a string.
 
-    Raises QueryTypeError if there is none, or if the string is compared with durations.
+    Raises QueryTypeError if the string is no timestamp, or is compared with durations.
     """
     if other_type.dtype.startswith("timedelta"):
         raise QueryTypeError(
@@ -132,11 +132,11 @@ def check_times(sign: str, x: Arg, y: Arg) -> None:
 
 
 def compare_times(compare: Comparison, a: object, b: object) -> Any:
-    """Return the result of comparing times element by element; NaT behaves like NaN.
+    """Return the result of comparing times element by element. NaT behaves like NaN.
 
-    If the units differ, the finer times are truncated to the coarser unit; if they are then equal,
-    the remainder decides. Converting the coarser times to the finer unit could overflow, as
-    nanoseconds cannot represent the year 3000.
+    If the units differ, the finer times are truncated to the coarser unit. If the times are then
+    equal, the remainder decides. Converting the coarser times to the finer unit could overflow,
+    since nanoseconds cannot represent the year 3000, for example.
 
     >>> days = np.array(["2020-01-01", "3000-01-01", "NaT"], "M8[D]")
     >>> compare_times(np.less, days, np.datetime64("2020-01-01T00:00:00.000000001"))

@@ -1,7 +1,7 @@
-"""SQL's three-valued logic for the booleans that a condition on a list, such as x > 1, gives.
+"""SQL's three-valued logic for conditions on lists, such as x > 1, whose items may be null.
 
-There is one boolean for each item of the list, which is null if the item is null. If a row has
-nulls, its value is an array of objects, in which None means null; otherwise, it is a boolean array.
+A condition on a list is a boolean for each item, which is null if the item is null. The value of a
+row with nulls is an array of objects, in which None means null. Otherwise, it is a boolean array.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def has_null_items(value: object) -> bool:
 
 
 def split(value: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | bool]:
-    """Return booleans with False in place of null, and a mask of the nulls.
+    """Return booleans in which False replaces null, and a mask of the nulls.
 
     >>> split(np.array([True, None]))
     (array([ True, False]), array([False,  True]))
@@ -37,7 +37,7 @@ def split(value: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | bool]:
 
 
 def join(truths: object, nulls: Any) -> NDArray[Any]:
-    """Return booleans with nulls where a mask is true.
+    """Return booleans in which elements are null where a mask is true.
 
     >>> join(np.array([True, False]), np.array([False, True]))
     array([np.True_, None], dtype=object)
@@ -53,7 +53,7 @@ def join(truths: object, nulls: Any) -> NDArray[Any]:
 
 
 def make_three_valued(compute: Compute) -> Compute:
-    """Return an elementwise function whose results are null for elements that are null."""
+    """Return an elementwise function whose result is null for each element that is null."""
 
     def of_items(*values: object, lead: int) -> object:
         if not any(map(has_null_items, values)):
@@ -67,9 +67,9 @@ def make_three_valued(compute: Compute) -> Compute:
 
 
 def with_truths(type_: Type, *args: Arg) -> Type:
-    """Return the type of booleans that are computed from arguments.
+    """Return the type of booleans that a function computes from arguments.
 
-    They may be null if an argument contains booleans that may be null.
+    These booleans may be null if an argument contains booleans that may be null.
     """
     is_nullable = type_.dtype == "bool" and type_.ndim != 0
     may_be_null = is_nullable and any(isinstance(a.type.meaning, Truths) for a in args)
@@ -87,7 +87,7 @@ def may_hold_null(list_: Type) -> bool:
 def way_around_nulls(type_: Type, text: str) -> str:
     """Return a hint for messages on how to compute with numbers of which some are null.
 
-    Return "" if the type is not a list of numbers whose items may be null.
+    Returns "" unless the type is a list of numbers whose items may be null.
     """
     if type_.items is None or not type_.items.of.is_number or not may_hold_null(type_):
         return ""

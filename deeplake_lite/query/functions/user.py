@@ -35,12 +35,12 @@ GROUP = "Your own"
 type Returns = str | tuple[str, tuple[int | None, ...]] | Htype
 
 _CASTS = {"b": "b", "i": "biu", "u": "biu", "f": "biuf", "c": "biufc", "M": "M", "m": "m"}
-"""A dict from the kind of the declared dtype to the dtype kinds that a result may have."""
+"""Maps the kind of the declared dtype to the dtype kinds that a result may have."""
 
 
 OWN: dict[str, Function] = {}
-"""A dict from names, in capitals, to the functions that the user has registered. They are not in
-`REGISTRY`, because they may override functions in it."""
+"""Maps names, in capitals, to the functions that the user has registered. Such functions are not in
+`REGISTRY`, because they may override functions there."""
 
 
 def entry(name: str, function: Callable[..., Any], type_: Type, per: str) -> Function:
@@ -99,7 +99,7 @@ def declared_type(returns: Returns) -> Type:
 def _as_block(value: object, arg: Arg) -> object:
     """Return the value of an argument in one row as a block of one row.
 
-    It is an array if the shape of values is fixed, and otherwise a list.
+    The block is an array if the shape of values is fixed, and otherwise a list.
     """
     if arg.is_constant:
         return value
@@ -169,7 +169,7 @@ class _Call:
         return [self._row_result(values, row) for row in range(count)]
 
     def _row_result(self, values: Sequence[object], row: int) -> Any:
-        interrupt.check()  # a block of a slow function may take a minute
+        interrupt.check()  # a slow function may take a minute for a block
         arguments = [self._row_value(v, i, row) for i, v in enumerate(values)]
         return self._check(self._call(arguments, row), row)
 
@@ -243,7 +243,7 @@ class _Call:
         if array.dtype.kind not in _CASTS.get(expected.kind, ""):
             raise self._unexpected(f"{array.dtype} {array.shape}", row)
         with np.errstate(all="ignore"):
-            cast = array.astype(expected)  # always a copy, see `_check`
+            cast = array.astype(expected)  # `astype` always copies, see `_check`
         if expected.kind in "iuMm" and not _are_same(cast, array):
             raise self._unexpected(f"{array.dtype} out of its range", row)
         if not self.type.admits(self.type.dtype, array.shape):
@@ -269,7 +269,7 @@ class _Call:
             try:
                 htype.check_shape(array.shape)
                 fits = not self.type.is_like_image or array.ndim in (2, 3)
-            except DamagedError:  # the error that `check_shape` raises for stored cells
+            except DamagedError:  # `check_shape` takes the shape for that of a damaged cell
                 fits = False
             if not fits:
                 raise self._invalid(f"it returned an array of shape {array.shape}.", row)
@@ -309,7 +309,7 @@ class _Call:
         )
 
     def _stack(self, results: list[Any]) -> object:
-        """Return results of a fixed shape as one array, masked where null, and others as a list."""
+        """Return results of a fixed shape as an array, with nulls masked, and others as a list."""
         if not self.type.has_fixed_shape:
             return results
         null = np.array([result is None for result in results], bool)

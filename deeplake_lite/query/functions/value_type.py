@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 type Shape = tuple[int | None, ...]
 
 type Block = NDArray[Any] | list[Any]
-"""Values of many rows: an array stacked along a first axis and masked where null, or a list with
-one entry per row and None for null."""
+"""Values of many rows: an array with the rows stacked along a first axis, and nulls masked, or a
+list with one entry per row, and None for null."""
 
 
 @dataclass(frozen=True)
 class BoxNumbers:
-    """The meaning of numbers that are computed from boxes and have a box format, but no unit."""
+    """The meaning of numbers that were computed from boxes, and have a box format but no unit."""
 
     format: str
     """Format of the boxes, such as "xyxy"."""
@@ -44,7 +44,7 @@ class ImageNumbers:
 
 @dataclass(frozen=True)
 class Truths:
-    """The meaning of booleans that are computed from the items of a list, and may be null."""
+    """The meaning of booleans that were computed from the items of a list, and may be null."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Type:
     """Shape of the value of one row, with None for each axis whose length varies. If the number of
     axes varies, as with greyscale and colour images, the shape is None."""
     meaning: Htype | BoxNumbers | ImageNumbers | Truths | Items | None = None
-    """Meaning of the elements, such as boxes in a format, or classes; None for mere numbers."""
+    """Meaning of the elements, such as boxes in a format, or classes. None for mere numbers."""
 
     @property
     def ndim(self) -> int | None:
@@ -88,7 +88,7 @@ class Type:
 
     @property
     def items(self) -> Items | None:
-        """The type of the items, if values are lists; otherwise None."""
+        """The type of the items if values are lists, or else None."""
         return self.meaning if isinstance(self.meaning, Items) else None
 
     @property
@@ -108,12 +108,12 @@ class Type:
 
     @property
     def htype(self) -> Htype | None:
-        """The htype of the elements; None for numbers without a meaning, and for lists."""
+        """The htype of the elements. None for numbers without a meaning, and for lists."""
         return self.meaning if isinstance(self.meaning, Htype) else None
 
     @property
     def classes(self) -> ClassLabel | None:
-        """The htype of class labels, if the numbers are classes; otherwise None."""
+        """The htype of class labels if the numbers are classes, or else None."""
         return None if self.htype is None else self.htype.classes
 
     @property
@@ -204,7 +204,7 @@ class Type:
         return self.is_number and self.shape is not None and None not in self.shape
 
     def is_like(self, other: Type) -> bool:
-        """Return whether values of two types can be compared: both are numbers, both strings, ….
+        """Return whether values of two types can be compared, since both are numbers, strings, ….
 
         >>> Type("bool").is_like(Type("float32")), Type("int32").is_like(Type("str"))
         (True, False)

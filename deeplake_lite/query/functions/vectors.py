@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 GROUP = "Vectors"
 
 _NEAR = 1e-2
-"""If |x|² - 2xy + |y|² is less than this fraction of |x|² + |y|², it has lost two of seven digits,
-so it must be computed as |x - y|²."""
+"""If |x|² - 2xy + |y|² is less than this fraction of |x|² + |y|², it has lost two of its seven
+digits. In this case, |x - y|² is computed instead."""
 
 _BLOCK = 512
 """Number of vectors whose differences fit in the CPU's cache."""
@@ -50,7 +50,7 @@ def _working_dtype(dtype: str) -> str:
 
 
 def _product_dtype(x: Arg, y: Arg) -> str:
-    """Return the dtype of a product; if one argument is constant, the other one decides."""
+    """Return the dtype of a product. If one argument is constant, the other argument decides."""
     if x.is_constant != y.is_constant:
         return _working_dtype((y if x.is_constant else x).type.dtype)
     return np.result_type(_working_dtype(x.type.dtype), _working_dtype(y.type.dtype)).name
@@ -59,7 +59,7 @@ def _product_dtype(x: Arg, y: Arg) -> str:
 def _pair_shape(name: str, x: Arg, y: Arg) -> Shape | None:
     """Return the shape of a result that has one number for each pair of vectors.
 
-    Raises ValueError if the vectors differ in length. Return None if the shape is unknown.
+    Raises ValueError if the vectors differ in length. Returns None if the shape is unknown.
     """
     numbers(name, x, y)
     shapes = x.type.shape, y.type.shape
@@ -117,7 +117,7 @@ def _register_symmetric(
             if b.ndim > a.ndim:
                 a, b = b, a
             if auxiliary is not None:
-                auxiliary = auxiliary.reshape(a.shape[:-1])  # `align` may have added axes to a
+                auxiliary = auxiliary.reshape(a.shape[:-1])  # `align` may have added axes to `a`
             result = apply(a.astype(work, copy=False), b.astype(work, copy=False), auxiliary)
             return result.astype(exact) if exact else result
 
@@ -173,7 +173,7 @@ def _cosine(a: NDArray[Any], b: NDArray[Any], auxiliary: NDArray[Any] | None) ->
     far = ~(
         (squares[0] >= least) & (squares[0] < most) & (squares[1] >= least) & (squares[1] < most)
     )
-    if far.any():  # the squares overflow or lose digits, or the vector has only zeros or a NaN
+    if far.any():  # squares overflow or lose digits, or vectors are zero or have a NaN
         shape = (*ratio.shape, a.shape[-1])
         ratio[far] = _cosine_of_any(np.broadcast_to(a, shape)[far], np.broadcast_to(b, shape)[far])
     return np.clip(ratio, -1, 1, out=ratio)
@@ -201,7 +201,7 @@ def _distance(a: NDArray[Any], b: NDArray[Any], auxiliary: NDArray[Any] | None) 
     lengths = np.vecdot(vectors, vectors) if auxiliary is None else auxiliary.ravel()
     scale = lengths + np.vecdot(b, b)
     squares = scale - 2 * _products(vectors, b)
-    near = np.flatnonzero(~(squares >= _NEAR * scale))  # including NaN
+    near = np.flatnonzero(~(squares >= _NEAR * scale))  # also true for NaN
     for i in range(0, len(near), _BLOCK):
         rows = near[i : i + _BLOCK]
         difference = vectors[rows] - b

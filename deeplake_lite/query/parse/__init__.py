@@ -1,1 +1,1 @@
-"""Parse queries into syntax trees, complete words, and quote names and constants."""
+"""Parse queries into syntax trees, complete words at the cursor, and quote names and constants."""

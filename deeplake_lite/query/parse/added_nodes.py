@@ -13,23 +13,23 @@ if TYPE_CHECKING:
 
 
 AT = "at"
-"""Key of metadata that a parameter written as ``?`` has: the offset of the ``?`` in the text."""
+"""Metadata key of a parameter that is written as ``?``. Its value is the offset of the ``?``."""
 
 WRITTEN = "written"
-"""Key of metadata that a type has: the name of the type, as written in the query."""
+"""Metadata key of a type. Its value is the name of the type, as written in the query."""
 
 CALL = "call"
-"""Key of metadata that a CASE has if it replaces a call: the name and text of the call."""
+"""Metadata key of a CASE that replaces a call. Its value is the name and the text of the call."""
 
 WORDY = "wordy"
-"""Key of metadata that a list has if it is written as ARRAY[…], which could also mean an item of a
-column named array."""
+"""Metadata key of a list that is written as ARRAY[…], which could also mean an item of a column
+named array."""
 
 UNGROUP = "ungroup"
-"""Argument of a SELECT node: the expressions after UNGROUP BY."""
+"""Argument of a SELECT node. Its value is the expressions after UNGROUP BY."""
 
 CLAUSES = "clauses"
-"""Argument of a SELECT node: the clauses after LIMIT, in the order in which they are written."""
+"""Argument of a SELECT node. Its value is the clauses after LIMIT, in the order of the query."""
 
 
 class Arrange(exp.Expression):
@@ -41,7 +41,7 @@ class Arrange(exp.Expression):
 class Sample(exp.Expression):
     """``SAMPLE BY weight [REPLACE [TRUE | FALSE]] [LIMIT n | n PERCENT] [SEED n]``.
 
-    It draws rows at random.
+    This clause draws rows at random.
     """
 
     arg_types: ClassVar[dict[str, bool]] = {

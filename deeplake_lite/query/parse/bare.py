@@ -1,4 +1,4 @@
-"""Complete a condition, such as ``label = 'rose'``, or a clause to a whole query."""
+"""Complete a condition, such as ``label = 'rose'``, or a clause, to obtain a whole query."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from deeplake_lite.errors import LakeError, QuerySyntaxError
 from deeplake_lite.query.parse.dialect import Lakes
 
 _STARTS = ("SELECT", "WITH", "FROM", "SEMICOLON")
-"""Tokens that a query can start with."""
+"""Tokens with which a query can start."""
 
 _CLAUSES = ("WHERE", "ORDER_BY", "LIMIT")
 """Tokens with which a clause starts that can directly follow the select list."""
 
 
 def whole(text: str) -> str:
-    """Return a condition or a clause with ``SELECT *`` in front of it; return a query unchanged.
+    """Put ``SELECT *`` in front of a condition or a clause. A query is returned unchanged.
 
     >>> whole("x > 1 ORDER BY x"), whole("WHERE x > 1"), whole("(x > 1) OR y")
     ('SELECT * WHERE x > 1 ORDER BY x', 'SELECT * WHERE x > 1', 'SELECT * WHERE (x > 1) OR y')
@@ -31,7 +31,7 @@ def whole(text: str) -> str:
 
 
 def as_typed(error: LakeError, text: str) -> LakeError:
-    """Return an error in the query ``whole(text)``, changed so that it points into `text`.
+    """Return an error in the query ``whole(text)``, with its position changed to one in `text`.
 
     >>> from deeplake_lite.errors import QuerySyntaxError
     >>> error = QuerySyntaxError.at(whole("x > "), 1, 18, "Expected a number")
@@ -50,5 +50,5 @@ def as_typed(error: LakeError, text: str) -> LakeError:
 def _kinds(text: str) -> list[str]:
     try:
         return [token.token_type.name for token in Lakes().tokenize(text)]
-    except TokenError:  # a quote is not closed, but the caller only needs the first word
+    except TokenError:  # the text may end within a quote, but the caller only needs its first word
         return re.findall(r"\w+", text.upper())

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
 
 type ParseClause = Callable[[Parser], tuple[str, object]]
-"""A function that parses a clause, and returns the name and value of an argument for the query's
-node."""
+"""A function that parses a clause, and returns the name and the value of an argument of the query's
+syntax node."""
 
 _CLAUSE_ORDER = (
     (TokenType.WHERE,),
@@ -30,7 +30,7 @@ _CLAUSE_ORDER = (
 """The tokens with which clauses start, in the order in which the clauses must be written."""
 
 NAMED = {"limit", "offset", "locks", "sample", "group"}
-"""Clauses whose first word errors may point to, if they are about the whole clause."""
+"""Clauses to whose first word an error about the whole clause may point."""
 
 
 def record_start(e: object, first: Token) -> None:
@@ -40,9 +40,9 @@ def record_start(e: object, first: Token) -> None:
 
 
 def check_order(token: TokenType, parse: ParseClause) -> ParseClause:
-    """Return a parser of the clause `token` that checks the clause after it.
+    """Return a parser of the clause that starts with `token` and checks the clause after it.
 
-    Parsing fails if the next clause is one that must be written before this clause.
+    Parsing fails if the next clause must be written before this clause.
     """
     rank = next((at for at, tokens in enumerate(_CLAUSE_ORDER) if token in tokens), 0)
     earlier = {token for tokens in _CLAUSE_ORDER[:rank] for token in tokens}

@@ -1,4 +1,4 @@
-"""Suggest completions for the word at the cursor while a query is being written."""
+"""Completions for the word at the cursor, while a query is being written."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def complete(text: str, cursor: int, view: View) -> list[tuple[str, CompletionKi
     word = _WORD.search(before)
     assert word is not None
     columns: list[tuple[str, CompletionKind]] = [(quote_column(n), "column") for n in view.columns]
-    if word[0] != word["word"]:  # after the name of a source
+    if word[0] != word["word"]:  # the word follows the name of a source and a dot
         return _matching(word["word"], columns)
     functions = sorted({n for n in (*REGISTRY, *OWN, *AGGREGATES, *SPECIAL) if n.isidentifier()})
     return _matching(
@@ -85,13 +85,13 @@ def complete(text: str, cursor: int, view: View) -> list[tuple[str, CompletionKi
 def _matching(
     word: str, options: Iterable[tuple[str, CompletionKind]]
 ) -> list[tuple[str, CompletionKind]]:
-    """Return the options that start with a word, where case and quotes do not matter."""
+    """Return the options that start with a word. Case and quotes do not matter."""
     start = word.casefold().lstrip("'\"")
     return [(t, kind) for t, kind in options if t.casefold().lstrip("'\"").startswith(start)]
 
 
 def _classes(view: View, column: str) -> tuple[str, ...]:
-    """Return the names of a column's classes, which are none if it has no classes."""
+    """Return the names of a column's classes, or () if the column has no classes."""
     name = column[1:-1].replace('""', '"') if column.startswith('"') else column
     htype = view.schema[name].htype if name in view.columns else None
     classes = None if htype is None else htype.classes

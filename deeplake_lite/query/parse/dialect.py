@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from sqlglot.generators.duckdb import DuckDBGenerator as _Generator
     from sqlglot.parsers.duckdb import DuckDBParser as _Parser
     from sqlglot.tokenizer_core import Token
-else:  # sqlglot has moved these classes between releases
+else:  # releases of sqlglot have these classes in different modules
     _Parser, _Generator = DuckDB.parser_class, DuckDB.generator_class
 
 _WITH_KEYWORDS = ("CAST", "TRY_CAST", "EXTRACT", "POSITION", "SUBSTRING", "TRIM")
@@ -50,14 +50,14 @@ WEIGHTS = ("MAX_WEIGHT", "SUM_WEIGHT")
 _BORROWED = (
     TokenType.SORT_BY, TokenType.CLUSTER_BY, TokenType.DISTRIBUTE_BY, TokenType.ORDER_SIBLINGS_BY,
 )  # fmt: skip
-"""Tokens that sqlglot has for clauses of other databases, and that stand for the added clauses
-here."""
+"""Tokens that sqlglot has for clauses of other databases. Here, they stand for the added
+clauses."""
 
 _BEFORE_CALLS = {
     TokenType.SELECT, TokenType.L_PAREN, TokenType.COMMA, TokenType.GROUP_BY, TokenType.ORDER_BY,
     TokenType.DISTINCT,
 }  # fmt: skip
-"""Tokens after which sqlglot takes ALL for a keyword, although ALL( is the start of a call."""
+"""Tokens after which sqlglot reads ALL as a keyword, although ALL( is the start of a call."""
 
 
 _JOIN_WORDS = frozenset({*_Parser.JOIN_METHODS, *_Parser.JOIN_SIDES, *_Parser.JOIN_KINDS})
@@ -97,11 +97,12 @@ class Lakes(DuckDB):
             **_Generator.TRANSFORMS,
             Ellipsis: lambda _self, _e: "...",
             exp.Array: lambda self, e: f"[{self.expressions(e, flat=True)}]",
-            exp.WithinGroup: Generator.withingroup_sql,  # DuckDB's puts ORDER BY elsewhere
+            # DuckDB's generator puts ORDER BY elsewhere.
+            exp.WithinGroup: Generator.withingroup_sql,
         }
 
         def slice_sql(self, expression: exp.Slice) -> str:
-            """Format a slice as NumPy does; DuckDB needs a sign for a missing end."""
+            """Format a slice as NumPy does. DuckDB, in contrast, needs a sign for a missing end."""
             start, stop, step = (
                 self.sql(expression, part) for part in ("this", "expression", "step")
             )
@@ -116,7 +117,7 @@ class Lakes(DuckDB):
         }
         ARRAY_CONSTRUCTORS: ClassVar[
             dict[str, type[exp.Func]]
-        ] = {  # without LIST, as in ``LIST(x)[0]``
+        ] = {  # LIST is left out, because of ``LIST(x)[0]``
             "ARRAY": exp.Array,
         }
         FUNCTIONS: ClassVar[dict[str, Callable[..., exp.Expr]]] = {}
@@ -151,7 +152,7 @@ class Lakes(DuckDB):
         }
 
         def _question(self) -> exp.Expr:
-            """Parse a ``?``, and record its offset, which determines the value that it gets."""
+            """Parse a ``?``, and record its offset, by which its value is looked up."""
             placeholder = exp.Placeholder()
             placeholder.meta[AT] = self._prev.start
             return placeholder
@@ -167,7 +168,7 @@ class Lakes(DuckDB):
             return self._parse_order(distinct)
 
         def _weights(self, name: str) -> exp.Expr:
-            """Parse ``condition: weight, …``; each pair becomes a slice node."""
+            """Parse ``condition: weight, …``. Each pair becomes a slice node."""
             return exp.Anonymous(this=name, expressions=self._parse_csv(self._weight))
 
         def _weight(self) -> exp.Expr:
@@ -187,7 +188,7 @@ class Lakes(DuckDB):
             return list(columns)
 
         def _clause(self, parse: Callable[[], exp.Expr]) -> list[exp.Expr]:
-            """Parse an added clause and any added clauses that follow it."""
+            """Parse an added clause, and all added clauses that follow it."""
             self._advance()
             clauses = [parse()]
             parsers = {
@@ -240,7 +241,8 @@ class Lakes(DuckDB):
         ) -> exp.Ordered | None:
             """Parse a term of ORDER BY, in which ALL without quotes means all items.
 
-            The base class takes a column ``"all"`` and a call ``all(…)`` for the keyword, too.
+            In contrast, the base class also takes a column ``"all"`` and a call ``all(…)`` for the
+            keyword.
             """
             term: exp.Expr | None = None
 
@@ -257,7 +259,8 @@ class Lakes(DuckDB):
         def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
             """Parse a subscript, or a list, ``ARRAY[…]``.
 
-            The base class takes a column ``"array"`` and a string for the keyword ARRAY, too.
+            In contrast, the base class also takes a column ``"array"`` and a string for the keyword
+            ARRAY.
             """
             if this is None or this.name.upper() not in self.ARRAY_CONSTRUCTORS:
                 return super()._parse_bracket(this)
@@ -278,8 +281,8 @@ class Lakes(DuckDB):
         def _parse_alias(self, this: exp.Expr | None, explicit: bool = False) -> exp.Expr | None:
             """Parse an alias.
 
-            Because FROM may be left out, the LEFT of LEFT JOIN may follow an item of the select
-            list. It is not an alias.
+            FROM may be left out, so the LEFT of LEFT JOIN may follow an item of the select list. In
+            this case, it is not an alias.
             """
             return this if self._begins_join() else super()._parse_alias(this, explicit)
 
@@ -354,7 +357,7 @@ class Lakes(DuckDB):
         def _parse_csv[T](
             self, parse_method: Callable[[], T | None], sep: TokenType = TokenType.COMMA
         ) -> list[T]:
-            """Parse a list; a comma that is not preceded by an expression is an error."""
+            """Parse a list. A comma that does not follow an expression is an error."""
 
             def parse() -> T | None:
                 before = self._index
@@ -417,7 +420,7 @@ class Lakes(DuckDB):
             alias = table.args.get("alias") if isinstance(table, exp.Table) else None
             is_version = alias is not None and alias.name.upper() == "VERSION"
             if table is not None and is_version and self._curr:
-                if self._curr.token_type == TokenType.STRING:  # VERSION was read as an alias
+                if self._curr.token_type == TokenType.STRING:  # VERSION was taken for an alias
                     table.set("alias", None)
                     version = self._parse_primary()
                 elif self._tokens[self._index - 2].token_type != TokenType.ALIAS:

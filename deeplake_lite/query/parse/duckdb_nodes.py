@@ -16,14 +16,14 @@ def func(name: str, *args: exp.Expr) -> exp.Expr:
 
 
 OUR_ERROR = "deeplake_lite: "
-"""Prefix of the messages of errors that the generated SQL raises, to tell them from DuckDB's own.
-Users do not see the prefix."""
+"""Prefix of the messages of errors that the generated SQL raises, which distinguishes them from
+DuckDB's own errors. Users do not see this prefix."""
 
 
 def build_error(message: str, *more: exp.Expr) -> exp.Expr:
     """Return a call that makes DuckDB raise an error.
 
-    The message consists of the string `message` and the values of the expressions `more`.
+    The message is the string `message`, followed by the values of the expressions `more`.
 
     >>> build_error("There is no ", exp.column("x")).sql("duckdb")
     "ERROR(CONCAT('deeplake_lite: There is no ', x))"
@@ -35,7 +35,7 @@ def build_error(message: str, *more: exp.Expr) -> exp.Expr:
 def as_list(*items: exp.Expr) -> exp.Array:
     """Return a list, ``[a, b]``.
 
-    A subquery gets parentheses, because sqlglot would otherwise write ARRAY(…).
+    Subqueries among the items get parentheses, because sqlglot would otherwise write ARRAY(…).
 
     >>> as_list(exp.select("1").subquery()).sql("duckdb")
     '[((SELECT 1))]'
@@ -48,7 +48,7 @@ ITEM = exp.column("lake_item")
 
 
 def each(node: exp.Expr, body: exp.Expr) -> exp.Expr:
-    """Return SQL that computes `body` for each `ITEM` of the list `node`; NULL if it is NULL."""
+    """Return SQL that computes `body` for each `ITEM` of the list `node`, or NULL for NULL."""
     comprehension = exp.Comprehension(
         this=body, expression=exp.to_identifier(ITEM.name), iterator=node.copy()
     )
@@ -58,7 +58,7 @@ def each(node: exp.Expr, body: exp.Expr) -> exp.Expr:
 
 
 def combine_balanced(kind: type[exp.Connector], terms: Sequence[exp.Expr]) -> exp.Expr:
-    """Return terms combined with AND or OR, as a balanced tree, whose depth is logarithmic.
+    """Return terms combined with AND or OR, as a balanced tree, so that it is not deep.
 
     >>> terms = [exp.column("a") for _ in range(1024)]
     >>> max(node.depth for node in combine_balanced(exp.Or, terms).walk())

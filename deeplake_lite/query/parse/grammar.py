@@ -14,7 +14,7 @@ from deeplake_lite.query.parse.added_nodes import CLAUSES, UNGROUP
 from deeplake_lite.query.parse.dialect import text_of
 
 _OPERANDS = frozenset({"this", "expression", "expressions"})
-"""Parts that a node may have if it is not in `PARTS`."""
+"""Parts that a node may have if `PARTS` does not list the node."""
 
 _SET = frozenset(
     {"this", "expression", "distinct", "with_", "order", "limit", "offset", UNGROUP, CLAUSES}
@@ -76,15 +76,14 @@ PARTS: dict[str, frozenset[str]] = {
     ),
     "with": frozenset({"expressions", "recursive"}),
 }  # fmt: skip
-"""A dict from the keys of nodes that may have more parts than operands to the parts that they may
-have."""
+"""Maps the keys of nodes that may have more parts than operands to the parts that they may have."""
 
 _WORDS = {
     ("limit", "expressions"): "LIMIT BY", ("limit", "this"): "LIMIT within a call",
     ("select", "locks"): "FOR UPDATE", ("select", "laterals"): "LATERAL VIEW",
     ("subquery", "pivots"): "PIVOT", ("table", "pivots"): "PIVOT",
 }  # fmt: skip
-"""A dict from a node and a part of it, as the parser names them, to the SQL keyword."""
+"""Maps a node and a part of the node, as the parser names them, to the SQL keyword."""
 
 
 def check_parts(tree: exp.Query, text: str) -> None:

@@ -1,4 +1,4 @@
-"""The keywords of the query language, and functions that write names and constants in queries."""
+"""The keywords of the query language, and functions that format names and constants for queries."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def quote_column(column: str) -> str:
 
 
 def unused(columns: Iterable[str], *names: str) -> list[str]:
-    """Return names for result columns, changed so that they differ from all columns of the source.
+    """Return `names`, changed where needed to differ from the columns of the source.
 
-    Upper and lower case count as equal. If the source had a column ``b`` and a query an alias
-    ``b``, then GROUP BY ``b`` would refer to the column of the source.
+    Case does not matter. The names must differ because, if the source has a column ``b`` and a
+    query has an alias ``b``, then GROUP BY ``b`` refers to the column of the source.
 
     >>> unused(["B", "x"], "b", "n")
     ['b_', 'n']

@@ -1,4 +1,4 @@
-"""Parse a query into a syntax tree, and explain syntax errors."""
+"""Parsing of queries into syntax trees, with explanations of syntax errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TOO_DEEP = (
 """Message for a query that is nested too deeply."""
 
 LONG = 16
-"""Number of terms from which on a chain of AND or OR is balanced."""
+"""A chain of AND or OR with at least this number of terms is balanced."""
 
 _STARTS = (
     TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN, TokenType.FROM,
@@ -36,7 +36,7 @@ _SIGNS = {
     "GT": ">", "GTE": ">=", "LT": "<", "LTE": "<=", "EQ": "=", "NEQ": "<>", "ADD": "+", "SUB": "-",
     "MUL": "*", "DIV": "/", "SAMPLE": "SAMPLE BY", "EXPAND": "EXPAND BY", "ARRANGE": "ARRANGE BY",
 }  # fmt: skip
-"""A dict from the parser's names of nodes to their symbols or keywords."""
+"""Maps the parser's names of nodes to symbols or keywords."""
 
 
 def parse(text: str) -> exp.Query:
@@ -91,18 +91,18 @@ def _balance(tree: exp.Expr) -> None:
     """
     for chain in list(tree.find_all(exp.And, exp.Or)):
         kind = type(chain)
-        if type(chain.parent) is kind:  # a part of a longer chain
+        if type(chain.parent) is kind:  # this is a part of a longer chain
             continue
         terms = list(chain.flatten(unnest=False))
         if len(terms) < LONG:
             continue
-        whole = exp.Null()  # replaces the chain, because `combine_balanced` moves its terms
+        whole = exp.Null()  # a placeholder for the chain, whose terms `combine_balanced` moves
         chain.replace(whole)
         whole.replace(combine_balanced(kind, terms))
 
 
 def _parts(term: exp.Expr) -> list[exp.Expr]:
-    """Return the term ``(a, b) DESC`` of ORDER BY as the terms ``a DESC, b DESC``.
+    """Split a term of ORDER BY: ``(a, b) DESC`` becomes the terms ``a DESC, b DESC``.
 
     Other terms are returned unchanged.
     """

@@ -1,4 +1,4 @@
-"""The columns of a result, which DuckDB has computed, or which NumPy computes on access."""
+"""The columns of a result. DuckDB has computed them, or NumPy computes them on access."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class SqlColumn:
     locate: Callable[[LakeError], None]
     """A function that makes an error point to the expression of the column."""
     adds_up: bool = False
-    """Whether the query has aggregates, so that floats depend on the order of additions."""
+    """Whether the query has aggregates. If so, floats may depend on the order of additions."""
     computed = False
     metadata = NO_METADATA
 
@@ -101,8 +101,8 @@ class SqlColumn:
 def _reproducible(cells: Cells, *, adds_up: bool) -> Cells:
     """Return cells without the digits of floats that may differ from run to run.
 
-    With `adds_up`, floats become 0, because sums depend on the order in which threads finish.
-    Otherwise, they are rounded to float32, because machines may differ in the last bits.
+    If `adds_up` is true, floats become 0, because sums depend on the order in which threads finish.
+    Otherwise, floats are rounded to float32, because machines may differ in the last bits.
     """
     if isinstance(cells, NestedCells):
         return replace(cells, items=_reproducible(cells.items, adds_up=adds_up))
@@ -122,10 +122,10 @@ class ComputedColumn:
 
     tensor: Tensor
     env: Mapping[str, Any]
-    """A mapping from each key of the tree to an array with one entry for each row of the result."""
+    """Maps each key of the tree to an array with one entry for each row of the result."""
     locate: Callable[[LakeError, str], None]
-    """A function that makes an error point to the expression that its message quotes, or else to
-    the given expression."""
+    """A function that makes an error point to an expression. This is the expression that the
+    message quotes, or else the given expression."""
     adds_up: bool = False
     """Whether the query has aggregates; see `SqlColumn`."""
     computed = True
@@ -242,7 +242,7 @@ def to_storable(array: pa.Array) -> pa.Array:
 
 
 def _with_items(array: pa.Array, items: pa.Array) -> pa.Array:
-    """Return an array of lists in which `items` replace the items of all lists, in order."""
+    """Return an array of lists. The items of all lists are replaced with `items`, in this order."""
     import pyarrow.compute as pc  # takes 0.1 s, and only columns of lists need it
 
     lengths = pc.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False)
@@ -251,7 +251,7 @@ def _with_items(array: pa.Array, items: pa.Array) -> pa.Array:
 
 
 def _from_decimals(array: pa.Array) -> pa.Array:
-    """Return decimals as int64 or uint64 if all values fit in that type, and otherwise as float64.
+    """Return decimals as int64 or uint64 if all values fit in that type, or else as float64.
 
     Raises
     ------
@@ -294,7 +294,7 @@ def to_values(array: pa.Array, htype: Htype) -> Any:
 
 
 def _split(array: pa.Array, items: Any) -> list[Any]:
-    """Return the converted items of all lists as one list per row, with None for a null list."""
+    """Return the converted items of all lists as one list per row, or None for a null list."""
     import pyarrow.compute as pc
 
     lengths = pc.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False)
@@ -307,10 +307,10 @@ def _split(array: pa.Array, items: Any) -> list[Any]:
 def _scalars(array: pa.Array, dtype: str) -> Any:
     if pa.types.is_null(array.type):
         return [None] * len(array)
-    if array.null_count and not dtype.endswith("]"):  # null times become NaT
+    if array.null_count and not dtype.endswith("]"):  # the nulls of times become NaT instead
         return to_masked(array)
     if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
-        return numbers_in(array).astype(dtype, copy=False)  # `to_numpy` would import pandas
+        return numbers_in(array).astype(dtype, copy=False)  # Arrow's `to_numpy` would import pandas
     return array.to_numpy(zero_copy_only=False).astype(dtype, copy=False)
 
 
@@ -331,6 +331,6 @@ def _jsonable(value: object) -> Any:
             return int(value) if is_whole else float(value)
         case None | bool() | int() | float() | str():
             return value
-        case np.datetime64():  # in a year that Python's datetime does not support
+        case np.datetime64():  # its year is one that Python's datetime does not support
             return re.sub(r"\.0+$", "", str(value)).replace("T", " ")
     return str(value)

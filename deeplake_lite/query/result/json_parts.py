@@ -1,7 +1,8 @@
-"""Record which strings in DuckDB's result are JSON.
+"""Marks in Arrow tables that tell which strings in DuckDB's result are JSON.
 
-DuckDB exports JSON to Arrow as strings. Fields of the Arrow table that contain JSON, including
-fields within lists, structs and maps, therefore get metadata; they are called marked.
+DuckDB exports JSON to Arrow as strings. Therefore, metadata is added to the fields of the Arrow
+table that contain JSON, including fields within lists, structs and maps. A field with this metadata
+is called marked.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def _mark(field: pa.Field, type_: Any) -> pa.Field:
 
 
 def parse_within(value: Any, kind: pa.DataType) -> Any:
-    """Return a Python value of a nested Arrow type, in which marked JSON is parsed.
+    """Return a Python value of a nested Arrow type. JSON in marked fields is parsed.
 
     >>> kind = pa.struct([pa.field("k", pa.string(), metadata=_METADATA)])
     >>> parse_within({"k": '{"a": 1}'}, kind)

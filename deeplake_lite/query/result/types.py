@@ -117,9 +117,9 @@ def _item(type_: pa.DataType, kind: Kind) -> Htype:
 
 
 def _unchanged(type_: pa.DataType, kind: Kind) -> str | None:
-    """Return the dtype of the column that values are unchanged from, if DuckDB's dtype differs.
+    """Return the dtype of the column from which values are unchanged, if DuckDB's dtype differs.
 
-    DuckDB has no float16, and has other units of times. Return None if the dtypes are the same, or
+    DuckDB has no float16, and has other units of times. Returns None if the dtypes are the same, or
     if the values are computed.
     """
     dtype, sql_dtype = kind.column_dtype, dtype_of(type_)
@@ -136,7 +136,7 @@ def _unchanged(type_: pa.DataType, kind: Kind) -> str | None:
 def _scalar(type_: pa.DataType, kind: Kind, *, nullable: bool) -> Htype:
     """Return the htype of values of an Arrow type other than a list."""
     if kind.name == "json" and is_text(type_):
-        return Json(nullable=True)  # a document may be a JSON null
+        return Json(nullable=True)  # nullable, because a document may be a JSON null
     if pa.types.is_null(type_):
         return Scalar("int32", nullable=True)
     if (dtype := dtype_of(type_)) is not None:

@@ -38,13 +38,13 @@ type Rows = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Nowhere:
-    """Stands for the repository if a result has no source, as with ``SELECT 1``."""
+    """Takes the place of the repository if a result has no source, as with ``SELECT 1``."""
 
     url: str = "memory://query"
     checks_reads: bool = False
     """Whether every read is checked. Here, there is nothing to read."""
     limits: Limits = DEFAULT_LIMITS
-    """Limits for lakes that are opened when the result is queried."""
+    """Limits that apply to lakes that are opened when the result is queried."""
 
 
 def to_view(plan: Plan, table: pa.Table, rows: Rows, question: Question) -> View:
@@ -84,7 +84,7 @@ def to_view(plan: Plan, table: pa.Table, rows: Rows, question: Question) -> View
 
 
 def _plain_view(plan: Plan, table: pa.Table) -> View | None:
-    """Return the result as a view of a source, if it consists of unchanged columns of one source.
+    """Return the result as a view of a source, if it has only unchanged columns of one source.
 
     Otherwise, return None.
     """
@@ -101,20 +101,20 @@ def _plain_view(plan: Plan, table: pa.Table) -> View | None:
 
 
 def _ids(plan: Plan, table: pa.Table) -> Rows | None:
-    """Return the ids of the rows, if all columns read the same rows of one source, or None."""
+    """Return the ids of the rows, or None unless all columns read the same rows of one source."""
     rows = _rows_read(plan, table) if len(plan.instances) == 1 else None
     if rows is None:
         return None
     source = plan.instances[0].source
-    if not getattr(source.table, "has_ids", True):  # rows of joins and groups have no ids
+    if not getattr(source.table, "has_ids", True):  # rows of a join or a group have no ids
         return None
     return source.table.ids(source.at(rows))
 
 
 def _rows_read(plan: Plan, table: pa.Table) -> Rows | None:
-    """Return, for each row of the result, the position of the source row that it is read from.
+    """Return the position of the source row from which each row of the result is read.
 
-    Return None if the columns are read from different rows, or if a row of the result stands for
+    Returns None if the columns are read from different rows, or if a row of the result stands for
     several source rows or none.
     """
     if any(o.plain is not None and o.plain.of_several for o in plan.outputs):
@@ -152,5 +152,5 @@ def _column(plan: Plan, output: Output, table: pa.Table) -> VirtualColumn:
 
 
 def _aggregates(plan: Plan) -> bool:
-    """Return whether a query has aggregates, in which threads may add floats in any order."""
+    """Return whether a query has aggregates. In these, threads may add floats in any order."""
     return any(c.name.upper() in AGGREGATES for c in plan.sql.find_all(exp.Anonymous))

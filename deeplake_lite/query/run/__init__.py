@@ -1,5 +1,5 @@
 """Run a plan.
 
-The steps are: read the sources, filter rows before the SQL (staging), run the SQL, and apply the
-clauses that follow LIMIT.
+A run has these steps: read the sources, filter rows before the SQL (called staging), run the SQL,
+and apply the clauses that follow LIMIT.
 """

@@ -1,9 +1,9 @@
-"""The cache of committed columns, which is shared by all queries in the process.
+"""The cache of columns of committed versions, which all queries in the process share.
 
 The cache contains NumPy and Arrow arrays. The key of an array consists of the lake, the version,
-the column and the purpose. An array larger than half the limit of the cache is not cached; queries
-then read the column in blocks. Cached arrays are read-only, and so are their slices and reshaped
-views, so that they cannot be changed by accident.
+the column and the purpose of the array. An array larger than half the limit of the cache is not
+cached. Queries then read the column in blocks. Cached arrays are read-only, and so are their slices
+and reshaped views, so that they cannot be changed by accident.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class ColumnCache(LRUCache[tuple[object, ...], Any]):
         super().__init__(limit, LARGEST_SHARE)
 
     def get_or_make[T: Sized](self, key: tuple[object, ...], make: Callable[[], T]) -> T:
-        """Return the cached array with a key; if there is none, call `make` and cache the result.
+        """Return the cached array with a key. If there is none, call `make`, and cache its result.
 
         `make` runs without the lock, so two threads may make the same array.
         """

@@ -20,10 +20,10 @@ type Rows = NDArray[np.int64]
 
 
 def arrange(keys: Sequence[object]) -> Rows:
-    """Return the positions of all rows, in an order that puts rows with equal keys together.
+    """Return the positions of all rows in an order in which rows with equal keys are adjacent.
 
-    Rows with equal keys keep their order. The groups that they form are ordered by their first
-    rows.
+    Rows with equal keys form a group, and keep their order within the group. Groups are ordered by
+    their first rows.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def arrange(keys: Sequence[object]) -> Rows:
 
 
 def _hashable(key: object) -> object:
-    """Return a key as a hashable object: lists and dicts become tuples, and all NaNs one object."""
+    """Return a key as a hashable object. Lists and dicts become tuples, and all NaNs one object."""
     match key:
         case list() | tuple():
             return tuple(map(_hashable, key))
@@ -65,7 +65,7 @@ def sample(
 ) -> Rows:
     """Draw rows at random, with probabilities in proportion to their weights.
 
-    Return the positions of the drawn rows.
+    Returns the positions of the drawn rows.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def sample(
 def _scale_down(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return weights divided by a power of 2, so that their sum is finite.
 
-    The division is exact, except for weights that are so small, compared with the largest one, that
+    The division is exact, except for weights that are so much smaller than the largest weight that
     their rows are never drawn.
 
     >>> _scale_down(np.array([1e308, 5e307])) / _scale_down(np.array([1e308]))
@@ -124,7 +124,7 @@ def _scale_down(weights: NDArray[np.float64]) -> NDArray[np.float64]:
 def _draw_with_replacement(
     weights: NDArray[np.float64], count: int, rng: np.random.Generator
 ) -> Rows:
-    """Return `count` positions of weights, drawn at random; a position may be drawn repeatedly."""
+    """Return `count` positions of weights, drawn at random. A position may be drawn repeatedly."""
     ends = np.cumsum(weights)
     drawn = np.searchsorted(ends, rng.random(count) * ends[-1], side="right")
     return np.asarray(np.minimum(drawn, len(weights) - 1))
@@ -146,7 +146,7 @@ def _draw_without_replacement(
 
 
 def expand(rows: Rows, total: int, *, before: int, after: int) -> Rows:
-    """Return the positions of rows and their neighbours, each once, where it first occurs.
+    """Return the positions of rows and their neighbours, each once, at its first occurrence.
 
     There are `total` rows. The neighbours are the `before` rows before, and the `after` rows after
     each row.
@@ -164,10 +164,10 @@ def expand(rows: Rows, total: int, *, before: int, after: int) -> Rows:
 
 
 def _expand_many(rows: Rows, total: int, before: int, after: int) -> Rows:
-    """Do the same as `expand`, with memory in proportion to `total`.
+    """Return the same as `expand`, using memory in proportion to `total`.
 
-    A row of the result is a neighbour of one or several of `rows`. The result is sorted by the
-    first of these, and then by position.
+    Each row of the result is a neighbour of one or more of `rows`. The result is sorted by the
+    index of the first of these, and then by position.
     """
     first = np.full(after + total + before, len(rows))
     np.minimum.at(first, rows + after, np.arange(len(rows)))
@@ -179,8 +179,8 @@ def _expand_many(rows: Rows, total: int, before: int, after: int) -> Rows:
 def _minimum_within(values: Rows, length: int) -> Rows:
     """Return the minimum of each window of `length` successive values.
 
-    The minima of windows are combined to minima of windows twice as long, until these are long
-    enough.
+    From the minima of windows, the minima of windows of up to twice the length are computed, until
+    this length is reached.
 
     >>> _minimum_within(np.array([3, 1, 2, 5, 4]), 3).tolist()
     [1, 1, 2]

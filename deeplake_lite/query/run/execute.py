@@ -1,7 +1,7 @@
 """Run a plan in DuckDB.
 
 Each source becomes an Arrow table (see `staging`), the trees that the SQL calls are registered as
-functions, and then DuckDB runs the SQL on the tables. DuckDB reads no files, and keeps no data
+functions, and then DuckDB runs the SQL on these tables. DuckDB reads no files, and keeps no data
 between queries.
 """
 
@@ -67,8 +67,8 @@ MAX_BYTES = MEMORY // 4
 """Maximum size in bytes of a result that may be larger than the sources of the query."""
 
 MAX_PAIRS = 1 << 18
-"""Maximum number of combinations of rows that are tried to find the expression that caused an
-error."""
+"""Maximum number of combinations of rows that are tried in the search for the expression that
+caused an error."""
 
 BATCH_ROWS = 1 << 13
 """Number of rows that are fetched between two checks of the size of a result."""
@@ -87,7 +87,8 @@ def _spill_folder() -> str:
 def _database() -> duckdb.DuckDBPyConnection:
     """Return the database that all queries share, which has no tables, files or extensions."""
     database = connect(memory_limit=f"{MEMORY}B", temp_directory=_spill_folder())
-    with contextlib.suppress(duckdb.CatalogException):  # before DuckDB 2, the result is always null
+    # The setting is new in DuckDB 2; before, x / 0 is null.
+    with contextlib.suppress(duckdb.CatalogException):
         database.execute("SET GLOBAL error_on_division_by_zero = false")
     atexit.register(_end, database)
     return database
@@ -99,7 +100,7 @@ def _end(database: duckdb.DuckDBPyConnection) -> None:
     database.close()
 
 
-if hasattr(os, "register_at_fork"):  # the threads of the database do not run in a forked process
+if hasattr(os, "register_at_fork"):  # threads of the database do not survive a fork
     os.register_at_fork(after_in_child=_database.cache_clear)
 
 
@@ -131,7 +132,7 @@ def run(
     def work(query: _Query) -> Run:
         with Bar(progress) as bar:
             staging = Staging(query.execute, query.run, bar)
-            query.create_functions()  # first, because the conditions of `staging` may call them
+            query.create_functions()  # before the conditions of `staging`, which may call them
             for instance in plan.instances:
                 query.register(instance.table, staging.table(instance))
             return query.finish(most_rows)
@@ -177,7 +178,7 @@ def at_rows(plan: Plan, source: str, rows: NDArray[np.int64], name: str) -> pa.T
 
 
 def _in_database[T](plan: Plan, work: Callable[[_Query], T]) -> T:
-    """Call a function with a query that is connected to the database, and disconnect afterwards."""
+    """Connect a query to the database, call a function with this query, and disconnect."""
     query = _Query(plan)
     try:
         query.begin()
@@ -191,7 +192,7 @@ def _in_database[T](plan: Plan, work: Callable[[_Query], T]) -> T:
 class _Query:
     """A query that runs in the database, with its tables and functions.
 
-    The query has a thread of its own, in which it calls DuckDB.
+    Each query has its own thread, in which it calls DuckDB.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -205,7 +206,7 @@ class _Query:
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
-        """The connection to the database, which exists after `begin`."""
+        """The connection to the database, which exists only after `begin` was called."""
         assert self._connection is not None, "begin() comes first"
         return self._connection
 
@@ -219,7 +220,7 @@ class _Query:
         self._call(lambda: self.connection.register(name, table))
 
     def finish(self, most_rows: int | None) -> Run:
-        """Run the plan's SQL on the registered tables; return the result and the steps."""
+        """Run the plan's SQL on the registered tables, and return the result and the steps."""
         self._most_rows = most_rows
         before, started = sum(len(i.source) for i in self._plan.instances), time.perf_counter()
         self.run.table = _sort(self.execute(self._plan.sql), self._plan.order)
@@ -247,7 +248,7 @@ class _Query:
             if isinstance(error, duckdb.FatalException | duckdb.InternalException):
                 _database.cache_clear()  # after such an error, DuckDB rejects all further queries
             translated = self._translate(error)
-            if translated is self._raised:  # keep the cause: the error of a user's function
+            if translated is self._raised:  # keep the cause, which is a user's error
                 raise translated from translated.__cause__
             if isinstance(translated, QueryTypeError):
                 if "must appear in the GROUP BY" in str(error) and self._plan.ungrouped:
@@ -260,7 +261,7 @@ class _Query:
                 self._call(partial(self.connection.unregister, name))
 
     def _fetch_table(self, text: str, *, grows: bool) -> pa.Table:
-        """Run a statement and return its result; `grows` is explained in `_fetch`."""
+        """Run a statement and return its result. For `grows`, see `_fetch`."""
         try:
             return self._run_text(text, grows=grows)
         except UnicodeDecodeError as error:  # DuckDB's message quotes bytes that are not UTF-8
@@ -277,8 +278,8 @@ class _Query:
     def _fetch(self, relation: duckdb.DuckDBPyRelation, *, grows: bool) -> pa.Table:
         """Return the rows of a relation.
 
-        `grows` says whether the result may be larger than the sources. If so, its size is checked
-        while it is fetched, and QueryError is raised if it takes too much memory.
+        If `grows` is true, the result may be larger than the sources. In this case, its size is
+        checked while it is fetched, and QueryError is raised if it takes too much memory.
         """
         if not grows or not hasattr(relation, "to_arrow_reader"):
             return relation.to_arrow_table()
@@ -301,9 +302,9 @@ class _Query:
     def _locate(self, translated: QueryTypeError, error: BaseException, staged: str | None) -> None:
         """Make an error point to the smallest expression that caused it.
 
-        DuckDB does not say which expression failed, so all expressions of the query are run, one by
-        one, until one raises the same error. If `duckdb_errors` has no specific message for the
-        error, the message is replaced with one that names the function.
+        DuckDB does not say which expression failed. Therefore, all expressions of the query are
+        run, one by one, until one raises the same error. If `duckdb_errors` has no specific message
+        for this error, the message is replaced with one that names the function.
 
         Parameters
         ----------
@@ -318,7 +319,8 @@ class _Query:
         tables = {instance.table for instance in self._plan.instances}
         for start, node in self._plan.traces:
             inner = {source.alias_or_name for source in node.find_all(exp.Table, exp.Subquery)}
-            columns = (c for c in node.find_all(exp.Column) if c.table)  # not parameters of lambdas
+            # Parameters of lambdas have no table.
+            columns = (c for c in node.find_all(exp.Column) if c.table)
             outer = sorted({column.table for column in columns} - inner)
             if {*outer} - tables - self._plan.relations.keys():
                 continue
@@ -338,7 +340,8 @@ class _Query:
     def _probe_source(self, name: str, limit: int | None, staged: str | None) -> exp.Expr:
         """Return a source or a subquery for use in FROM, with the alias `name`.
 
-        It has at most `limit` rows, and the rows of the table `staged` if there is one.
+        The result has at most `limit` rows, and only the rows of the table `staged`, if there is
+        one.
         """
         inner = self._plan.relations.get(name)
         query = inner or exp.select("*").from_(exp.to_table(staged or name))
@@ -347,7 +350,7 @@ class _Query:
         return query.subquery(name)
 
     def _find_complaint(self, text: str) -> str | None:
-        """Run SQL; return the gist of the error that DuckDB raises, or None if it raises none."""
+        """Run SQL. Return the gist of the error that DuckDB raises, or None if there is none."""
         try:
             self._run_text(text, grows=False)
         except UnicodeDecodeError as error:
@@ -371,7 +374,8 @@ class _Query:
     def _translate(self, error: BaseException) -> BaseException:
         """Return the error to raise in place of an error of DuckDB.
 
-        If a Python function that DuckDB called has raised an error, return this error.
+        If the error was raised by a Python function that DuckDB called, this is the function's
+        error.
         """
         if self._raised is not None:
             return self._raised
@@ -382,14 +386,14 @@ class _Query:
         return QueryTypeError(explain_error(error))
 
     def _create(self, udf: Udf) -> None:
-        """Register a tree as a DuckDB function, whose arguments are the values of the keys."""
+        """Register a tree as a DuckDB function, which takes the values of the tree's keys."""
 
-        def call(*columns: Any) -> Any:  # DuckDB reads the annotations
+        def call(*columns: Any) -> Any:  # DuckDB reads the annotations of this function
             try:
                 keyed = zip(udf.keys, columns, strict=True)
                 env = {key: from_arrow(column) for key, column in keyed}
                 count = len(columns[0]) if columns else 1
-                with self.interrupt.activate():  # DuckDB's threads have no context
+                with self.interrupt.activate():  # DuckDB's threads have no context variables
                     values = evaluate.evaluate(udf.tree, env, count)
                 return as_arrow(values, udf.tree.type.dtype)
             except BaseException as error:
@@ -404,7 +408,7 @@ class _Query:
 
 
 def _sort(table: pa.Table, names: tuple[str, ...]) -> pa.Table:
-    """Return a result sorted by columns of row positions; rows without a position come last."""
+    """Return a result sorted by columns of row positions. Rows without a position come last."""
     if not names or len(table) < 2:
         return table
     keys = [(name, "ascending") for name in names]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def metadata(leaf: Meta, positions: NDArray[Any]) -> NDArray[Any]:
-    """Return the values of a leaf for row positions, masked where a position is null."""
+    """Return a leaf's values in the rows at some positions. Values at null positions are masked."""
     rows, null = rows_of(positions)
     return mask_rows(_evaluate(leaf, rows), null)
 
@@ -44,7 +44,8 @@ def _evaluate(leaf: Meta, rows: Rows) -> NDArray[Any]:
             present = source.present(leaf.field, rows)
             return np.ma.MaskedArray(present, ~present)
         case "shape":
-            axes = leaf.type.shape[0] if leaf.type.shape else None  # cuts off padding, if known
+            # If None, the slice below keeps the padding.
+            axes = leaf.type.shape[0] if leaf.type.shape else None
             shapes = source.shapes(leaf.field, rows).astype(np.int64)[:, :axes]
             return _mask_padding(shapes, _nulls(source, leaf.field, rows, shapes))
     return _from_shapes(source, leaf.field, rows, what, option)
@@ -53,8 +54,8 @@ def _evaluate(leaf: Meta, rows: Rows) -> NDArray[Any]:
 def _mask_padding(shapes: NDArray[np.int64], null: NDArray[np.bool_] | None) -> NDArray[Any]:
     """Return shapes, (rows, axes), in which -1 marks missing axes, as a masked array.
 
-    If a value has no axes, return an array of objects instead, because all of its axes would be
-    masked, like those of a null.
+    If a value has no axes, an array of objects is returned instead. In a masked array, all axes of
+    this value would be masked, like those of a null.
 
     >>> _mask_padding(np.array([[2, -1], [-1, -1]]), np.array([False, True]))[1].tolist()
     [None, None]
@@ -93,8 +94,8 @@ def _nulls(
 ) -> NDArray[np.bool_] | None:
     """Return a mask of the rows in which a column is null, or None if there are none.
 
-    `shapes` has -1 for missing axes. A row in which all axes are missing is null, or an array
-    without axes.
+    `shapes` has -1 for missing axes. If all axes of a row are missing, the row is null, or its
+    value is an array without axes.
     """
     null = (shapes < 0).all(axis=1)
     if not f.htype.nullable or not null.any():

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def only_value(plan: Plan) -> Any:
     """Run a plan, and return the value of the only row in the first column.
 
-    Return None if the result has no row.
+    Returns None if the result has no row.
 
     Raises
     ------

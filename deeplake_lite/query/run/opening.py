@@ -1,8 +1,9 @@
 """Open the sources in FROM, which are the queried view, other views, and lakes.
 
-A name in FROM is looked up among the views in `sources`; then it is opened as the URL of a lake;
-and then it is looked up among the saved views of the queried lake. A lake is opened with the same
-checks and limits as the queried view or, if there is none, as the first view in `sources`.
+A name in FROM is first looked up among the views in `sources`. Then it is opened as the URL of a
+lake. Finally, it is looked up among the saved views of the queried lake. A lake is opened with the
+same checks and limits as the queried view or, if there is no such view, as the first view in
+`sources`.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Sources:
     view : View, optional
         The queried view, which a query without FROM reads.
     views : mapping
-        A mapping from names to the views that they refer to in FROM.
+        Maps names in FROM to the views to which the names refer.
     opened : mapping
         The sources that the query opened when it ran first, which are used again. The keys are
         pairs of a name and a VERSION, or None.
@@ -55,7 +56,7 @@ class Sources:
         self._opened = {key: Source(v, key[0]) for key, v in (opened or {}).items()}
 
     def __call__(self, name: str, version: str | None) -> Source:
-        """Return the source with a name or URL, at a version or, with None, as it is now.
+        """Return the source with a name or URL, at a version or, for None, as it is now.
 
         Raises QueryError if there is no such source.
         """
@@ -101,11 +102,11 @@ class Sources:
             ) from error
 
     def _saved(self) -> Mapping[str, View]:
-        """Return the saved views of the queried lake, or none if there is no such lake."""
+        """Return the saved views of the queried lake, or {} if there is no such lake."""
         view = None if self.default is None else self.default.view
         return SavedViews(view.rows.lake) if view is not None and view.version else {}
 
     @property
     def opened(self) -> dict[tuple[str, str | None], View]:
-        """The sources that have been opened, as in the parameter `opened`; not the queried view."""
+        """The sources that have been opened, as in the parameter `opened`, not the queried view."""
         return {key: source.view for key, source in self._opened.items()}

@@ -1,10 +1,10 @@
-"""Skip rows that cannot satisfy the conditions of a query, using the statistics of chunks.
+"""Skipping of rows that cannot satisfy the conditions of a query, by the statistics of chunks.
 
-The statistics of a column contain bounds for each chunk of rows: no value in the chunk is smaller
-or larger. A chunk is skipped only if the bounds prove that none of its rows satisfies the
-conditions. Conditions that this module does not understand are taken to be satisfied. A constant is
-compared as the range of numbers to which DuckDB may round it, so skipping chunks never changes the
-result of a query.
+The statistics of a column contain two bounds for each chunk of rows: no value in the chunk is
+smaller than the lower bound or larger than the upper bound. A chunk is skipped only if the bounds
+prove that none of its rows satisfies the conditions. Conditions that this module does not
+understand are assumed to be satisfied. A constant is compared as the range of numbers to which
+DuckDB may round it, so that skipping chunks never changes the result of a query.
 """
 
 from __future__ import annotations
@@ -31,30 +31,35 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 WORTH = 4
-"""Chunks are skipped only if at most one in this many rows remains; otherwise, all are read."""
+"""Chunks are skipped only if at most one in this many rows remains. Otherwise, all rows are
+read."""
 
 type Chunks = NDArray[np.bool_]
 """An array, (chunks,), that says for each chunk whether any of its rows may satisfy a condition."""
 
 
-def remaining_rows(instance: Instance) -> NDArray[np.int64] | None:
-    """Return the positions of the rows that may satisfy the cheap conditions of a source.
+def wanted_chunks(instance: Instance) -> Chunks | None:
+    """Return the chunks with rows that may satisfy the cheap conditions of a source.
 
-    Return None if all rows should be read.
+    Return None if all chunks may have such rows.
     """
-    source = instance.source
-    if source.table.uncommitted or all(map(source.is_cached, instance.scalars.values())):
+    if instance.source.table.uncommitted:
         return None
-    wanted = _all_of(_may_pass(condition, instance) for condition in instance.cheap)
-    if wanted is None:
-        return None
-    rows = source.rows_in_chunks(wanted, INDEX_ROWS)
-    return rows if len(rows) * WORTH <= len(source) else None
+    return _all_of(_may_pass(condition, instance) for condition in instance.cheap)
+
+
+def remaining_rows(instance: Instance, wanted: Chunks, rows: slice) -> NDArray[np.int64] | None:
+    """Return the positions of those of the given rows that are in wanted chunks.
+
+    Return None if all of the rows should be read.
+    """
+    remaining = instance.source.rows_in_chunks(wanted, INDEX_ROWS, rows)
+    return remaining if len(remaining) * WORTH <= rows.stop - rows.start else None
 
 
 @dataclass(frozen=True)
 class _Statistics:
-    """Statistics of a column: arrays, (chunks,), of the bounds and numbers of nulls and NaNs."""
+    """Statistics of a column: for each chunk, bounds and numbers of nulls and NaNs, (chunks,)."""
 
     field: Field
     low: NDArray[Any]
@@ -63,7 +68,7 @@ class _Statistics:
     nans: NDArray[np.int64]
 
     def between(self, low: object, high: object) -> Chunks:
-        """Return the chunks that may contain a number from `low` to `high`, or NaN."""
+        """Return a mask of the chunks that may contain a number from `low` to `high`, or NaN."""
         return np.asarray(((self.high >= low) & (self.low <= high)) | (self.nans > 0))
 
 
@@ -73,7 +78,7 @@ def _all_of(parts: Iterator[Chunks | None]) -> Chunks | None:
 
 
 def _may_pass(e: exp.Expr, instance: Instance) -> Chunks | None:
-    """Return the chunks in which a condition may be true, or None if it may be true in all."""
+    """Return a mask of the chunks in which a condition may be true, or None if it may be in all."""
     match e:
         case exp.Paren():
             return _may_pass(e.this, instance)
@@ -104,7 +109,7 @@ _MIRRORED: dict[type[exp.Binary], type[exp.Binary]] = {
 
 
 def _may_compare(e: exp.Binary, instance: Instance) -> Chunks | None:
-    """Return the chunks in which a comparison of a column with a constant may be true."""
+    """Return a mask of the chunks in which comparing a column with a constant may be true."""
     kind, column, constant = type(e), _statistics(e.left, instance), e.right
     if column is None:
         kind, column, constant = _MIRRORED[kind], _statistics(e.right, instance), e.left
@@ -114,15 +119,15 @@ def _may_compare(e: exp.Binary, instance: Instance) -> Chunks | None:
     if kind is exp.EQ:
         return column.between(*ends)
     may_pass = column.high >= ends[0] if kind in (exp.GT, exp.GTE) else column.low <= ends[1]
-    return np.asarray(may_pass | (column.nans > 0))  # DuckDB sorts NaN last
+    return np.asarray(may_pass | (column.nans > 0))  # for DuckDB, NaN is the largest number
 
 
 def _may_be_in(
     e: exp.Expr, ranges: list[tuple[exp.Expr, exp.Expr]], instance: Instance
 ) -> Chunks | None:
-    """Return the chunks in which a column may have a value in one of the ranges.
+    """Return a mask of the chunks in which a column may have a value in one of the ranges.
 
-    Return None if the expression is not a column, or if an end of a range is not a constant.
+    Returns None if the expression is not a column, or if an end of a range is not a constant.
     """
     column = _statistics(e, instance)
     if column is None:
@@ -162,7 +167,7 @@ def _statistics(e: exp.Expr, instance: Instance) -> _Statistics | None:
 def _rounding_range(e: exp.Expr, column: _Statistics) -> tuple[Any, Any] | None:
     """Return the smallest and the largest number to which DuckDB may round a constant.
 
-    Return None if the expression is not a constant, or if it cannot be compared with the bounds.
+    Returns None if the expression is not a constant, or if it cannot be compared with the bounds.
     """
     value = _constant(e)
     htype = column.field.htype
@@ -193,7 +198,7 @@ def _time_ends(value: object, dtype: str) -> tuple[int, int] | None:
 
 
 def _constant(e: exp.Expr) -> Any:
-    """Return the value of a constant number, boolean or string; None for other expressions."""
+    """Return the value of a constant number, boolean or string, or None for other expressions."""
     match e:
         case exp.Literal(is_string=True):
             return e.this

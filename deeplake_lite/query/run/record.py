@@ -1,4 +1,4 @@
-"""The record of a query's run, with row counts and times of the steps, which `explain` shows."""
+"""The record of a query's run, which has row counts and times of the steps, for `explain`."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class Step:
     name: str
     """``"read"``, ``"where"``, the name of a precomputed column, or ``"sql"``."""
     table: str
-    """Table of the source that the step is for; empty for ``"sql"``."""
+    """The table of the source to which the step belongs, or an empty string for ``"sql"``."""
     rows_in: int
     """Number of rows before the step."""
     rows_out: int
     """Number of rows after the step."""
     seconds: float
     nbytes: int = 0
-    """Number of bytes that were read, after decompression; 0 if all values were in the cache."""
+    """Number of bytes that were read, after decompression, or 0 if all values were in the cache."""
 
 
 @dataclass
@@ -46,7 +46,7 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """The plan of the query that a view results from, and the completed steps."""
+    """The plan of the query whose result a view shows, and the completed steps."""
 
     plan: Plan
     steps: tuple[Step, ...]

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from deeplake_lite.dataset.arrow.cells import array_of, numbers_in, numbers_of, strings_of
 from deeplake_lite.dataset.read.values import decode_block, decode_one, with_none
@@ -33,10 +34,9 @@ from deeplake_lite.storage import chunks
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    import pyarrow as pa
     from numpy.typing import NDArray
 
-    from deeplake_lite.dataset.selection import ReadTable
+    from deeplake_lite.dataset.selection import ReadTable, RowSelection
     from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes import Htype
     from deeplake_lite.htypes.cells import Cells
@@ -47,9 +47,12 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 64 * 2**20
 """Approximate size of a block of values in memory."""
 
+READ_ROWS = 2**22
+"""Maximum number of rows of which a column is read at once."""
+
 SCAN_BYTES = 4 * 2**20
 """If consecutive rows of at least this many bytes are requested, the query is assumed to need all
-rows, so the whole column is read and cached."""
+rows. The whole column is then read and cached."""
 
 type Rows = NDArray[np.int64]
 
@@ -75,6 +78,9 @@ class Tally:
         return cells
 
 
+SAMPLED = 256
+"""Number of rows from which the size of a column in the cache is estimated."""
+
 PROBED = 1_000
 """Number of rows, from the start, in which the first image of a column is looked for."""
 
@@ -89,44 +95,62 @@ class Source:
 
     tally: Tally = field(default_factory=Tally)
     memo: dict[Any, Any] = field(default_factory=dict)
-    """A dict of results that are computed only once per query."""
+    """Results that need to be computed only once per query, by key."""
 
     @cached_property
-    def _location(self) -> tuple[ReadTable, Rows]:
-        """The version to read and the slots of all rows, which do not change during a query."""
-        return self.view.rows.locate()
+    def _selection(self) -> RowSelection:
+        """The version to read and its rows, which do not change during a query."""
+        return self.view.rows
 
     @property
     def table(self) -> ReadTable:
         """The version to read."""
-        return self._location[0]
+        return self._selection.table
 
     @cached_property
+    def _slots(self) -> Rows:
+        """The slots of all rows, (rows,)."""
+        return self._selection.live()
+
+    @property
     def positions(self) -> Rows:
         """The positions of all rows, (rows,)."""
-        return self._location[1] if self._is_all else chunks.count_up(len(self))
+        return chunks.count_up(len(self))
 
     @cached_property
     def _is_all(self) -> bool:
         """Whether the source has the rows of all slots of the version, in order of their slots."""
-        slots = self._location[1]
-        return len(slots) == self.table.slots and chunks.counts_up(slots)
+        if len(self) != self.table.slots:
+            return False
+        if self._selection.slots is None and self.table.is_in_slot_order:
+            return True
+        return chunks.counts_up(self._slots)
 
     def at(self, rows: Rows) -> Rows:
         """Return the slots of the given rows."""
-        return rows if self._is_all else self._location[1][rows]
+        return rows if self._is_all else self._selection.at(rows)
 
-    def rows_in_chunks(self, wanted: NDArray[np.bool_], size: int) -> Rows:
-        """Return the positions of the rows whose slots are in wanted chunks.
+    def rows_in_chunks(self, wanted: NDArray[np.bool_], size: int, rows: slice) -> Rows:
+        """Return the positions of those of the given rows whose slots are in wanted chunks.
 
         Each chunk has `size` slots, and `wanted` says for each chunk whether it is wanted. Rows in
         chunks beyond the end of `wanted` are included.
         """
+        positions = np.arange(rows.start, rows.stop)
         padded = np.append(wanted, True)
-        return np.flatnonzero(padded[np.minimum(self._location[1] // size, len(wanted))])
+        if self._is_all:  # few chunks instead of many rows
+            first = rows.start // size
+            numbers = np.arange(first, -(-rows.stop // size))
+            of_chunks = padded[np.minimum(numbers, len(wanted))]
+            skip = rows.start - first * size
+            remains = np.repeat(of_chunks, size)[skip : skip + len(positions)]
+        else:
+            remains = padded[np.minimum(self.at(positions) // size, len(wanted))]
+        remaining: Rows = positions[remains]
+        return remaining
 
     def __len__(self) -> int:
-        return len(self._location[1])
+        return len(self._selection)
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -136,24 +160,38 @@ class Source:
     def scalar(self, f: Field, rows: Rows | None = None) -> pa.Array:
         """Return a column for DuckDB, (rows,), with the given rows or with all rows.
 
-        If all rows of the source are needed, and they are not few, the column is read for all rows
-        of the version and cached.
+        If all rows of the source are needed, and the source has many of the version's rows, the
+        column is read for all rows of the version and cached.
         """
-        slots = self._location[1] if rows is None else self.at(rows)
-        few = rows is not None or len(slots) * 8 <= self.table.slots
+        few = rows is not None or len(self) * 8 <= self.table.slots
         if few and not self.is_cached(f):
-            return self._read_scalar(f, slots)
-        whole = self._cached(f, "scalar", lambda: self._read_scalar(f, self._all_slots()))
-        return whole if rows is None and self._is_all else whole.take(numbers_of(slots))
+            return self._read_scalar(f, self._slots if rows is None else self.at(rows))
+        whole = self._cached(f, "scalar", lambda: self._read_all(f))
+        if rows is None and self._is_all:
+            return whole
+        slots = self._slots if rows is None else self.at(rows)
+        run = chunks.contiguous(slots)
+        return whole.take(numbers_of(slots)) if run is None else whole[run]
+
+    def fits_cache(self, f: Field) -> bool:
+        """Return whether `scalar` caches a column when all of its rows are read."""
+        if self.is_cached(f):
+            return True
+        slots = self.table.slots
+        if self.table.uncommitted or not slots:
+            return False
+        sample = np.linspace(0, slots - 1, min(slots, SAMPLED), dtype=np.int64)
+        row_bytes = self._read_scalar(f, sample).nbytes / len(sample)
+        return CACHE.has_room(int(row_bytes * slots))
 
     def is_cached(self, f: Field) -> bool:
         """Return whether `scalar` can return a column from the cache."""
         return not self.table.uncommitted and self._key(f, "scalar") in CACHE
 
     def shapes(self, f: Field, rows: Rows) -> NDArray[np.int32]:
-        """Return the shapes of values, (rows, ndim) int32, padded with -1.
+        """Return the shapes of values, (rows, ndim) int32, padded with -1 for missing axes.
 
-        If the lake does not store the shapes for the type of the column, the values are decoded.
+        If the lake does not store shapes for the column's type, the values are decoded.
         """
         if not f.htype.stores_shapes:
             decode = self.decoder(f, rows)
@@ -185,7 +223,7 @@ class Source:
         """Return entries of a helper array that the function `of` computes from a column.
 
         The helper array has one entry for each row of the column, and is cached for later queries.
-        Return None if the column is not cached, so that the helper array cannot be computed.
+        Returns None if the column is not cached, because the helper array is then not computed.
         """
         whole = self._whole(f, rows)
         if whole is None or np.ma.isMaskedArray(whole) or self.table.uncommitted:
@@ -196,8 +234,8 @@ class Source:
     def part(self, f: Field, rows: Rows, index: tuple[Any, ...]) -> Any:
         """Return the values of a column of fixed shape after indexing.
 
-        Only the bytes that the index selects are read. Return None if whole values have to be read,
-        or if the column is cached.
+        Only the bytes that the index selects are read. Returns None if whole values have to be
+        read, or if the column is cached.
         """
         if self._key(f, "dense") in CACHE and not self.table.uncommitted:
             return None
@@ -208,10 +246,11 @@ class Source:
         return decode_block(f.htype, cells, self.view.rows.lake.allow)
 
     def _whole(self, f: Field, rows: Rows) -> NDArray[Any] | None:
-        """Return all values of a column of fixed shape, from the cache, which is filled if needed.
+        """Return all values of a column of fixed shape from the cache. If needed, fill the cache.
 
-        Return None if the column is not worth caching. It is if it is small, or if `rows`, which
-        the query needs now, are a large part of it.
+        Returns None if the source has only some rows of the version, or uncommitted edits, and if
+        the column is not worth caching. A column is worth caching if it is small, or if `rows`,
+        which the query needs now, are many of its rows.
         """
         layout = f.htype.layout
         assert isinstance(layout, Dense)
@@ -233,8 +272,19 @@ class Source:
 
         return self._cached(f, "dense", read)
 
+    def _read_all(self, f: Field) -> pa.Array:
+        """Read a column as `_read_scalar` does, in all slots of the version.
+
+        A long column is read in blocks, because reading needs several times the memory of a block.
+        """
+        slots = self.table.slots
+        if slots <= READ_ROWS:
+            return self._read_scalar(f, self._all_slots())
+        blocks = (np.arange(b.start, b.stop) for b in chunks.spans(slots, READ_ROWS))
+        return pa.concat_arrays([self._read_scalar(f, block) for block in blocks])
+
     def _read_scalar(self, f: Field, slots: Rows) -> pa.Array:
-        """Read a column, and return it as Arrow; classes become integers, and JSON strings."""
+        """Read a column, and return it as Arrow, with classes as integers and JSON as strings."""
         interrupt.check()
         layout = f.htype.layout
         if isinstance(layout, Ragged) and layout.dtype in ("utf8", "json"):
@@ -250,9 +300,9 @@ class Source:
         return self.tally.add_cells(self.table.read([f.id], slots)[f.id])
 
     def narrow_kind(self, f: Field, kind: Kind) -> Kind:
-        """Return the kind of a column, in which `real` is true only if a value is not finite.
+        """Return `kind` with `real` true only if a value of the column is NaN or infinite.
 
-        SQL without checks for NaN is faster.
+        If `real` is false, the SQL needs no checks for NaN, and is faster.
         """
         if not kind.real:
             return kind
@@ -261,15 +311,15 @@ class Source:
     def type_of(self, f: Field) -> Type:
         """Return the type of a column's values.
 
-        If all values have the same number of axes, the type contains this number. The dtype of
-        image files is that of the first image, because files with the same codec may have different
+        If all values have the same number of axes, the type contains this number. For image files,
+        the dtype is that of the first image, because files with the same codec may have different
         dtypes.
         """
         declared = type_of(f.htype, self._pixels(f))
         if declared.shape is not None or not f.htype.stores_shapes:
             return declared
         axes = (self.shapes(f, self.positions) >= 0).sum(axis=1)
-        without_axes = self.positions[axes == 0]  # nulls, or arrays of any shape
+        without_axes = self.positions[axes == 0]  # rows with a null, or an array without axes
         counts = np.unique(axes[axes > 0])
         if len(counts) != 1 or (len(without_axes) and self.present(f, without_axes).any()):
             return declared
@@ -295,10 +345,10 @@ class Source:
     def _not_finite(self, f: Field) -> NDArray[np.bool_]:
         """Return whether any value of a column is NaN or infinite, as an array of one boolean.
 
-        Only arrays can be cached.
+        The result is an array, because only arrays can be cached.
         """
         statistics = None if self.table.uncommitted else self.table.statistics(f.id)
-        # Statistics still count a NaN that has been overwritten.
+        # Statistics may count a NaN that has been overwritten since.
         if statistics is not None:
             (low, high), nans = statistics[0].T, statistics[1][:, 1]
             return np.asarray((nans > 0).any() or (np.isinf([low, high]) & (low <= high)).any())
@@ -308,8 +358,8 @@ class Source:
     def decoder(self, f: Field, positions: NDArray[Any]) -> Callable[[int], Any]:
         """Read the stored bytes of a column in some rows, and return a function that decodes them.
 
-        The function takes an index into `positions`, and returns the value in that row, or None if
-        the position is null.
+        This function takes an index into `positions`, and returns the value in the row at this
+        position, or None if the position is null.
         """
         rows = np.asarray(np.ma.getdata(positions), np.int64)
         null = np.ma.getmaskarray(positions)
@@ -363,9 +413,9 @@ class Source:
         return out
 
     def digests(self, f: Field, rows: Rows) -> NDArray[np.uint64]:
-        """Return the digests of values, (rows,), which are equal for equal values.
+        """Return the digests of values, (rows,). Equal values have equal digests.
 
-        Values are read only if the digests that the lake stores are not equal for all equal values.
+        Values are read only if the lake's stored digests may differ for equal values.
         """
         return digests_by_value(self.table, f, self.at(rows), lambda at: self._cells(f, at))
 
@@ -375,18 +425,18 @@ class Source:
         return np.ones(len(rows), bool) if valid is None else np.asarray(valid)
 
     def text_index(self, f: Field) -> tuple[TextIndex, Rows | None]:
-        """Return the text index of a column, in which strings are numbered by slot, and the slots.
+        """Return the text index of a column, which numbers strings by slot, and the source's slots.
 
-        These are the slots of the source's rows, or None if the source has the rows of all slots.
+        Instead of the slots, this returns None if the source has the rows of all slots.
         """
 
         def make() -> TextIndex:
-            return TextIndex.build(self._read_scalar(f, self._all_slots()))
+            return TextIndex.build(self._read_all(f))
 
-        return self._cached(f, "words", make), None if self._is_all else self._location[1]
+        return self._cached(f, "words", make), None if self._is_all else self._slots
 
     def _all_slots(self) -> Rows:
-        return self._location[1] if self._is_all else chunks.count_up(self.table.slots)
+        return chunks.count_up(self.table.slots)
 
     def _key(self, f: Field, what: object) -> tuple[Any, ...]:
         # A lake that checks its reads must not use data that was cached without a check.
@@ -394,9 +444,9 @@ class Source:
         return self.view.url, self.table.snapshot_id, f.id, checked, what
 
     def _cached[T: Sized](self, f: Field, what: object, make: Callable[[], T]) -> T:
-        """Return a value from the cache, or else from `make`.
+        """Return a value from the cache. If the value is not cached, call `make`.
 
-        The value is then cached, unless the table has uncommitted edits.
+        The result of `make` is then cached, unless the table has uncommitted edits.
         """
         return make() if self.table.uncommitted else CACHE.get_or_make(self._key(f, what), make)
 
@@ -472,16 +522,16 @@ def _pad_shapes(shapes: Sequence[tuple[int, ...]]) -> NDArray[np.int32]:
 
 
 def _as_items(value: object, kind: Type) -> Any:
-    """Return a list as an array whose first axis is the items; return other values unchanged.
+    """Return a list as an array whose first axis is the items. Return other values unchanged.
 
-    If the items are strings, or may differ in shape, it is an array of objects. `kind` is the type
-    of the value.
+    If the items are strings, or may differ in shape, this is an array of objects. `kind` is the
+    type of the value.
     """
     if not isinstance(value, list):
         return value
     if kind.items is not None:
         return objects([_as_items(item, kind.items.of) for item in value])
-    if kind.dtype == "object":  # JSON, whose lists are values
+    if kind.dtype == "object":  # a list within JSON is a value, not a list of items
         return objects(value)
     inner = tuple(n or 0 for n in (kind.shape or ())[1:])
     return np.asarray(value, kind.dtype).reshape(len(value), *inner)

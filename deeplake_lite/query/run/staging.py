@@ -1,9 +1,10 @@
 """Build the table of a source, with stored and precomputed columns, that DuckDB queries.
 
 The table has only the rows that pass the conditions on the source. Before any column is computed,
-rows are filtered by the statistics of chunks (see `pruning`) and by the cheap conditions. The
-conditions on precomputed columns, called staged, follow. If the query needs only a few rows, the
-staged conditions are applied to blocks of rows, until enough rows have passed.
+rows are filtered by the statistics of chunks (see `pruning`) and by conditions on stored columns,
+called cheap. The conditions on precomputed columns, called staged, follow. If the query needs only
+a few rows, the staged conditions are applied to one block of rows after the other, until enough
+rows have passed.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ from sqlglot import exp
 from deeplake_lite.dataset.arrow.cells import numbers_in, numbers_of
 from deeplake_lite.query.database.convert import as_arrow
 from deeplake_lite.query.plan import ROW
-from deeplake_lite.query.run.pruning import remaining_rows
+from deeplake_lite.query.run import sources
+from deeplake_lite.query.run.pruning import WORTH, remaining_rows, wanted_chunks
 from deeplake_lite.query.tensors.evaluate import evaluate
 from deeplake_lite.query.tensors.trees import keys
-from deeplake_lite.storage.chunks import count_up
+from deeplake_lite.storage.chunks import count_up, spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 
 STAGED_ROWS = 4096
 """Number of rows in the first block, if a query needs only some rows. Each further block has twice
-as many rows as the previous one."""
+as many rows as the block before."""
 
 MAX_ROWS = 2**18
 """Maximum number of rows in a block."""
@@ -51,7 +53,7 @@ class RunStatement(Protocol):
     """A function that runs a statement on tables."""
 
     def __call__(self, sql: exp.Expr, **tables: pa.Table) -> pa.Table:
-        """Return the result of a statement; the keywords are the names of the tables."""
+        """Run a statement, and return its result. The keywords are tables by name."""
         ...
 
 
@@ -65,14 +67,46 @@ class Staging:
 
     def table(self, instance: Instance) -> pa.Table:
         """Return the table of a source, with the rows that pass the conditions on the source."""
-        table = self._read(instance, remaining_rows(instance))
+        table = self._read_wanted(instance)
         if not instance.precomputed:
             return table
-        if instance.cheap:
+        if instance.cheap and not _is_read_in_blocks(instance):
             table = self._filter(instance, table, instance.cheap)
         table = self._apply_staged(instance, table)
         for name in instance.precomputed:
             table = self._with_column(table, instance, name)
+        return table
+
+    def _read_wanted(self, instance: Instance) -> pa.Table:
+        """Return the table of stored columns, without chunks in which no row can be needed.
+
+        If the source has many rows, they are read and filtered by the cheap conditions in blocks,
+        so that memory is needed only for one block, the rows that pass, and cached columns.
+        """
+        source = instance.source
+        if not _is_read_in_blocks(instance):
+            cached = all(map(source.is_cached, instance.scalars.values()))
+            wanted = None if cached else wanted_chunks(instance)
+            everything = slice(0, len(source))
+            rows = None if wanted is None else remaining_rows(instance, wanted, everything)
+            return self._read(instance, rows)
+        before, started = source.tally.bytes, time.perf_counter()
+        wanted = wanted_chunks(instance)
+        if wanted is None or wanted.mean() * WORTH > 1:
+            for f in filter(source.fits_cache, instance.scalars.values()):
+                source.scalar(f)
+        passed, filtering, count = list[pa.Table](), 0.0, 0
+        for block in spans(len(source), sources.READ_ROWS):
+            rows = None if wanted is None else remaining_rows(instance, wanted, block)
+            rows = np.arange(block.start, block.stop) if rows is None else rows
+            if len(rows) or not passed:
+                table, began = _stored_table(instance, rows), time.perf_counter()
+                passed.append(self._passing(instance, table, instance.cheap))
+                filtering, count = filtering + time.perf_counter() - began, count + len(rows)
+        table, read = pa.concat_tables(passed), source.tally.bytes - before
+        self.run.add_step("read", instance.table, len(source), count, started + filtering, read)
+        started = time.perf_counter() - filtering
+        self.run.add_step("where", instance.table, count, len(table), started)
         return table
 
     def at(self, instance: Instance, rows: NDArray[np.int64]) -> pa.Table:
@@ -86,35 +120,39 @@ class Staging:
         """Return a table with the stored columns of a source, with the given rows or all rows."""
         source, started = instance.source, time.perf_counter()
         before = source.tally.bytes
-        columns = {name: source.scalar(f, rows) for name, f in instance.scalars.items()}
-        columns[ROW] = numbers_of(source.positions if rows is None else rows)
-        table, read = pa.table(columns), source.tally.bytes - before
+        table, read = _stored_table(instance, rows), source.tally.bytes - before
         self.run.add_step("read", instance.table, len(source), len(table), started, read)
         return table
 
     def _filter(
         self, instance: Instance, table: pa.Table, conditions: Sequence[exp.Expr]
     ) -> pa.Table:
+        """Return the rows of a table that pass all conditions, and record the step."""
+        started, rows = time.perf_counter(), self._passing(instance, table, conditions)
+        self.run.add_step("where", instance.table, len(table), len(rows), started)
+        return rows
+
+    def _passing(
+        self, instance: Instance, table: pa.Table, conditions: Sequence[exp.Expr]
+    ) -> pa.Table:
         """Return the rows of a table that pass all conditions."""
-        started, select = time.perf_counter(), _select(instance, conditions)
+        select = _select(instance, conditions)
         names = {c.name for part in conditions for c in part.find_all(exp.Column)}
         inputs = table.select([n for n in table.column_names if n in names and n != ROW])
         if ROW in names:
             inputs = inputs.append_column(ROW, table[ROW])
         inputs = inputs.append_column(AT, numbers_of(count_up(len(table))))
         order = numbers_in(self.run_statement(select, **{LEFT: inputs})[AT])
-        if (np.diff(order) < 0).any():  # DuckDB's threads may return rows out of order
+        if (np.diff(order) < 0).any():  # because DuckDB's threads may return rows in any order
             order = np.sort(order)
-        rows = table if len(order) == len(table) else table.take(numbers_of(order))
-        self.run.add_step("where", instance.table, len(table), len(rows), started)
-        return rows
+        return table if len(order) == len(table) else table.take(numbers_of(order))
 
     def _apply_staged(self, instance: Instance, table: pa.Table) -> pa.Table:
         """Return the rows that pass the staged conditions, or as many of them as the query needs.
 
-        If the query needs all rows, and all columns have been computed when only the last condition
-        remains, this condition is not applied here, but only by the SQL of the query. This saves a
-        statement.
+        In one case, a condition is not applied here, but only by the SQL of the query, which saves
+        a statement: it is the last condition, the query needs all rows, and all columns have been
+        computed.
         """
         if not instance.staged:
             return table
@@ -136,7 +174,7 @@ class Staging:
         return pa.concat_tables(filtered)
 
     def _with_column(self, table: pa.Table, instance: Instance, name: str) -> pa.Table:
-        """Return a table to which a precomputed column has been added, unless it has the column."""
+        """Return a table with a precomputed column, which is added unless the table has it."""
         if name in table.column_names:
             return table
         started, tree, source = time.perf_counter(), instance.precomputed[name], instance.source
@@ -153,6 +191,19 @@ class Staging:
         return table.append_column(name, as_arrow(values, tree.type.dtype))
 
 
+def _is_read_in_blocks(instance: Instance) -> bool:
+    """Return whether the stored columns are read, and filtered, in blocks of rows."""
+    return bool(instance.cheap) and len(instance.source) > sources.READ_ROWS
+
+
+def _stored_table(instance: Instance, rows: NDArray[np.int64] | None) -> pa.Table:
+    """Return the stored columns and the positions of the given rows, or of all rows."""
+    source = instance.source
+    columns = {name: source.scalar(f, rows) for name, f in instance.scalars.items()}
+    columns[ROW] = numbers_of(source.positions if rows is None else rows)
+    return pa.table(columns)
+
+
 def _blocks(table: pa.Table, rows_needed: int | None) -> Iterator[pa.Table]:
     """Yield the rows of a table in blocks of growing size, or in one block if all are needed."""
     size, start = len(table) if rows_needed is None else STAGED_ROWS, 0
@@ -165,7 +216,7 @@ def _blocks(table: pa.Table, rows_needed: int | None) -> Iterator[pa.Table]:
 def _select(instance: Instance, conditions: Sequence[exp.Expr]) -> exp.Select:
     """Return a statement that selects the rows of the temporary table that pass all conditions.
 
-    It returns the numbers of these rows.
+    The statement returns the numbers of these rows.
     """
     select = exp.Select(expressions=[exp.column(AT, table=instance.table)])
     alias = exp.alias_(exp.to_table(LEFT), instance.table, table=True)

@@ -1,8 +1,8 @@
 """Search strings, with exact BM25 scores over all strings in a column.
 
-Strings are split into words, from which an inverted index, `TextIndex`, is built. The index
-computes the scores, and is cached like a column. To use a stored index instead, only
-`TextIndex.build` would have to be replaced.
+Strings are split into words, from which an inverted index, `TextIndex`, is built. This index
+computes the scores, and is cached like a column. `TextIndex.build` is the only function that would
+have to be replaced to use a stored index instead.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 K1 = 1.2
-"""The parameter k1 of BM25. The smaller k1 is, the less repeated occurrences of a word add to the
+"""The parameter k1 of BM25. The smaller k1 is, the less a repeated occurrence of a word adds to the
 score."""
 
 B = 0.75
@@ -31,14 +31,14 @@ B = 0.75
 its score."""
 
 NO_WORD = r"[^\pL\pM\pN_]+"
-"""Matches separators of words, which are all characters but letters, marks, digits and ``_``."""
+"""Matches separators of words, which are all characters except letters, marks, digits and ``_``."""
 
 BLOCK_TEXTS = 65_536
 """Number of strings that are split into words at a time."""
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a string, case-folded and in compatibility form (NFKC).
+    """Return the words of a string, with case folded, and in compatibility form (NFKC).
 
     >>> words("Straße & STRASSE, nº 5")
     ['strasse', 'strasse', 'no', '5']
@@ -57,8 +57,8 @@ def _fold(word: str) -> str:
 class TextIndex:
     """An inverted index, which lists, for each word, the strings that contain it.
 
-    A word's entry for one string is called a posting. The postings of all words are concatenated.
-    Strings are numbered by position.
+    The entry of a word for one string is called a posting. The arrays have the postings of all
+    words, one word after the other. Strings are numbered by position.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class TextIndex:
     """
 
     numbers: dict[str, int]
-    """A dict from words to their numbers."""
+    """Maps words to their numbers."""
     starts: NDArray[np.int64]
     """Offset, (words + 1,), at which the postings of each word begin, and the end of the last."""
     texts: NDArray[np.int32]
@@ -108,7 +108,7 @@ class TextIndex:
         )
 
     def scores(self, query: str, rows: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
-        """Return how well each string matches some words; strings with none of them score 0.
+        """Return how well each string matches some words. A string with none of them scores 0.
 
         Parameters
         ----------
@@ -139,7 +139,7 @@ class TextIndex:
     def _postings(
         self, word: int, rows: NDArray[np.int64] | None
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return which strings contain a word, as indices into `rows`, and how often each does."""
+        """Return the strings with a word, as indices into `rows`, and its count in each of them."""
         span = slice(self.starts[word], self.starts[word + 1])
         if rows is None:
             return self.texts[span].astype(np.int64), self.counts[span].astype(np.float64)

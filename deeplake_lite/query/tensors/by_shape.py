@@ -56,10 +56,10 @@ if TYPE_CHECKING:
     from deeplake_lite.query.tensors.trees import Env
 
 type Rows = NDArray[np.int64]
-"""Numbers of rows within a block."""
+"""Indices of rows within a block."""
 
 type Parts = tuple[Rows, ...]
-"""The numbers of the rows in each part, in ascending order. Each row of a block is in one part."""
+"""The indices of the rows in each part, in ascending order. Each row of a block is in one part."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,12 +68,12 @@ class ByShape:
 
     rows: Parts
     values: tuple[Any, ...]
-    """The values of each part: an array, (rows, *shape), a list of values that are not numbers, or
+    """The values of each part: an array, (rows, *shape), a list if the values are not numbers, or
     None if all rows of the part are null."""
 
     @classmethod
     def of(cls, values: Sequence[object] | NDArray[Any], rows: NDArray[np.int64]) -> ByShape:
-        """Return the values of rows, divided by shape; a value of None means null.
+        """Return the values of rows, divided by their shapes. A value of None means null.
 
         >>> ByShape.of([np.zeros(2), None, np.ones(2)], np.arange(3)).rows
         (array([0, 2]), array([1]))
@@ -93,7 +93,7 @@ class ByShape:
         return cls(rows, tuple(v for part in parts for v in part.values))
 
     def over(self, rows: Parts) -> tuple[Any, ...]:
-        """Return the values of each of the parts `rows`.
+        """Return the values of the parts `rows`, one after the other.
 
         Each of these parts must be contained in one of the parts of this object.
         """
@@ -105,7 +105,7 @@ class ByShape:
         )
 
     def number(self) -> NDArray[np.int64]:
-        """Return an array, (rows,), of the number of the part that each row belongs to."""
+        """Return an array, (rows,), with the number of the part to which each row belongs."""
         out = np.empty(sum(map(len, self.rows)), np.int64)
         for number, part in enumerate(self.rows):
             out[part] = number
@@ -145,20 +145,20 @@ def _as_numbers(result: ByShape, type_: Type, count: int) -> NDArray[Any]:
             null[rows] = True
         elif isinstance(values, np.ndarray) and not values.dtype.hasobject:
             out[rows] = values
-        else:  # items of lists, which may be null
+        else:  # items of lists, among which there may be nulls
             null[rows] = [value is None for value in values]
             out[rows] = [0 if value is None else value for value in values]
     return np.ma.MaskedArray(out, null) if null.any() else out
 
 
 class _Walk:
-    """Evaluates a tree for one block; a subtree that occurs twice is computed only once."""
+    """Evaluates a tree for one block. A subtree that occurs twice is computed only once."""
 
     def __init__(self, env: Env, count: int) -> None:
         self._env, self._every = env, np.arange(count)
         self._whole: Parts = (self._every,)
         self._results: dict[Tree, ByShape] = {}
-        self._held = 0  # bytes
+        self._held = 0  # size of the results in bytes
 
     def __call__(self, tree: Tree) -> ByShape:
         """Return the values of a tree or subtree for all rows."""
@@ -236,7 +236,7 @@ class _Walk:
             items[item] = self(item)
             return 1
 
-        index_of(tree, add_item)  # collects the trees of the index; its result is not used
+        index_of(tree, add_item)  # only to collect the trees of the index
 
         def index_row(values: tuple[object, ...]) -> object:
             row = dict(zip(items, values[1:], strict=True))
@@ -248,9 +248,9 @@ class _Walk:
         )
 
     def _runs(self, tree: Index) -> NDArray[np.int64] | None:
-        """Return the first rows of runs, which are consecutive rows with the same base of an index.
+        """Return the first row of each run. The base of an index is the same in all rows of a run.
 
-        Return None if all runs consist of one row, or if the index is not a single position.
+        Returns None if all runs consist of one row, or if the index is not a single position.
         """
         [first, *others] = tree.items
         if others or first is ... or first is None or isinstance(first, tuple):
@@ -263,8 +263,8 @@ class _Walk:
     def _index_runs(self, tree: Index, starts: NDArray[np.int64]) -> ByShape:
         """Return the values of an index, whose base is computed only once for each run.
 
-        `starts` are the first rows of the runs. Without runs, the base would be stacked for each
-        row that selects one of its items, which would take quadratic memory.
+        `starts` are the first rows of the runs. Otherwise, the base would be stacked for each row
+        that selects one of its items, which would take quadratic memory.
         """
         walk = _Walk({key: values[starts] for key, values in self._env.items()}, len(starts))
         base = walk(tree.base)
@@ -290,7 +290,7 @@ class _Walk:
     def _each(
         self, rows: Parts, inputs: Sequence[ByShape], apply: Callable[[tuple[Any, ...], Rows], Any]
     ) -> ByShape:
-        """Return the results of applying a function to the values and row numbers of each part.
+        """Return the results of applying a function to the values and the rows of each part.
 
         If no part is divided further, the `rows` of the result are the same object as the argument,
         so that `over` and `_intersect_parts` can compare them by identity.
@@ -317,7 +317,7 @@ class _Walk:
 
 
 def _call(bound: Bound, values: tuple[object, ...], rows: Rows) -> object:
-    """Apply a function to the rows of a part, at once if possible, and otherwise one by one."""
+    """Apply a function to the rows of a part, all at once if possible, or else one by one."""
     if any(v is None for v in values):
         if not bound.sees_null:
             return None
@@ -344,7 +344,7 @@ def _one_by_one(
 
 
 def _index(index: tuple[object, ...], text: str, values: tuple[Any, ...], rows: Rows) -> object:
-    """Return the values of a part after indexing; they are null if the index is out of range."""
+    """Return the values of a part after indexing. If the index is out of range, they are null."""
     [stack] = values
     if isinstance(stack, list):
         return _one_by_one(lambda row: apply_index(row[0], index, text), values, rows)
@@ -362,7 +362,7 @@ def _index(index: tuple[object, ...], text: str, values: tuple[Any, ...], rows: 
 def _intersect_parts(inputs: Sequence[ByShape], whole: Parts) -> Parts:
     """Return the intersections of the parts of all inputs.
 
-    Each of the returned parts is contained in one part of every input.
+    Each returned part is contained in one part of every input.
     """
     different = {id(values.rows): values for values in inputs if len(values.rows) > 1}
     if not different:
@@ -401,7 +401,7 @@ def _divide(values: object, rows: NDArray[np.int64]) -> ByShape:
 
 
 def _form(value: object) -> object:
-    """Return a key that is the same for all values that can be stacked, or None for null."""
+    """Return a key that is the same for all values that can be stacked together; None for null."""
     if value is None or value is np.ma.masked:
         return None
     return (value.shape, value.dtype) if isinstance(value, np.ndarray | np.generic) else list

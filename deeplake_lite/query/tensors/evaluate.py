@@ -80,7 +80,7 @@ def blocks(tree: Tree, env: Env, count: int) -> Iterator[Block]:
 
 
 def _blocks_of_varying_shape(tree: Tree, env: Env, count: int) -> Iterator[Block]:
-    """Yield the values of a tree, which differ in shape, in blocks of rows, with None for null.
+    """Yield the values of a tree, which differ in shape, in blocks of rows. Null is None.
 
     While a block is being computed, the stored bytes of the next block are read.
     """
@@ -98,7 +98,7 @@ def _blocks_of_varying_shape(tree: Tree, env: Env, count: int) -> Iterator[Block
 
 
 def _compute_by_shape(tree: Tree, env: Env, count: int) -> Iterator[Block]:
-    """Yield the values of a block of small rows, in several blocks if the results are too large."""
+    """Yield the values of a block of small rows. If results are too large, divide the block."""
     try:
         yield by_shape.compute(tree, env, count)
     except TooMany:
@@ -108,7 +108,7 @@ def _compute_by_shape(tree: Tree, env: Env, count: int) -> Iterator[Block]:
 
 
 def _compute_ahead[T, R](make: Callable[[T], R], items: Iterator[T]) -> Iterator[R]:
-    """Yield the results of `make` for all items; while one is in use, a thread makes the next."""
+    """Yield the results of `make` for all items. A thread makes the next while one is in use."""
     head = list(islice(items, 2))
     if len(head) < 2:
         yield from map(make, head)
@@ -121,7 +121,7 @@ def _compute_ahead[T, R](make: Callable[[T], R], items: Iterator[T]) -> Iterator
                 yield ready
             yield job.result()
         finally:
-            job.wait()  # so that no thread is still reading after an error or an interrupt
+            job.wait()  # no thread must still be reading after an error or an interrupt
 
 
 def _dtype(tree: Tree) -> Any:

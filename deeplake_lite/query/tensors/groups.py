@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from deeplake_lite.query.values import Grouped, Tree
 
 type Blocks = Callable[[Tree, Env, int], Iterator[Block]]
-"""A function that evaluates a tree in blocks of rows. It is passed as an argument, because
-`evaluate`, which defines it, imports this module."""
+"""A function that evaluates a tree in blocks of rows. It is passed as an argument, because it is
+defined in `evaluate`, which imports this module."""
 
 CACHED_VALUES = 1024
 """Maximum number of groups whose aggregates are cached."""
@@ -35,25 +35,25 @@ CACHED_BYTES = 64 * 2**10
 """Maximum size of a cached aggregate, in bytes."""
 
 _ORDERED: dict[str, Callable[..., Any]] = {"MIN": np.min, "MAX": np.max, "MEDIAN": np.median}
-"""A dict from aggregates that compare values to NumPy's functions."""
+"""Maps aggregates that compare values to NumPy's functions."""
 
 _ADDED: dict[str, Callable[..., Any]] = {"SUM": np.sum, "MEAN": np.sum, "PROD": np.prod}
-"""A dict from aggregates that add or multiply values, in the dtype of `accumulator`, to NumPy's
-functions. MEAN is computed as a sum, which is divided at the end."""
+"""Maps aggregates that add or multiply values, in the dtype of `accumulator`, to NumPy's functions.
+MEAN is computed as a sum, and divided at the end."""
 
 _SPREAD: dict[str, Callable[..., Any]] = {"STD": np.std, "VAR": np.var}
-"""A dict from aggregates of deviations from the mean, which are also computed in the dtype of
+"""Maps aggregates of deviations from the mean, which are also computed in the dtype of
 `accumulator`, to NumPy's functions."""
 
 _STREAMED = {"SUM": np.add, "MEAN": np.add, "MIN": np.minimum, "MAX": np.maximum}
-"""A dict from aggregates that are computed block by block to the function that combines the results
-of two blocks."""
+"""Maps aggregates that are computed block by block to the function that combines the results of two
+blocks."""
 
 
 def group_value(leaf: Grouped, rows: GroupRows | None, inner: Blocks) -> object:
     """Return the list, or the aggregate, of the values of a tree in the rows of a group.
 
-    Return None if there is no group. `inner` evaluates the tree.
+    Returns None if there is no group. `inner` evaluates the tree.
     """
     if rows is None:
         return None
@@ -83,7 +83,7 @@ def _compute(leaf: Grouped, rows: GroupRows, inner: Blocks) -> object:
 
 
 def _reduce(leaf: Grouped, stack: NDArray[Any]) -> Any:
-    """Return the aggregate of stacked values, or for MEAN, the sum."""
+    """Return the aggregate of stacked values. For MEAN, return the sum."""
     if leaf.aggregate in _ORDERED:
         return _ORDERED[leaf.aggregate](stack, axis=0)
     wide = accumulator(stack.dtype, floats=leaf.type.dtype[0] in "fc")
@@ -93,9 +93,9 @@ def _reduce(leaf: Grouped, stack: NDArray[Any]) -> Any:
 
 
 def _reduce_blocks(leaf: Grouped, parts: Iterable[list[Any]]) -> object:
-    """Return the aggregate of blocks of values, of which only one is in memory at a time.
+    """Return the aggregate of blocks of values. Only one block is in memory at a time.
 
-    The first value of all blocks is stacked with each block, to detect different shapes.
+    To detect different shapes, the first value of all is stacked with each block.
     """
     first: Any = None
     total, count = None, 0
@@ -140,7 +140,7 @@ def _is_present(value: object) -> bool:
 
 
 def _remove_mask(value: object) -> object:
-    """Return a value without its mask; in masked arrays, NumPy would mask results such as NaN."""
+    """Return a value without its mask. With a mask, NumPy would mask results such as NaN."""
     return np.ma.getdata(value) if np.ma.isMaskedArray(value) else value
 
 

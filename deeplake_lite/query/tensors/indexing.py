@@ -1,4 +1,4 @@
-"""Index the value of one row; if the index is out of range, the result is null."""
+"""Index the value of one row. If the index is out of range, the result is null."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def apply_index(value: Any, index: tuple[object, ...] | None, text: str) -> object:
     """Return the value of one row after indexing.
 
-    Return None if the index is out of range, or if the value or the index is None. `text` is the
+    Returns None if the index is out of range, or if the value or the index is None. `text` is the
     expression, for messages.
     """
     if isinstance(value, list):
@@ -69,8 +69,8 @@ def index_of(tree: Index, value_of: Callable[[Tree], Any]) -> tuple[Any, ...] | 
         else:
             value = np.asarray(position)
             if value.dtype == object and item.type.dtype == "bool":
-                value, _ = split(value)  # null selects nothing
-            is_position = value.ndim == 0 and value.dtype != bool  # a mask for a number has no axes
+                value, _ = split(value)  # in a mask, null selects nothing
+            is_position = value.ndim == 0 and value.dtype != bool  # not a mask
             out.append(_whole(value, tree.text) if is_position else value)
     return tuple(out)
 
@@ -118,7 +118,7 @@ def lies_beyond(index: tuple[object, ...], shape: tuple[int, ...]) -> bool:
 
 
 def _axes(item: Any) -> int:
-    """Return the number of axes that a part of an index consumes."""
+    """Return the number of axes of a value that a part of an index consumes."""
     if item is ... or item is None:
         return 0
     is_mask = isinstance(item, np.ndarray) and item.dtype == bool

@@ -1,6 +1,6 @@
 """Evaluate trees row by row.
 
-Each row is decoded, computed and released before the next row, which saves memory.
+To save memory, each row is decoded, computed and released before the next row.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ PART_ROWS = 32
 def read(tree: Tree, env: Env, count: int, inner: Blocks) -> Callable[[], list[Any]]:
     """Read the stored bytes of rows, and return a function that computes a tree's values from them.
 
-    The function returns a list with one value per row, which is None for null. `inner` evaluates
+    This function returns a list with one value per row, which is None for null. `inner` evaluates
     the trees within `Grouped` leaves.
     """
     return partial(_compute_rows, tree, _Reader(tree, env, inner), count)
@@ -101,7 +101,7 @@ def _compute_part(tree: Tree, read: _Reader, start: int, stop: int) -> list[Any]
 
 
 def _without_base(value: object) -> object:
-    """Return a copy of a small view of a large array, so that the array is released.
+    """Return a copy of a small view of a large array, so that the large array can be released.
 
     Other values are returned unchanged.
     """
@@ -112,7 +112,7 @@ def _without_base(value: object) -> object:
 
 
 class _Reader:
-    """Returns the values of a tree's leaves for single rows, which are decoded when needed."""
+    """Returns the values of a tree's leaves in single rows, which are decoded when needed."""
 
     def __init__(self, tree: Tree, env: Env, inner: Blocks) -> None:
         self.env, self._inner = env, inner
@@ -168,7 +168,7 @@ class _Reader:
 
 
 class _Shared:
-    """Returns the value for a row, which is read only once for consecutive rows that share it."""
+    """Returns the value in a row. A value that consecutive rows share is read only once."""
 
     def __init__(self, read: Callable[[int], object], starts: NDArray[np.int64]) -> None:
         self._read, self._starts = read, starts
@@ -177,7 +177,7 @@ class _Shared:
 
     def __call__(self, row: int) -> object:
         run = int(np.searchsorted(self._starts, row, "right")) - 1
-        with self._lock:  # a thread that needs the same value waits for it
+        with self._lock:  # another thread that needs the same value waits for this thread
             if self._last[0] != run:
                 self._last = run, self._read(run)
             return self._last[1]
@@ -195,7 +195,7 @@ def _compute_row(tree: Tree, read: _Reader, row: int) -> object:
         case Call(name, bound, args):
             values = [_compute_row(arg, read, row) for arg in args]
             if name in COUNT_ITEMS and isinstance(values[0], list):
-                return len(values[0])  # including nulls
+                return len(values[0])  # null items count, too
             values = [
                 _as_array(arg, value, typed=not bound.lists)
                 for arg, value in zip(args, values, strict=True)
@@ -216,9 +216,9 @@ COUNT_ITEMS = {"LEN", "LENGTH"}
 
 
 def _as_array(tree: Tree, value: object, *, typed: bool = True) -> object:
-    """Return a list of numbers, or of arrays of the same shape, as an array; others unchanged.
+    """Return a list of numbers, or of arrays of one shape, as an array; other values as they are.
 
-    `typed` says whether a list from DuckDB gets the dtype of the tree's type.
+    If `typed` is true, a list from DuckDB gets the dtype of the tree's type.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Estimate the sizes of values that differ in shape, to choose blocks and how to compute them."""
+"""Estimates of the sizes of values that differ in shape, by which blocks and methods are chosen."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ WINDOW_ROWS = 65_536
 """Number of rows whose sizes are looked up at a time."""
 
 SMALL_BYTES = 16 * 2**10
-"""Maximum average size of a value in a block that `by_shape` computes."""
+"""Maximum average size of a value in a block that is computed by `by_shape`."""
 
 FILE_BYTES = 4 << 20
 """Assumed size of a linked file."""
@@ -57,8 +57,8 @@ def block_spans(tree: Tree, env: Env, count: int) -> Iterator[slice]:
 def _sizes(tree: Tree, env: Env, count: int) -> NDArray[np.int64]:
     """Return the size of each row in bytes.
 
-    It is the size of the decoded inputs if the tree's values have axes, and otherwise of the stored
-    inputs.
+    This is the size of the decoded inputs if the tree's values have axes, and otherwise the size of
+    the stored inputs.
     """
     sizes = np.full(count, ROW_BYTES, np.int64)
     split = split_cells(tree)
@@ -66,7 +66,7 @@ def _sizes(tree: Tree, env: Env, count: int) -> NDArray[np.int64]:
         rows, null = rows_of(env[cell.key])
         present = np.ones(count, bool) if null is None else ~null
         starts = run_starts(env, [cell.key]) if cell in split else None
-        if starts is not None:  # a value is decoded only once for consecutive rows
+        if starts is not None:  # consecutive rows share a value, which is decoded only once
             is_start = np.zeros(count, bool)
             is_start[starts] = True
             present &= is_start
@@ -86,8 +86,8 @@ def _sizes(tree: Tree, env: Env, count: int) -> NDArray[np.int64]:
 def are_small(tree: Tree, env: Env, count: int) -> bool:
     """Return whether the inputs of rows are so small that computing many rows at once is faster.
 
-    Return False for trees that call a user's function, which may be slow, so that the query can be
-    interrupted between two rows.
+    Returns False for trees that call a user's function. Such a function may be slow, and the query
+    must be interruptible between two rows.
     """
     if any(isinstance(leaf, Grouped) for leaf in leaves(tree)) or calls_users(tree):
         return False
@@ -102,15 +102,15 @@ def are_small(tree: Tree, env: Env, count: int) -> bool:
 def _decoded_positions(env: Env, key: str, *, split: bool) -> NDArray[Any]:
     """Return the positions of the rows in which a cell must be decoded.
 
-    `split` says whether the cell is in `split_cells`. If so, it is decoded only once for
-    consecutive rows with the same position.
+    If `split` is true, the cell is in `split_cells`, and is decoded only once for consecutive rows
+    with the same position.
     """
     starts = run_starts(env, [key]) if split else None
     return env[key] if starts is None else env[key][starts]
 
 
 def _decoded_size(cell: Cell, rows: NDArray[np.int64]) -> float:
-    """Return the total size in bytes of a column's decoded values, or infinity if it is unknown."""
+    """Return the total size in bytes of a column's decoded values; infinity if it is unknown."""
     htype = cell.field.htype
     layout = htype.layout
     if isinstance(layout, Dense) and cell.type.is_number:

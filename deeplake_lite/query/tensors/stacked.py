@@ -1,4 +1,4 @@
-"""Evaluate trees whose values have the same shape in all rows, by stacking the rows of a block."""
+"""Evaluate trees whose values have the same shape in all rows, by stacking the rows of blocks."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ def blocks(tree: Tree, env: Env, count: int) -> Iterator[Block]:
         try:
             with np.errstate(all="ignore"):
                 values = _stack(tree, part)
-        except TooMany:  # try again with half as many rows
+        except TooMany:  # then try again with half as many rows
             size, stop = (stop - start) // 2, start
             continue
         if isinstance(values, list):
             yield values if len(values) == stop - start else values * (stop - start)
             continue
         values = np.asanyarray(values)
-        if len(values) != stop - start:  # one value for all rows
+        if len(values) != stop - start:  # there is one value for all rows
             values = np.repeat(values, stop - start, axis=0)
         yield values
 
@@ -77,7 +77,7 @@ def _block_rows(tree: Tree) -> int:
 
 
 def gives_lists(tree: Tree) -> bool:
-    """Return whether a tree is a call of a function that gets a whole block, and returns a list."""
+    """Return whether a tree calls a function that gets a whole block and returns a list."""
     return isinstance(tree, Call) and tree.bound.lists and all(map(stacks, tree.args))
 
 
@@ -112,7 +112,7 @@ def stacks(tree: Tree) -> bool:
 
 
 def _stack(tree: Tree, env: Env) -> Any:
-    """Return the stacked values of a block; the first axis has size 1 if all rows are equal."""
+    """Return the stacked values of a block. If all rows are equal, the first axis has size 1."""
     match tree:
         case Cell(key, source, field):
             rows, null = rows_of(env[key])
@@ -135,9 +135,9 @@ def _stack(tree: Tree, env: Env) -> Any:
 
 
 def _choose(tree: Choice, env: Env) -> NDArray[Any]:
-    """Return the values of a choice, evaluating each option only for the rows that use it.
+    """Return the values of a choice. Each option is evaluated only for the rows that use it.
 
-    In other rows, the inputs of the option may be null.
+    In all other rows, the inputs of the option may be null.
     """
     tags = tags_of(env[tree.key])
     shape = tuple(n or 0 for n in tree.type.shape or ())
@@ -154,8 +154,8 @@ def _choose(tree: Choice, env: Env) -> NDArray[Any]:
 def _argument(tree: Tree, env: Env) -> object:
     """Return the values of an argument, with one entry for each row of the block.
 
-    A constant has only one entry, because functions have been bound to the values of constants, and
-    ignore the argument.
+    A constant has only one entry. Functions ignore this entry, because they have been bound to the
+    values of constants.
     """
     values = _stack(tree, env)
     rows = max(map(len, env.values()), default=1)
@@ -188,7 +188,7 @@ def _auxiliary(tree: Call, env: Env) -> NDArray[Any] | None:
 def _index(tree: Index, env: Env) -> object:
     """Return the values of a block after indexing.
 
-    Of a stored column, only the bytes that the index selects are read, if possible.
+    If possible, only the bytes of a stored column that the index selects are read.
     """
     index = constant_index(tree)
     assert index is not None

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from deeplake_lite.query.functions.value_type import Type
 
 type Env = Mapping[str, NDArray[Any]]
-"""The inputs of a tree: a mapping from each key to an array with one entry per row, which is a row
-position (masked where it is null) or a scalar."""
+"""The inputs of a tree. Each key is mapped to an array with one entry per row. The entries are row
+positions (masked where they are null) or scalars."""
 
 
 def keys(tree: Tree) -> set[str]:
@@ -67,14 +67,14 @@ def row_bytes(leaf: Cell) -> int:
 
 
 def rows_of(positions: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
-    """Return row positions as int64, and a mask of the null positions, or None if none is null."""
+    """Return row positions as int64, and a mask of the null positions, or None if none are null."""
     rows = np.asarray(np.ma.getdata(positions), np.int64)
     null = np.ma.getmaskarray(positions) if np.ma.isMaskedArray(positions) else None
     return rows, None if null is None or not null.any() else null
 
 
 def tags_of(values: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the positions of the options that the rows of a `Choice` use, with -1 for null rows.
+    """Return the position of the option that each row of a `Choice` uses, or -1 for a null row.
 
     A row is null if an outer join, or a function such as LAG, finds no row to read.
     """
@@ -83,7 +83,7 @@ def tags_of(values: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def mask_rows(values: NDArray[Any], null: NDArray[np.bool_] | None) -> NDArray[Any]:
-    """Return values, (rows, *shape), in which the rows that `null` marks are masked, too."""
+    """Return values, (rows, *shape), in which the rows that `null` marks are masked as well."""
     if null is None:
         return values
     mask = np.broadcast_to(null.reshape(-1, *[1] * (values.ndim - 1)), values.shape)
@@ -91,7 +91,7 @@ def mask_rows(values: NDArray[Any], null: NDArray[np.bool_] | None) -> NDArray[A
 
 
 def objects(items: Sequence[object]) -> NDArray[Any]:
-    """Return an array of objects, one for each item; the items may be arrays of any shape.
+    """Return an array of objects, one for each item. The items may be arrays of any shape.
 
     >>> objects([np.zeros(2), np.ones(2)]).shape
     (2,)
@@ -103,7 +103,7 @@ def objects(items: Sequence[object]) -> NDArray[Any]:
 
 
 def as_array(value: Any) -> NDArray[Any]:
-    """Return a value as an array, which has dtype object if lists in it differ in length.
+    """Return a value as an array. If lists in the value differ in length, its dtype is object.
 
     >>> as_array([[1, 2], [3]])
     array([list([1, 2]), list([3])], dtype=object)
@@ -127,7 +127,7 @@ def from_sql(values: NDArray[Any], type_: Type) -> NDArray[Any]:
 
 
 def _parse_json(value: Any, type_: Type) -> object:
-    """Return JSON text as a JSON value, or each text in a list as a JSON value."""
+    """Return JSON text as a JSON value. In a list, each text becomes a JSON value."""
     if value is None or type_.dtype != "object":
         return value
     if type_.items is None:
@@ -145,10 +145,10 @@ def trim_padding(value: object) -> object:
 def out_of_range(
     text: str, error: IndexError, index: tuple[Any, ...], shape: tuple[int, ...]
 ) -> QueryError:
-    """Return the error for an index that NumPy rejects for values of the given shape.
+    """Return the error for an index that NumPy rejects for values with a shape.
 
-    The message is NumPy's message for the value of a single row, because the message for stacked
-    rows also counts the axis of the rows.
+    The message is NumPy's message for the value of a single row. For stacked rows, NumPy's message
+    would also count the axis of the rows.
     """
     try:
         np.broadcast_to(np.False_, shape)[index]
@@ -160,8 +160,8 @@ def out_of_range(
 def split_cells(tree: Tree) -> set[Cell]:
     """Return the `Cell` leaves that are used only with an index that differs from row to row.
 
-    UNNEST uses cells in this way. Consecutive rows then use items of the same value, which can be
-    decoded once.
+    UNNEST uses cells in this way. Consecutive rows then use items of the same value, which needs to
+    be decoded only once.
     """
     return set(cells(tree)) - set(_whole_cells(tree))
 
@@ -184,10 +184,10 @@ def _whole_cells(tree: Tree) -> Iterator[Cell]:
 
 
 def run_starts(env: Env, names: Collection[str]) -> NDArray[np.int64] | None:
-    """Return the numbers of the rows in which an entry of `env` differs from the previous row.
+    """Return the indices of the rows in which an entry of `env` differs from the previous row.
 
-    Only the entries with the given names are compared. Return None if all rows differ, or if an
-    entry is an array of objects, which are not compared.
+    Only the entries with the given names are compared. Returns None if all rows differ, or if an
+    entry is an array of objects, because these are not compared.
     """
     if not names or any(np.ma.getdata(env[name]).dtype.hasobject for name in names):
         return None
@@ -201,7 +201,7 @@ def run_starts(env: Env, names: Collection[str]) -> NDArray[np.int64] | None:
 
 
 def constant_index(tree: Index) -> tuple[Any, ...] | None:
-    """Return an index in NumPy's form, if it is the same for all rows and works for stacked rows.
+    """Return an index in NumPy's form if it is the same in all rows and works for stacked rows.
 
     Otherwise, return None.
     """

@@ -24,7 +24,7 @@ from deeplake_lite.storage.repo.places import (
 )
 from deeplake_lite.storage.repo.repository import Repository
 from deeplake_lite.storage.repo.session import Session
-from deeplake_lite.storage.repo.staging import remove_unmade
+from deeplake_lite.storage.repo.staging import remove_notes, remove_unmade
 from deeplake_lite.storage.repo.store_options import picklable_options, spreading_credentials
 from deeplake_lite.storage.repo.work import Running, gather, in_thread, run, start, stream
 
@@ -48,6 +48,7 @@ __all__ = [
     "local_folder",
     "picklable_options",
     "register_foreign_memory",
+    "remove_notes",
     "remove_unmade",
     "run",
     "spreading_credentials",

@@ -20,6 +20,7 @@ from deeplake_lite.storage.repo.places import (
 from deeplake_lite.storage.repo.repository import Repository
 from deeplake_lite.storage.repo.settings import create_engine
 from deeplake_lite.storage.repo.staging import check_replaceable, finish_replacement, staging
+from deeplake_lite.storage.repo.vacuums import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -27,7 +28,11 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def creating(
-    url: str, options: Mapping[str, object] | None = None, *, overwrite: bool = False
+    url: str,
+    options: Mapping[str, object] | None = None,
+    *,
+    overwrite: bool = False,
+    unfinished: bool = False,
 ) -> Iterator[Repository]:
     """Provide an empty repository for the first version of a lake.
 
@@ -38,6 +43,9 @@ def creating(
     ----------
     overwrite : bool
         Whether to replace a lake at `url`, if there is one.
+    unfinished : bool
+        Whether an existing repository on an object store is provided if it has no version, because
+        the process that created it was killed.
 
     Raises
     ------
@@ -46,7 +54,8 @@ def creating(
     """
     folder = local_folder(url)
     if folder is None or (url.startswith(MEMORY) and not (overwrite and Repository.exists(url))):
-        repository = _create(url, options)
+        repository = _unfinished(url, options) if unfinished and folder is None else None
+        repository = repository or _create(url, options)
         try:
             yield repository
         except BaseException:
@@ -65,6 +74,15 @@ def creating(
             )
     with staging(folder) as staged:
         yield _create(str(staged), options)
+
+
+def _unfinished(url: str, options: Mapping[str, object] | None) -> Repository | None:
+    """Return the repository on an object store if there is one that has no version."""
+    check_creatable(url)
+    if url.startswith(MEMORY) or not Repository.exists(url, options):
+        return None
+    repository = Repository.open(url, options)
+    return repository if repository.tip("main") == ROOT else None
 
 
 def _create(url: str, options: Mapping[str, object] | None) -> Repository:

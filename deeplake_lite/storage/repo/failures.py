@@ -80,6 +80,15 @@ class MissingError(DamagedError):
     """A stored object is missing. This is damage, unless the object was deleted on purpose."""
 
 
+class RefusedError(StorageError):
+    """A web server asks for credentials, denies access, or limits the rate of requests."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+        """Status of the reply: 401, 403 or 429."""
+
+
 class LostChunksError(StorageError):
     """Chunks of an open transaction were deleted before its commit."""
 
@@ -181,6 +190,47 @@ def reason_of(error: BaseException) -> str:
     return re.sub(r"\s+", " ", first).strip()
 
 
+ACCESS = (
+    "Check the address. If the lake is private, pass credentials in storage_options: "
+    "headers={'Authorization': …} for a web server; token=… or the variable HF_TOKEN for the "
+    "Hugging Face hub, where a dataset may also ask you to accept its terms on its page."
+)
+REFUSALS = {
+    401: f"asks for credentials. {ACCESS}",
+    403: f"denies access. {ACCESS}",
+    429: "limits the rate of requests. Wait a few minutes, then try again, or allow more time with "
+    "retries=… in storage_options. The Hugging Face hub allows more requests with a token, in "
+    "storage_options or the variable HF_TOKEN.",
+}
+"""A dict from the status of a web server's reply to its meaning and advice."""
+
+
+def _refusal(reason: str) -> RefusedError | None:
+    """Return the error for a reply of a web server that refuses a request, or None.
+
+    >>> str(_refusal("GET https://a.org/x in 2ms - status code: 403 Forbidden: <html>"))[:68]
+    'The server of the lake replied 403 Forbidden to https://a.org/x: it '
+    """
+    reply = re.search(r"status code: (401|403|429)((?: [A-Z][A-Za-z]*)*)", reason)
+    if reply is None:
+        return None
+    address = re.search(r"(?:GET|HEAD) (https?://\S+)", reason)
+    where = f" to {address[1]}" if address else ""
+    status = int(reply[1])
+    return RefusedError(
+        f"The server of the lake replied {status}{reply[2]}{where}: it {REFUSALS[status]}", status
+    )
+
+
+def _without_queries(text: str) -> str:
+    """Return a text without the queries of the URLs in it, which may contain signatures.
+
+    >>> _without_queries("sending https://a.org/x?sig=1 (https://a.org/y?z) failed?")
+    'sending https://a.org/x (https://a.org/y) failed?'
+    """
+    return re.sub(r"(https?://[^\s?)]+)\?[^\s)]*", r"\1", text)
+
+
 def _reason_with_reply(error: BaseException) -> str:
     r"""Return the reason for an Icechunk error, followed by the object store's reply, if any.
 
@@ -188,7 +238,7 @@ def _reason_with_reply(error: BaseException) -> str:
     >>> _reason_with_reply(Exception(f"object store error service error {reply}\n\ncontext:"))
     'object store error service error, Slow: no'
     """
-    reason = reason_of(error)
+    reason = _without_queries(reason_of(error))
     notes = "\n".join(getattr(error, "__notes__", ()))
     reply = re.search(r'code: "([^"]*)", message: "([^"]*)"', f"{error}\n{notes}")
     if reply is None:
@@ -239,6 +289,8 @@ def _translate(error: compiled.IcechunkError) -> LakeError:
         return DamagedError(
             f"A stored object cannot be read: {reason}. Restore the object from a backup."
         )
+    if (refusal := _refusal(reason)) is not None:
+        return refusal
     if "service error" in reason:
         return StorageError(
             f"A request to the store failed: {reason}. Check the bucket, the permissions and the "

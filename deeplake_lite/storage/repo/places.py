@@ -13,6 +13,9 @@ from deeplake_lite.errors import LakeNotFoundError, OptionError, ReadOnlyError
 from deeplake_lite.lazy import LazyModule
 from deeplake_lite.storage.repo.engine import compiled, package
 from deeplake_lite.storage.repo.forks import use_engine
+from deeplake_lite.storage.repo.hub import OWN as HUB_OPTIONS
+from deeplake_lite.storage.repo.hub import SCHEME as HUB
+from deeplake_lite.storage.repo.hub import Place, endpoint_of, is_hub
 from deeplake_lite.storage.repo.store_options import OWN, Patience, engine_options
 
 if TYPE_CHECKING:
@@ -26,7 +29,7 @@ MEMORY = "memory://"
 LAKE_FOLDERS = ("snapshots", "transactions")
 """Folders that every local lake has."""
 
-WEB_SCHEMES = ("http", "https")
+WEB_SCHEMES = ("http", "https", HUB)
 """URL schemes of web servers, from which lakes can only be read."""
 
 SCHEMES = ("s3", "gs", "gcs", "az", "azure")
@@ -67,8 +70,10 @@ def holds_lake(folder: Path) -> bool:
 def is_web(url: str) -> bool:
     """Return whether a URL is that of a web server, from which lakes can only be read.
 
-    >>> is_web("https://example.org/flowers"), is_web("memory://flowers[0]")
-    (True, False)
+    >>> is_web("https://example.org/flowers"), is_web("hf://datasets/me/flowers")
+    (True, True)
+    >>> is_web("memory://flowers[0]")
+    False
     """
     return url.partition("://")[0].lower() in WEB_SCHEMES
 
@@ -78,7 +83,7 @@ def check_creatable(url: str) -> None:
     if is_web(url):
         raise ReadOnlyError(
             f"A lake must be created in a folder or on an object store, but {url!r} is on a web "
-            "server. Create it elsewhere, and publish its files there."
+            "server. Create it in a folder, and upload the folder; see ds.publish."
         )
 
 
@@ -138,6 +143,10 @@ def storage_at(url: str, options: Mapping[str, object] | None) -> compiled.Stora
     folder = local_folder(url)
     if folder is not None:
         return compiled.Storage.new_local_filesystem(str(folder))
+    if is_hub(url):
+        given, place = options or {}, Place.of(url)
+        address, arguments = place.address(endpoint_of(given)), engine_options(HUB, given)
+        return _store(package().http_storage, arguments, HUB_OPTIONS, base_url=address)
     try:
         parts, engine = urlsplit(url), package()
     except ValueError as error:
@@ -156,7 +165,7 @@ def storage_at(url: str, options: Mapping[str, object] | None) -> compiled.Stora
         )
     arguments = engine_options(parts.scheme, options or {})
     if parts.scheme in WEB_SCHEMES:
-        return _store(engine.http_storage, arguments, base_url=url.rstrip("/"))
+        return _store(engine.http_storage, arguments, ("allow_http",), base_url=url.rstrip("/"))
     match parts.scheme:
         case "s3":
             return _store(engine.s3_storage, arguments, bucket=bucket, prefix=prefix)
@@ -168,8 +177,8 @@ def storage_at(url: str, options: Mapping[str, object] | None) -> compiled.Stora
                 engine.azure_storage, arguments, account=bucket, container=container, prefix=path
             )
     raise LakeNotFoundError(
-        "The URL of a lake must be a folder, memory://, s3://, gs://, az:// or https://, but it is "
-        f"{url!r}."
+        "The URL of a lake must be a folder, memory://, s3://, gs://, az://, https:// or hf://, "
+        f"but it is {url!r}."
     )
 
 
@@ -179,15 +188,19 @@ def patience_at(url: str, options: Mapping[str, object] | None) -> Patience | No
 
 
 def _store(
-    open_store: Callable[..., object], options: Mapping[str, object], **location: str | None
+    open_store: Callable[..., object],
+    options: Mapping[str, object],
+    others: tuple[str, ...] = (),
+    **location: str | None,
 ) -> compiled.Storage:
     """Return a store with the user's options. Raises OptionError for invalid options."""
     allowed = [name for name in inspect.signature(open_store).parameters if name not in location]
+    own = [name for name in OWN if name != "profile" or open_store.__name__ == "s3_storage"]
     for name in options:
         if name not in allowed:
             raise OptionError(
                 f"storage_options must be arguments of {open_store.__name__}, but {brief(name)} is "
-                f"not one of them. The arguments are {', '.join([*OWN, *allowed])}."
+                f"not one of them. The arguments are {', '.join([*own, *others, *allowed])}."
             )
     try:
         return cast("compiled.Storage", open_store(**location, **options))

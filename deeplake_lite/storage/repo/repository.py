@@ -24,6 +24,7 @@ from deeplake_lite.errors import (
     ConflictError,
     DamagedError,
     ExistsError,
+    LakeError,
     LakeNotFoundError,
     StorageError,
     VersionNotFoundError,
@@ -34,9 +35,11 @@ from deeplake_lite.storage.repo.commits import Commit, chunks_digest, read_commi
 from deeplake_lite.storage.repo.failures import (
     LostChunksError,
     MissingError,
+    RefusedError,
     translate_errors,
     translate_file_errors,
 )
+from deeplake_lite.storage.repo.hub import is_hub
 from deeplake_lite.storage.repo.lake_refs import (
     branch_ref,
     is_link,
@@ -50,6 +53,7 @@ from deeplake_lite.storage.repo.places import (
     MEMORY,
     absolute_url,
     holds_lake,
+    is_web,
     local_folder,
     patience_at,
     storage_at,
@@ -88,9 +92,24 @@ def _of_kind(kind: str, refs: Mapping[str, str]) -> dict[str, str]:
 
 
 def _no_lake(url: str) -> LakeNotFoundError:
-    return LakeNotFoundError(
-        f"There is no lake at {url!r}. Check the path, or make one with dl.create({url!r}, schema)."
-    )
+    way_out = f"Check the path, or make one with dl.create({url!r}, schema)."
+    if is_hub(url):
+        way_out = (
+            "Check the address. If the dataset is private, pass token=… in storage_options, or set "
+            "the variable HF_TOKEN."
+        )
+    elif is_web(url):
+        way_out = "Check the address: the lake's file 'repo' must be served below it."
+    return LakeNotFoundError(f"There is no lake at {url!r}. {way_out}")
+
+
+def _is_absent(url: str, error: LakeError) -> bool:
+    """Return whether an error means that there is no lake.
+
+    To requests without permission, the hub replies the same for private and for missing datasets.
+    """
+    is_hidden = isinstance(error, RefusedError) and error.status == 401 and is_hub(url)
+    return is_hidden or isinstance(error, MissingError)
 
 
 class Repository:
@@ -156,8 +175,10 @@ class Repository:
         try:
             with translate_errors():
                 return cls(url, open_engine(url, storage, patience), limits, patience)
-        except MissingError as error:
-            raise _no_lake(url) from error
+        except (MissingError, RefusedError) as error:
+            if _is_absent(url, error):
+                raise _no_lake(url) from error
+            raise
 
     @classmethod
     def exists(cls, url: str, options: Mapping[str, object] | None = None) -> bool:
@@ -169,8 +190,13 @@ class Repository:
         if url.startswith(MEMORY):
             return False
         storage = storage_at(url, options)
-        with translate_errors():
-            return engine_exists(storage, patience_at(url, options))
+        try:
+            with translate_errors():
+                return engine_exists(storage, patience_at(url, options))
+        except RefusedError as error:
+            if _is_absent(url, error):
+                return False
+            raise
 
     @property
     def refs(self) -> CheckedRefs:
@@ -188,6 +214,21 @@ class Repository:
         with translate_errors():
             session = self._repository.readonly_session(snapshot_id=snapshot_id)
         return Session(session, self._files_of(snapshot_id))
+
+    def branch_reader(self, branch: str) -> Session:
+        """Return a session that reads a branch's tip, which takes one request less than `reader`.
+
+        The branch is not compared with the note of its last writer.
+
+        Raises
+        ------
+        VersionNotFoundError
+            When there is no such branch.
+        """
+        self._check_files()
+        with translate_errors():
+            session = self._repository.readonly_session(branch=branch)
+        return Session(session, self._files_of(str(session.snapshot_id)))
 
     def _files_of(self, snapshot_id: str) -> ChunkFiles | None:
         """Return a version's chunk files if the lake is local. The latest result is cached.
@@ -275,6 +316,23 @@ class Repository:
         files = self._files_of(str(session.snapshot_id))
         land = self._land if local_folder(self.url) is None else None
         return Session(session, files, refs=self.refs, land=land, alone=self.alone)
+
+    def checked_writer(self, branch: str) -> Session:
+        """Return a session that writes on top of a branch's tip, like `writer`.
+
+        In a local lake, the branch is first compared with the note of its last writer. The caller
+        holds the writers' lock, so nobody else moves the branch there.
+
+        Raises
+        ------
+        DamagedError
+            When the branch's version differs from the note, or the branch is lost.
+        VersionNotFoundError
+            When there is no such branch.
+        """
+        if local_folder(self.url) is not None:
+            self.refs.checked(branch_ref(branch))
+        return self.writer(branch)
 
     def _land(
         self, branch: str, before: str, done: str, begun: datetime, keys: Collection[str]

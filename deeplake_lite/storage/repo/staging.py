@@ -137,6 +137,15 @@ def remove_unmade(folder: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def remove_notes(folder: Path) -> None:
+    """Remove the files of a lake that no reader needs, before others may write to it.
+
+    These are the locks and notes of writers, and Icechunk's copies of the object ``repo``.
+    """
+    for name in (".writers", "overwritten"):
+        shutil.rmtree(folder / name, ignore_errors=True)
+
+
 def _put_in_place(staged: Path, folder: Path) -> None:
     """Rename a staged lake to `folder`, and remove the lake that was there.
 

@@ -20,6 +20,8 @@ from deeplake_lite import checks
 from deeplake_lite.errors import OptionError
 from deeplake_lite.storage.repo.aws_profiles import Profile
 from deeplake_lite.storage.repo.engine import compiled
+from deeplake_lite.storage.repo.hub import SCHEME as HUB
+from deeplake_lite.storage.repo.hub import endpoint_of, web_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,6 +48,7 @@ SECRETS = frozenset(
         "secret_access_key",
         "service_account_key",
         "session_token",
+        "token",
     }
 )
 """Names of options that are credentials."""
@@ -114,13 +117,16 @@ def engine_options(scheme: str, options: Mapping[str, object]) -> dict[str, Any]
         has_credentials = arguments.keys() & {"access_key_id", "anonymous", "get_credentials"}
         arguments.setdefault("from_env", not has_credentials or None)
         return arguments
-    if scheme in ("http", "https"):
-        return _web_options(scheme, arguments, Patience.of(options))
     if options.get("profile") is not None:
         raise OptionError(
             f"profile must name a profile of Amazon's configuration files, but the URL begins with "
             f"{scheme}://. Leave it out."
         )
+    if scheme == HUB:
+        scheme = urlsplit(endpoint_of(options)).scheme
+        arguments = {**web_options(arguments), "allow_http": True}  # as `endpoint_of` has checked
+    if scheme in ("http", "https"):
+        return _web_options(scheme, arguments, Patience.of(options))
     own = {"access_key", "anonymous", "bearer_token", "get_credentials", "sas_token"}
     own |= {"application_credentials", "service_account_file", "service_account_key"}
     arguments.setdefault("from_env", not (arguments.keys() & own) or None)

@@ -1,1 +1,1 @@
-"""Edits made in the page: staged, shown in the cells, and committed as a version."""
+"""Edits that users make in the page: they are staged, shown in the cells, and then committed."""

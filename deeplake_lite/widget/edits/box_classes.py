@@ -1,7 +1,7 @@
-"""The classes of a row's boxes. Edits keep one class for each box.
+"""The classes of a row's boxes, which edits keep at one class per box.
 
-Classes are in a separate column. An edit of boxes edits both columns, even if the query omits the
-column of classes, or the row does not have classes yet.
+The classes are in a separate column. Therefore, an edit of boxes edits both columns, even if the
+query omits the column of classes, or the row does not have classes yet.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class BoxClasses:
     value: Cell
     """Names of the classes, None for null, or an exception for an unreadable cell."""
     seen: NDArray[np.uint64]
-    """Digest of the stored cell, by which a commit detects changes of other writers."""
+    """Digest of the stored cell, with which a commit detects changes by other writers."""
 
     def numbers(self, boxes: int) -> list[int] | None:
         """Return the class number of each box, or None if some boxes have no class."""
@@ -115,7 +115,7 @@ class BoxClasses:
 def box_classes(pending: Pending, ds: Dataset, f: Field, position: int) -> BoxClasses | None:
     """Return the classes of a row's boxes in a stored column, or None if there is no such column.
 
-    The classes are read from the shown version, even if the query omits them.
+    The cell is read from the shown version, even if the query omits the column.
     """
     class_field = class_column(ds.schema, f)
     if class_field is None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 DIGITS = 9
 """Number of decimal digits to which corners are compared.
 
-Further digits may change when a user moves a box back and forth.
+Digits after these may change when a user moves a box back and forth.
 """
 
 
@@ -89,7 +89,7 @@ def _unmoved(
     before, now = list(_keys(shown["boxes"] if shown else [])), list(_keys(drawn))
     stayed = [at for at, (box, old) in enumerate(zip(now, before, strict=False)) if box == old]
     yield from zip(stayed, stayed, strict=True)
-    # Boxes after a removed one have other indices, so match the remaining ones by their corners.
+    # Removing a box changes the indices of later boxes, so match boxes by their corners.
     unmatched: dict[tuple[float, ...], list[int]] = {}
     for number in sorted({*range(len(before))} - {*stayed}):
         unmatched.setdefault(before[number], []).append(number)

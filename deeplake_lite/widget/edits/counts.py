@@ -1,6 +1,6 @@
 """Checks that edits leave each mark in a row with exactly one class.
 
-Marks are boxes, polygons and keypoints, which are drawn over an image.
+Marks are the boxes, polygons and keypoints that are drawn over an image.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ MAX_COMPARED = 4096
 def check_counts(ds: Dataset, before: Staged, after: Staged) -> None:
     """Reject edits that would leave a row without exactly one class for each mark.
 
-    Rows whose counts already differ, both in the lake and with the earlier edits, are not checked.
+    Rows whose numbers of marks and classes already differ, both in the lake and with the edits
+    `before`, are not checked.
 
     Parameters
     ----------
@@ -55,8 +56,9 @@ def check_counts(ds: Dataset, before: Staged, after: Staged) -> None:
 def dependents(schema: Schema, edits: Sequence[Edit], dropped: Collection[Edit]) -> list[Edit]:
     """Return the edits that must also be dropped because they build on dropped edits.
 
-    An edit of only the classes builds on the row's marks at that time, and an edit of only the
-    marks builds on the row's classes. An edit of both columns does not build on other edits.
+    An edit of only the classes builds on the marks that the row had when the edit was staged, and
+    an edit of only the marks builds on the row's classes. An edit of both columns does not build on
+    other edits.
     """
     also: list[Edit] = []
     for marks, classes in pairs_of(schema):
@@ -68,7 +70,7 @@ def _dependents(
     edits: Sequence[Edit], dropped: Collection[Edit], marks: str, classes: str
 ) -> Iterator[Edit]:
     """Yield the edits of two columns that must also be dropped, in the order of `edits`."""
-    # Rows whose cells differ at this point of the replay because an edit was dropped.
+    # Ids of rows whose cells now have other values than before, because an edit was dropped.
     altered = {marks: np.empty(0, np.int64), classes: np.empty(0, np.int64)}
     previous_joined = False
     for e in edits:
@@ -94,9 +96,10 @@ def _blocks(ds: Dataset, edited: list[Ids]) -> Iterator[Ids]:
 def _check(
     ds: Dataset, marks: Field, classes: Field, ids: Ids, before: Staged, after: Staged
 ) -> None:
-    """Raise InvalidValueError if numbers of marks and classes that were equal become different.
+    """Raise InvalidValueError if a row's equal numbers of marks and classes become different.
 
-    The numbers of the given rows are compared in the lake, with the edits `before`, and `after`.
+    The numbers of these rows are compared in the lake, with the edits `before`, and with the edits
+    `after`.
     """
     rows = View(ds.rows.with_slots(ds.handle.table.find(ids)), ds.columns, ds.origin)
     stored = {f.id: values_of(rows, f, np.arange(len(ids))) for f in (marks, classes)}

@@ -50,7 +50,8 @@ LISTED_DEPENDENTS = 5
 """Maximum number of dropped edits, or of columns with dropped edits, that a message lists."""
 
 TOUCHED = 2000
-"""Maximum number of changed rows in a reply. If more change, the page reloads all visible rows."""
+"""Maximum number of changed rows in a reply. After larger changes, the page reloads all visible
+rows."""
 
 CONFLICTS = 500
 """Maximum number of cells that are listed in a reply about a commit with conflicts."""
@@ -106,7 +107,7 @@ class Editing:
         return self._reply(edits)
 
     def redo(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
-        """Repeat the step that was undone last."""
+        """Repeat the step that was last undone."""
         edits = self.staged.next
         if edits:
             self._dataset()  # raises if the dataset has moved to another branch
@@ -145,9 +146,9 @@ class Editing:
         self._host.notify({"type": "changed"})
 
     def check_none(self, purpose: str) -> None:
-        """Raise UncommittedError if edits are staged, before an action that would lose them.
+        """Raise UncommittedError if edits are staged, because the caller would lose them.
 
-        In the message, `purpose` follows the word "before", as in "another version is shown".
+        In the message, `purpose` follows the word "before", such as "another version is shown".
         """
         if len(self.staged):
             raise UncommittedError(
@@ -165,9 +166,9 @@ class Editing:
         self.check_none("another version is shown")
 
     def forget_undone(self) -> None:
-        """Forget undone steps and the file of edits, which belong to the previously shown branch.
+        """Forget undone steps and the file of edits, which belong to the earlier branch.
 
-        If edits are staged, the undone steps and the file are kept.
+        Does nothing if edits are staged.
         """
         if not len(self.staged):
             self._clear()
@@ -190,7 +191,7 @@ class Editing:
         self._host.drafts = [draft.about for draft in self.drafts()]
 
     def restore(self, draft: journal.Draft) -> tuple[int, int]:
-        """Stage the edits of a draft, and return the numbers of edited and of missing rows.
+        """Stage the edits of a draft, and return the number of edited and of missing rows.
 
         Rows are looked up at the tip of the branch, to which a commit writes, because the dataset
         may be at an older version. Edits of missing rows stay in the draft, because such rows may
@@ -269,7 +270,7 @@ class Editing:
     def _record(self, line: dict[str, object]) -> None:
         """Record a step on disk, so that the edits can be restored after the kernel ends.
 
-        If a step cannot be recorded, the page shows a message, and later steps are not recorded.
+        If a step cannot be recorded, the page shows a message, and no later steps are recorded.
         """
         folder = journal.folder_of(self._host.shown.base.url)
         if folder is None or not self._is_recorded:
@@ -314,7 +315,7 @@ class Editing:
         if result.lost:
             self._report_lost(result.lost)
         self._host.renew(ds)
-        # Otherwise the next keystroke would edit the rows that were just committed.
+        # If the rows stayed selected, the next keystroke would edit them again.
         self._host.selected = np.empty(0, np.int64)
         return result
 
@@ -371,7 +372,7 @@ class Editing:
         return shown
 
     def _positions_by_id(self, ids: NDArray[np.int64]) -> dict[int, int]:
-        """Return a dict from row ids to positions, without rows that are not shown."""
+        """Return a dict that maps row ids to positions, without rows that are not shown."""
         shown = self._host.shown
         at = shown.positions_of(ids)
         shown_ids = shown.ids(at)
@@ -391,7 +392,7 @@ class Editing:
     # ---- replies
 
     def _reply(self, changed: Iterable[Edit]) -> dict[str, object]:
-        """Update the page's list after edits have changed, and return the fields of a reply."""
+        """Update the page's list of edits after a change, and return the fields of a reply."""
         self.list_staged()
         edits = list(changed)
         few = sum(len(e.ids) for e in edits) <= TOUCHED

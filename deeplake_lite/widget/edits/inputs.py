@@ -1,9 +1,9 @@
 """Values that users enter for cells, checked by the column's type.
 
 Staged edits store classes by name, and tags as lists of names. Class numbers would change their
-meaning when another writer adds classes, and new classes do not have numbers yet. Classes without
-names are stored as numbers. Values are converted to their column's form when edits are shown
-(`as_read`) or written.
+meaning if another writer added classes, and new classes do not have numbers yet. Classes without
+names are stored as numbers. When edits are shown (`as_read`) or written, the values are converted
+to the form that their column uses.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ TAGS: Final = Sequence(Text(), default=[])
 """Type of the column that is added when the first tag is set."""
 
 NEW: Final = "c00000000"
-"""Provisional id of the column for the first tag, until that column is added."""
+"""Id that stands for the column of the first tag until that column is added."""
 
 MAX_VALUE_CHARACTERS = 100_000
 """Maximum length of a string that can be edited in the page, in characters."""
@@ -48,7 +48,7 @@ EXACT: Final = 2**53
 def to_cell(f: Field, value: object) -> Cell:
     """Check a value from the page, and convert it to the cell that an edit stores.
 
-    The cell has the form in which the value will be read from the column after a commit.
+    The cell is a value as it will be read from the column after a commit, with classes by name.
 
     Raises
     ------
@@ -175,7 +175,7 @@ def with_classes(htype: Htype, names: tuple[str, ...]) -> Htype:
 
 
 def to_cells(htype: Htype, values: Iterable[object]) -> list[Cell]:
-    """Convert values that were read from a column to cells in edits.
+    """Convert values that were read from a column to the cells that edits store.
 
     >>> to_cells(ClassLabel(["ant", "bee"]), np.array([1, 0]))
     ['bee', 'ant']
@@ -212,7 +212,7 @@ def to_page(htype: Htype, value: Any) -> object:
     if isinstance(value, np.datetime64 | np.timedelta64):
         return str(value)
     if isinstance(value, np.floating):
-        value = float(str(value))  # the shortest text for the same number of the dtype
+        value = float(str(value))  # shortest digits that identify the number in its dtype
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and (not math.isfinite(value) or str(value) == "-0.0"):

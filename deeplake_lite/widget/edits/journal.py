@@ -1,6 +1,7 @@
 """Records of staged edits on disk, which survive a restart or crash of the kernel.
 
-Each browser with staged edits has a file in the user's state folder, in a folder for the lake::
+Each browser with staged edits writes a file in the user's state folder, in a subfolder for the
+lake::
 
     {"format": 1, "url": …, "branch": …}                header
     {"do": "add", "edits": [{"ids": …, "value": …}]}    one line for each step
@@ -8,9 +9,10 @@ Each browser with staged edits has a file in the user's state folder, in a folde
     {"do": "drop", "id": 1, "also": [3]}                an edit, and edits that build on it
     {"do": "full"}                                      the file has reached its limit
 
-The file is removed when its edits are committed or discarded. A leftover file is a draft, which
-browsers of the same lake and branch offer to restore. Edits of missing rows stay in the draft. A
-lock distinguishes drafts, whose browsers have ended, from files that other kernels still write.
+The file is removed when its edits are committed or discarded. If it is left over, it is a draft,
+which browsers of the same lake and branch offer to restore. If some rows no longer exist, their
+edits stay in the draft. A lock distinguishes drafts, whose browsers have ended, from files that
+browsers in other processes still write.
 """
 
 from __future__ import annotations
@@ -45,21 +47,21 @@ else:
 FORMAT = 1
 
 MAX_BYTES = 64 * 2**20
-"""Maximum size of a file, in bytes. Edits beyond it are not recorded."""
+"""Maximum size of a file, in bytes. Edits that would exceed this size are not recorded."""
 
 MAX_DRAFTS = 20
-"""Maximum number of files to read for a lake, starting with the newest."""
+"""Maximum number of files that are read for a lake, the newest files first."""
 
 _MISREAD = (
     ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError, MemoryError,
     SyntaxError, zlib.error,
 )  # fmt: skip
-"""Exceptions from reading a file that was truncated, or that another program has changed."""
+"""Errors when reading a file that was truncated, or that another program has changed."""
 
 _LIVE: WeakValueDictionary[Path, Journal] = WeakValueDictionary()
-"""The journals of browsers in this process, by path."""
+"""Maps the path of each file to the journal of a browser in this process."""
 
-if hasattr(os, "register_at_fork"):  # not on Windows
+if hasattr(os, "register_at_fork"):  # Windows has no fork
     os.register_at_fork(after_in_child=_LIVE.clear)
 
 
@@ -163,7 +165,7 @@ class Draft:
             live.release()
 
     def reduce_to(self, edits: list[Edit]) -> None:
-        """Keep only the given edits in the file, or remove the file if there are no edits.
+        """Keep only the given edits in the file. If there are none, remove the file.
 
         If the new file cannot be written, the old file is kept with all edits.
         """
@@ -198,7 +200,7 @@ def folder_of(url: str) -> Path | None:
 
 
 def drafts_in(folder: Path, branch: str, excluded: Journal | None) -> Iterator[Draft]:
-    """Yield the drafts for a branch, the newest first, without the file of `excluded`."""
+    """Yield the drafts for a branch, the newest first, without the journal `excluded`."""
     files = sorted(folder.glob("*.jsonl"), key=_modified, reverse=True)
     for path in files[:MAX_DRAFTS]:
         is_excluded = excluded is not None and path == excluded.path

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 type Positions = NDArray[np.int64]
 
 SMALL = 256
-"""Longer side, in pixels, of a thumbnail that is made to find the size of the original image."""
+"""Longer side, in pixels, of a thumbnail that is decoded only to find the size of its original."""
 
 
 class EditParser:
@@ -98,8 +98,8 @@ class EditParser:
     def _field(self, ds: Dataset, name: str) -> Field:
         """Return the stored column that a request names, by its name in the query result.
 
-        Columns that the query leaves out have their stored names. Raises ColumnNotFoundError if
-        the query computes the column, or another writer has dropped it.
+        A column that the query leaves out is named by its stored name. Raises ColumnNotFoundError
+        if the query computes the column, or another writer has dropped it.
         """
         view = self._host.shown.view
         if name not in view.columns:
@@ -149,7 +149,7 @@ class EditParser:
         return self._staged.edit(f.name, f.id, op, self._ids(positions), tag, None, what)
 
     def _tags_field(self, ds: Dataset, name: str | None) -> Field:
-        """Return the tag column with this name, or, without a name, the dataset's tag column.
+        """Return the tag column named `name`, or the dataset's tag column if `name` is empty.
 
         If the dataset has no tag column, return the column that the commit will add.
         """
@@ -164,7 +164,7 @@ class EditParser:
     def _boxes(
         self, ds: Dataset, f: Field, position: int, request: Mapping[str, object]
     ) -> Iterator[Edit]:
-        """Yield an edit of a row's boxes and, linked to it, an edit of their classes."""
+        """Yield an edit of a row's boxes, and a linked edit of the boxes' classes."""
         if not is_boxes(f.htype):
             raise InvalidValueError(
                 f"Boxes can only be drawn in a column of boxes, but the type of column {f.name!r} "
@@ -173,7 +173,7 @@ class EditParser:
         value, at = fields.part(request, "value"), np.array([position])
         current = self._current(f, position)
         size = self._size(f, position, request)
-        # The page only receives a row's first boxes. The others keep their values.
+        # The page only receives a row's first `MOST` boxes. Later boxes keep their values.
         drawn = boxes_from(fields.rows_of(value, "boxes", 4), f.htype, size, current[:MOST])
         boxes = np.concatenate([drawn, np.asarray(current[MOST:], drawn.dtype)])
         f.htype.encode([boxes])
@@ -247,7 +247,7 @@ class EditParser:
         return ids
 
     def _seen(self, f: Field, ids: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """Return the digests of cells in the shown version, even if the query omits the column."""
+        """Return the digests of cells in the shown version, even if the query omits them."""
         view = self._host.shown.view
         table, slots = rows_with(view, f.id, ids, self._pending.dataset).rows.locate()
         return table.digests(f.id, slots)
@@ -259,7 +259,7 @@ def _classes_in(value: Mapping[str, object]) -> list[Any] | None:
 
 
 def _value(f: Field, value: object, request: Mapping[str, object]) -> object:
-    """Convert a value of a request to a cell.
+    """Convert a value of a request to a cell, as edits store it.
 
     A new class is accepted if its name was typed, or if the request's ``new_class`` is true.
     """
@@ -284,13 +284,13 @@ def _describe_edit(f: Field, value: object) -> str:
     """
     new = inputs.new_classes(f.htype, [value])
     value = _join(value) if isinstance(value, list) else value
-    is_clear = isinstance(value, str) and value not in ("", "null")  # these look like no value
+    is_clear = isinstance(value, str) and value not in ("", "null")  # "" and "null" need quotes
     text = value if is_clear else writing.describe(f.htype, value)
     return f"→ {text}{' (new class)' if new else ''}"
 
 
 def _join(items: list[object]) -> object:
-    """Join a list with commas, or return it unchanged if the text would be ambiguous."""
+    """Join a list with commas. If the text would be ambiguous, return the list unchanged."""
     words = [str(item) for item in items]
     unclear = not words or any(w in ("", "null") or set(w) & {",", "[", "'"} for w in words)
     return items if unclear else ", ".join(words)

@@ -81,7 +81,7 @@ class Pending:
                     self._update_marks(cell, f, labels)
 
     def _edited_ids(self, f: Field) -> list[str]:
-        """Return the ids under which edits for a column of the result are staged.
+        """Return the ids under which the edits of a column of the result are staged.
 
         There may be two ids: the id of the stored column, and `inputs.NEW` if another writer has
         added the tag column in the meantime.
@@ -95,7 +95,7 @@ class Pending:
         return [i for i, name in columns if writing.is_target(stored, i, name)]
 
     def _hidden_columns(self, shown: Mapping[str, Collection[str]]) -> dict[str, str]:
-        """Return a dict from name to id of the edited columns that the result leaves out.
+        """Return a dict that maps names to ids, of the edited columns that the result leaves out.
 
         If another column of the result has the same name, the name gets the suffix " (stored)".
         """
@@ -133,7 +133,7 @@ class Pending:
                 cells[i]["caption"][name] = cards.caption(htype, value)
 
     def _update_marks(self, cell: Cell, f: Field, labels: Field | None) -> None:
-        """Update a cell's marks in column `f`, whose classes are in the column `labels`."""
+        """Update the marks of a cell in column `f`, with the classes in column `labels`."""
         position = cell["p"]
         width, height = cell["w"] or 1, cell["h"] or 1
         classes = None if labels is None else self.value(labels, position)[1]
@@ -143,7 +143,7 @@ class Pending:
     # ---- columns
 
     def names(self) -> dict[str, str]:
-        """Return a dict from the ids of edited columns to their names in the shown version."""
+        """Return a dict that maps the id of each edited column to its name in the shown version."""
         table = version_read(self.host.shown.view)
         known = {} if table is None else {f.id: f.name for f in table.schema}
         return {i: known.get(i, name) for i, name in self.staged.columns().items()}
@@ -181,7 +181,7 @@ class Pending:
         return htype, values[0]
 
     def values(self, f: Field, positions: Positions) -> tuple[Htype, list[Any]]:
-        """Return the type and values of a column of the result with staged edits applied."""
+        """Return the type and the values of a column of the result, with staged edits applied."""
         shown, field_ids = self.host.shown, self._edited_ids(f)
         ids = shown.ids(positions) if field_ids else None
         if ids is None:
@@ -194,9 +194,10 @@ class Pending:
         return htype, values
 
     def stored(self, field_id: str, ids: NDArray[np.int64]) -> tuple[Htype, list[object]]:
-        """Return the type of a stored column, and the values of rows with staged edits applied.
+        """Return the type of a stored column, and the column's values with staged edits applied.
 
-        The query may omit the column. Raises LakeError if the column or a row no longer exists.
+        The query may omit the column. Raises LakeError if the column or one of the rows no longer
+        exists.
         """
         if field_id == inputs.NEW:
             return self._new_tags(ids)
@@ -226,7 +227,7 @@ class Pending:
     ) -> tuple[Htype, list[object]]:
         """Return a column's type and values after the staged edits.
 
-        The type includes new classes. `before` contains the values of the rows with the given ids.
+        The type includes new classes. `before` has the values of the rows without edits.
         """
         after = self.staged.after(field_id, ids, inputs.to_cells(htype, before))
         new = inputs.new_classes(htype, [e.value for e in self.staged.of(field_id)])

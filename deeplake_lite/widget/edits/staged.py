@@ -25,7 +25,7 @@ type Op = Literal["set", "add_tag", "remove_tag"]
 
 @dataclass(frozen=True, eq=False)
 class Edit:
-    """A change to one column that is the same for all edited rows."""
+    """A change to one column. All edited rows get the same change."""
 
     id: int
     """Number that identifies the edit."""
@@ -42,7 +42,7 @@ class Edit:
     seen: NDArray[np.uint64] | None
     """Digests of the cells that the user saw, or None if the edit does not depend on them."""
     what: str
-    """Description for users."""
+    """Description of the edit for users."""
     with_next: bool = False
     """Whether the next edit is linked to this edit, so that both edits are dropped together."""
 
@@ -68,7 +68,7 @@ class _Action:
 
     edits: tuple[Edit, ...]
     indices: tuple[int, ...] | None = None
-    """Former indices of dropped edits in ascending order, or None for added edits."""
+    """Indices that dropped edits had before, in ascending order; None if the step added edits."""
 
 
 @dataclass
@@ -111,7 +111,7 @@ class Staged:
         seen: NDArray[np.uint64] | None,
         what: str,
     ) -> Edit:
-        """Return an edit with the next number. A row that occurs several times is kept once."""
+        """Return an edit with the next number, and with each row only once."""
         rows, first = np.unique(ids, return_index=True)
         digests = None if seen is None else seen[first]
         return Edit(next(self._numbers), column, field_id, op, rows, value, digests, what)
@@ -183,7 +183,7 @@ class Staged:
         return True
 
     def without(self, excluded: Mapping[str, Ids]) -> Staged:
-        """Return the edits without the rows in `excluded`, which maps column ids to row ids."""
+        """Return the staged edits without some rows. `excluded` maps column ids to row ids."""
         edits = []
         for e in self.edits:
             included = ~np.isin(e.ids, excluded.get(e.field_id, ()))
@@ -232,7 +232,7 @@ class Staged:
         return [e for e in self.edits if e.field_id == field_id]
 
     def columns(self) -> dict[str, str]:
-        """Return a dict from the ids to the names of the columns with edits."""
+        """Return a dict that maps the id of each column with edits to the column's name."""
         return {e.field_id: e.column for e in self.edits}
 
     def rows(self, field_id: str) -> Ids:
@@ -270,7 +270,7 @@ class Staged:
         Cells whose edits do not depend on what the user saw have no digest.
         """
         digests, matters = np.zeros(len(ids), np.uint64), np.zeros(len(ids), bool)
-        for edit in reversed(self.of(field_id)):  # so that a row's first edit overwrites later ones
+        for edit in reversed(self.of(field_id)):  # so that the digest of a row's first edit is kept
             at = np.minimum(np.searchsorted(edit.ids, ids), len(edit.ids) - 1)
             hit = edit.ids[at] == ids
             if edit.seen is not None:
@@ -279,7 +279,10 @@ class Staged:
         return digests, matters
 
     def last_edits(self, field_id: str, ids: Ids) -> NDArray[np.int64]:
-        """Return each row's last edit as an index into a column's edits. All rows must have one."""
+        """Return the index, among a column's edits, of each row's last edit.
+
+        Each row must have an edit.
+        """
         return self._index(field_id).last(ids)
 
     def _index(self, field_id: str) -> _Index:
@@ -294,10 +297,10 @@ def rows_of(edits: Iterable[Edit]) -> Ids:
 
 
 class _Index:
-    """An index of a column's edits by row.
+    """An index that finds the edits of a column by row.
 
-    It consists of pairs (row id, number of the edit), sorted by row id and then by number, so that
-    a binary search finds the edits of a row without a pass over all edits.
+    The index consists of pairs (row id, number of the edit), sorted by row id and then by number,
+    so that a binary search finds the edits of a row without a pass over all edits.
     """
 
     def __init__(self, edits: list[Edit]) -> None:

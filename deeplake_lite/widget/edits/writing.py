@@ -1,8 +1,9 @@
 """Commits of staged edits, which use the public methods of a Dataset.
 
-Before anything is written, the tip of the branch is compared with the cells that the user saw. If
-another writer has since changed a cell to a value other than the user's, this is a collision. Added
-and removed tags do not collide, because the changes of both writers apply.
+Before anything is written, the cells at the tip of the branch are compared with those that the user
+saw. If another writer has changed a cell since then, and not to the user's value, this is a
+collision. Added and removed tags do not collide, because the changes of both writers can be
+applied.
 """
 
 from __future__ import annotations
@@ -60,13 +61,13 @@ class Collision:
     field_id: str
     row_id: int
     ours: str
-    """Description of the staged value."""
+    """Description of the value that is staged here."""
     theirs: str
-    """Description of the current value."""
+    """Description of the value at the tip of the branch."""
 
     @property
     def conflict(self) -> Conflict:
-        """The collision in the form in which `ConflictError` lists conflicts."""
+        """The collision as an entry of `ConflictError.conflicts`."""
         reason = f"ours {self.ours}, theirs {self.theirs}"
         return Conflict(self.kind, self.column, self.row_id, reason, (self.field_id,))
 
@@ -80,7 +81,7 @@ class CommitResult:
     rows: int
     """Number of rows that changed."""
     lost: tuple[Collision, ...] = ()
-    """Edits that were not written, because another writer has removed their row or column."""
+    """Edits that were not written, because another writer has removed their rows or columns."""
 
 
 class CollisionError(ConflictError):
@@ -107,7 +108,8 @@ class CollisionError(ConflictError):
 def write(ds: Dataset, staged: Staged, message: str, on_conflict: Resolution) -> CommitResult:
     """Write and commit staged edits, and move the dataset to the new version.
 
-    A second Dataset object writes them, because other notebook cells may use `ds` at the same time.
+    The edits are written through a second Dataset object, because other notebook cells may use `ds`
+    at the same time.
 
     Raises
     ------
@@ -187,8 +189,8 @@ def is_target(f: Field, field_id: str, column: str) -> bool:
 def collisions(tip: Table, staged: Staged) -> Iterator[Collision]:
     """Yield edited rows, columns and cells that another writer has changed.
 
-    If a row's marks collide, so do their classes, and vice versa, because writing only one of the
-    two columns could leave a row with different numbers of marks and classes.
+    If a row's marks collide, its classes count as a collision too, and vice versa, because writing
+    only one of the two columns could leave a row with different numbers of marks and classes.
     """
     fields = {i: target(tip.schema, i, name) for i, name in staged.columns().items()}
     known = {i: f for i, f in fields.items() if f is not None}
@@ -210,7 +212,7 @@ def collisions(tip: Table, staged: Staged) -> Iterator[Collision]:
 
 
 def excluded_rows(conflicts: Sequence[Collision], on_conflict: Resolution) -> dict[str, Ids]:
-    """Return a dict from column ids to the ids of rows that must not be written.
+    """Return a dict that maps column ids to the ids of the rows that must not be written.
 
     These are removed rows, rows of dropped columns, and for "theirs" all rows with conflicts.
     """
@@ -224,8 +226,8 @@ def excluded_rows(conflicts: Sequence[Collision], on_conflict: Resolution) -> di
 def _partners(schema: Schema, f: Field) -> Iterator[str]:
     """Yield the ids of columns that must change together with `f`.
 
-    If `f` contains marks, this is the column of their classes. If it contains the classes of marks,
-    these are the columns of the marks.
+    If `f` contains marks, this is the column of the marks' classes. If `f` contains the classes of
+    marks, these are the columns of the marks.
     """
     for pair in pairs_of(schema):
         if f.id in {g.id for g in pair}:
@@ -316,9 +318,9 @@ def _apply(ds: Dataset, staged: Staged) -> int:
 
 
 def _write_column(ds: Dataset, staged: Staged, f: Field, field_id: str, ids: Ids) -> Ids:
-    """Write the edits of a column, and return the ids of the changed rows.
+    """Write the edits of a column to some rows, and return the ids of the rows that changed.
 
-    Rows set to the same value by a "set" edit are written together. For other edits, such as added
+    Rows that "set" edits give the same value are written together. For other edits, such as added
     tags, the cells are read first. Unchanged cells are not written.
     """
     table = ds.handle.table
@@ -350,7 +352,7 @@ def _add_classes(ds: Dataset, f: Field, cells: list[Cell]) -> None:
 
 
 def _uniform_rows(staged: Staged, field_id: str, ids: Ids) -> Iterator[tuple[Ids, object]]:
-    """Yield (rows, value) for each "set" edit that is the last edit of some rows.
+    """Yield (rows, value) for each "set" edit that is the last edit of one or more rows.
 
     The rows are indices into `ids`.
     """

@@ -1,6 +1,6 @@
 """Histogram bins of equal width, with round numbers or round times as edges.
 
-Filters use exactly these edges, so a bar counts the rows that clicking it selects.
+Filters use exactly these edges. Therefore, clicking a bar selects as many rows as the bar shows.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ _SPANS = (
 """Round spans of time, in seconds."""
 
 _STEPS = {"ns": 1, "us": 1, "ms": 1000, "s": 10**6, "m": 60 * 10**6, "h": 3600 * 10**6}
-"""Microseconds in each time unit, but at least 1. Bins in coarser units consist of whole days."""
+"""Microseconds in each time unit, but at least 1. With coarser units, bins consist of whole
+days."""
 
 _HUGE, _LEAST = 1e308, 1e-300
-"""Limits near the ends of the range of floats: edges from `_HUGE` on are not rounded, and widths
-are at least `_LEAST`."""
+"""Limits near the ends of the range of floats. Edges of at least `_HUGE` are not rounded, and the
+width of a bin is at least `_LEAST`."""
 
 _DAYS = 86_400 * 10**6
 _MAX_MICROSECONDS = 2**63 - 1
@@ -49,12 +50,12 @@ def edges_of_numbers(low: float, high: float) -> list[float]:
         width = max(abs(low), abs(high), 1.0) / 8
     digits = 2 - math.floor(math.log10(width))
     first, last = math.floor(low / width), math.floor(high / width) + 1
-    while _edge(first, width, digits) > low:  # because quotients and edges are rounded
+    while _edge(first, width, digits) > low:  # rounding may raise the edge
         first -= 1
     while _edge(first + 1, width, digits) <= low:
         first += 1
     most = sys.float_info.max
-    # The margin is for float32 columns, which queries compare in their own precision.
+    # The margin covers rounding in float32 columns, which queries compare as float32.
     while _edge(last, width, digits) <= min(high + width * 1e-6, most):
         last += 1
     edges = [_edge(i, width, digits) for i in range(first, last + 1)]
@@ -77,7 +78,7 @@ def edges_of_integers(low: int, high: int) -> list[int]:
 def edges_of_times(low: np.datetime64, high: np.datetime64) -> list[str]:
     """Return the edges of bins that cover the times from low to high, as ISO 8601.
 
-    The edges are multiples of the column's unit, because queries round finer times to this unit.
+    The edges are multiples of the column's unit, because queries round other times to this unit.
 
     >>> edges_of_times(np.datetime64("1970-01-01"), np.datetime64("2023-11-14"))[:2]
     ['1970-01-01T00:00:00', '1972-09-11T00:00:00']

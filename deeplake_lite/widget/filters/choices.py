@@ -1,9 +1,9 @@
 """Conversion between a facet's choice and a condition in the query text.
 
-The query text is the only state: choices are written into it and read back from it. A condition
-belongs to a facet if the facet itself would write it (`condition_for`). All other conditions stay
-and apply as well. For example, ``x > 2`` belongs to no facet, because a facet's ranges include
-their lower end.
+Choices are only stored in the query text: they are written into this text and read back from it. A
+condition belongs to a facet if the facet itself would write the condition (`condition_for`). All
+other conditions are kept and apply as well. For example, ``x > 2`` belongs to no facet, because a
+facet's ranges include their lower end.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def filter_query(
     others = [c for i, c in enumerate(old) if i not in replaced]
     new = [condition_for(expression, kind, choice)] if choice else []
     if new and _matching_conditions(others, expression, kind):
-        new = [f"({new[0]})"]  # parentheses tell it apart from conditions that users wrote
+        new = [f"({new[0]})"]  # in parentheses, unlike conditions from users
     conditions = [*others[:at], *new, *others[at:]]
     return unwrap_query(
         with_clause(text, "WHERE", join_conditions(conditions) if conditions else "")
@@ -202,7 +202,7 @@ def condition_for(expression: str, kind: FacetKind, values: Sequence[object]) ->
 def _next_choice(
     text: str, expression: str, kind: FacetKind, op: Op, values: Sequence[object]
 ) -> list[object]:
-    """Return the choice after an operation. An empty list chooses all rows."""
+    """Return a facet's choice after an operation. An empty list chooses all rows."""
     if kind in _RANGES:
         ends = [] if op == "clear" else list(values)
         if ends and len(ends) != 2:
@@ -258,8 +258,8 @@ def _expression(text: str) -> exp.Expr:
 def _facet_conditions(conditions: Sequence[str], expression: str, kind: FacetKind) -> list[int]:
     """Return the indices of the conditions that make up a facet's choice.
 
-    If more conditions look like a facet's choice than a facet writes, a user has added some of them
-    with AND. The condition that the facet wrote is then the last one in parentheses.
+    A user may have added conditions that also look like a facet's choice. If there are more than
+    the facet writes, the facet's own condition is the last one in parentheses.
 
     >>> _facet_conditions(["x >= 2", "label = 'a'", "x < 9"], "x", "numbers")
     [0, 2]
@@ -278,7 +278,7 @@ def _facet_conditions(conditions: Sequence[str], expression: str, kind: FacetKin
 
 
 def _matching_conditions(conditions: Sequence[str], expression: str, kind: FacetKind) -> list[int]:
-    """Return the indices of the conditions that a choice in this facet may have written."""
+    """Return the indices of the conditions that look like a choice of this facet."""
     facet, matches = _expression(expression), []
     for i, condition in enumerate(conditions):
         parts = _parts(condition_of(condition), _connector(kind))
@@ -344,7 +344,7 @@ def _constant(tree: exp.Expr) -> Any:
 
 
 def _values(part: exp.Expr) -> Iterator[object]:
-    """Yield the values that a part of a choice selects."""
+    """Yield the values that one part of a choice selects."""
     match part:
         case exp.In():
             yield from map(_constant, part.expressions)
@@ -362,7 +362,7 @@ def _is_one_range(parts: Sequence[exp.Expr]) -> bool:
 
 
 def _range_ends(parts: Sequence[exp.Expr]) -> tuple[list[object], list[object]]:
-    """Return two lists: the lower and the upper ends of the ranges in some conditions."""
+    """Return the lower ends and the upper ends of the ranges in some conditions, as two lists."""
     lows, highs = [], []
     for part in parts:
         match part:

@@ -1,7 +1,7 @@
 """Counts of rows by value or range, each with one GROUP BY query.
 
-Tags are counted in their stored bytes instead, because unnesting them in SQL takes a hundred times
-as long.
+Tags are not counted in SQL but in their stored bytes, because unnesting them in SQL takes a hundred
+times as long.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TAGGED_ROWS = 2**18
 
 
 def value_counts(view: View, facet: Facet) -> dict[Hashable, int]:
-    """Return a dict from each value to its number of rows. The key None stands for null.
+    """Return a dict that maps each value to its number of rows. The key None stands for null.
 
     >>> import deeplake_lite as dl
     >>> from deeplake_lite.widget.filters.facet import facets_of
@@ -51,7 +51,7 @@ def value_counts(view: View, facet: Facet) -> dict[Hashable, int]:
 
 
 def _item_counts(view: View, facet: Facet) -> dict[Hashable, int]:
-    """Return a dict from each list item to its number of rows. None stands for null lists."""
+    """Return a dict that maps each list item to its number of rows. None stands for null lists."""
     e, (r, v, n) = facet.expression, unused(view.columns, "r", "v", "n")
     rows = f"SELECT ROW_NUMBER() OVER () AS {r}, UNNEST({e}) AS {v}"
     groups = view.query(
@@ -86,7 +86,7 @@ TIMES = ("-200000-01-01", "200000-01-01")
 
 
 def extremes(view: View, facet: Facet) -> tuple[object, object] | None:
-    """Return the smallest and largest value that a histogram can show, or None if there is none."""
+    """Return the smallest and largest value that a histogram can show, or None if none can."""
     if not len(view):
         return None
     finite = e = facet.expression
@@ -102,7 +102,7 @@ def extremes(view: View, facet: Facet) -> tuple[object, object] | None:
 
 
 def _exceeds_page(f: Field) -> bool:
-    """Return whether a column may have times outside `TIMES`. Nanoseconds do not reach so far."""
+    """Return whether a column may have times outside `TIMES`, as all units but nanoseconds may."""
     return np.datetime_data(np.dtype(f.htype.value_dtype))[0] != "ns"
 
 
@@ -169,7 +169,7 @@ def outside_counts(view: View, facet: Facet, count: int) -> list[tuple[int, str]
 def bin_expression(expression: str, edges: Sequence[Edge]) -> str:
     """Return a query expression for a row's bin number, which is null outside all bins.
 
-    The expression compares values with edges in the same way as the filter for a bin.
+    The expression compares values with the edges in the same way as the filter for a bin.
 
     >>> bin_expression("x", [0, 5, 10])
     'CASE WHEN x < 0 THEN NULL WHEN x < 5 THEN 0 WHEN x < 10 THEN 1 END'
@@ -183,7 +183,9 @@ def bin_expression(expression: str, edges: Sequence[Edge]) -> str:
 
 
 def tag_counts(view: View, f: Field) -> dict[Hashable, int]:
-    """Return a dict from class numbers to numbers of rows in a column with several classes per row.
+    """Count the rows of each class in a column with several classes per row.
+
+    Returns a dict that maps class numbers to numbers of rows.
 
     The key None stands for null.
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Facet:
-    """A query expression by which rows are counted."""
+    """A query expression whose values are counted, and its title."""
 
     column: str
     """Name of the column."""
@@ -30,10 +30,10 @@ class Facet:
     whole: bool = False
     """Whether the numbers are integers."""
     short: str = ""
-    """Dtype of 16-bit or 32-bit floats, otherwise empty. Before queries compare such values with a
-    fraction, they round the fraction to this dtype."""
+    """Dtype of 16-bit or 32-bit floats, otherwise empty. When queries compare such values with a
+    fraction, they first round the fraction to this dtype."""
     reads: bool = False
-    """Whether counting reads variable-length cells, and not only their metadata."""
+    """Whether counting reads the bytes of variable-length cells, and not only their metadata."""
 
 
 def facets_of(f: Field) -> Iterator[Facet]:

@@ -1,7 +1,7 @@
 """The part of the browser that counts rows by facets, among all rows and in the query result.
 
 Queries count the rows. Counts of all rows are cached until the dataset changes. If the query result
-does not consist of rows of the dataset, but of groups for example, the facets are those of the
+does not consist of rows of the dataset, but for example of groups, the facets are those of the
 result's columns.
 """
 
@@ -47,21 +47,21 @@ other columns, only the lengths of strings are counted."""
 UNCOUNTED = {
     "times": "These times cannot be counted, because one of them is at the limit of its unit."
 }
-"""Reasons why columns cannot be counted, by kind of facet.
+"""Reasons why a column cannot be counted, by kind of facet.
 
 The error of the query itself would not help users, because they did not write the query.
 """
 
 READ_ROWS = 200_000
-"""Maximum number of rows for which strings and lists are counted without being requested."""
+"""Maximum number of rows for which strings and lists are counted before the page requests it."""
 
 
 class ValueCounts(TypedDict, total=False):
     """Counts of rows by value."""
 
     values: list[list[object]]
-    """Lines of the facet. Each consists of a value as filters write it, its name, its number of
-    rows among all rows, and its number of rows among the shown rows."""
+    """Lines of the facet. Each line has four items: the value as filters write it, the value's
+    name, the number of all rows with this value, and the number of shown rows with it."""
     nulls: list[int]
     """Numbers of nulls among all rows and among the shown rows."""
     more: int
@@ -82,7 +82,7 @@ class Histogram(TypedDict, total=False):
     beside: list[tuple[int, str]]
     """Number of rows outside all bins, for each reason."""
     only: str | None
-    """The value, if it is the same in all rows."""
+    """The value that all rows have, or None if the values differ."""
 
 
 class FacetCounts(TypedDict):
@@ -98,7 +98,7 @@ class FacetCounts(TypedDict):
     rows: int
     short: NotRequired[str]
     ask: NotRequired[bool]
-    """Whether the facet is slow to count, so the page must request it."""
+    """Whether the facet is slow to count, so that the page must request its counts."""
     problem: NotRequired[str]
     """The reason why the facet has no counts."""
     values: NotRequired[list[list[object]]]
@@ -132,7 +132,7 @@ class Facets:
         return {"facets": self.facets}
 
     def facets(self, request: Request, pack: Pack) -> FacetsReply:  # noqa: ARG002
-        """Count rows by the given columns, or by all columns that are quick to count.
+        """Count rows by the given columns, or else by all columns that are quick to count.
 
         Facets with a single value come last, because there is nothing to choose.
         """
@@ -228,7 +228,7 @@ class Facets:
         }
 
     def _cached[T](self, key: object, count: Callable[[], T]) -> T:
-        """Return the counts of all rows for a key, which `count` computes the first time."""
+        """Return the counts of all rows for a key, which `count` computes when first needed."""
         if key not in self._all:
             self._all[key] = count()
         counted: T = self._all[key]
@@ -302,5 +302,5 @@ def _plain(value: object, f: Field) -> object:
 
 
 def _tie_key(value: object) -> tuple[int, float, str]:
-    """Return a sort key for equally frequent values: numbers by size, then strings."""
+    """Return a key by which equally frequent values are sorted: numbers by size, then strings."""
     return (0, value, "") if isinstance(value, int | float) else (1, 0, str(value))

@@ -67,9 +67,9 @@ class Filtering:
     def _filterable(self) -> BrowserState:
         """Return the browser's state with a query to which filters and sort orders can be added.
 
-        Queries that sample, expand or arrange rows cannot become subqueries, and they might return
-        other rows when run again, but filters must apply to the shown rows. Therefore, the result
-        of such a query becomes the source `ANSWER` of a new query.
+        Queries that sample, expand or arrange rows cannot become subqueries. Such a query might
+        also return other rows when it runs again, but filters must apply to the shown rows.
+        Therefore, the result of such a query becomes the source `ANSWER` of a new query.
         """
         from deeplake_lite.widget.filters.querytext import is_source
 

@@ -1,7 +1,7 @@
-"""Edits of single clauses in the text of a query. The other clauses stay as users wrote them.
+"""Edits of single clauses in the text of a query. The other clauses are not changed.
 
-The tokens of the text show where clauses are, and the syntax tree shows their meaning. If a query
-groups or limits rows, or has several SELECTs, a condition on its rows cannot be added to it. It
+The tokens of the text tell where clauses are, and the syntax tree tells what they mean. If a query
+groups or limits rows, or has several SELECTs, no condition on its rows can be added. Such a query
 becomes a subquery instead: ``SELECT * FROM (…) WHERE …``.
 """
 
@@ -28,7 +28,7 @@ _BEHIND = {
     _WHERE: ("GROUP_BY", "HAVING", "WINDOW", "QUALIFY", _ORDER),
     _ORDER: (),
 }
-"""For each clause, the clauses that may follow, in addition to those in `_LAST`."""
+"""Maps each clause to the clauses that may follow it, in addition to those in `_LAST`."""
 _LAST = (
     "LIMIT", "FETCH", "OFFSET", "SORT_BY", "CLUSTER_BY", "DISTRIBUTE_BY", "UNION", "INTERSECT",
     "EXCEPT", "SEMICOLON",
@@ -36,7 +36,7 @@ _LAST = (
 _OF_ROWS = (
     "with_", "distinct", "group", "having", "qualify", "limit", "offset", "joins", CLAUSES,
 )  # fmt: skip
-"""Arguments of a SELECT, in its syntax tree, that make its rows differ from its source's rows."""
+"""Arguments of a SELECT's syntax tree that make its rows differ from the rows of its source."""
 
 _STAR_OF = ("SELECT", "STAR", "FROM", "L_PAREN", "R_PAREN")
 
@@ -52,7 +52,7 @@ class Word:
 
 
 def words(text: str) -> Iterator[Word]:
-    """Yield the top-level tokens of a query, including the delimiters of nested parts.
+    """Yield the top-level tokens of a query. Of nested parts, only the delimiters are yielded.
 
     >>> [w.kind for w in words("SELECT f(a AND b) WHERE x")]
     ['SELECT', 'VAR', 'L_PAREN', 'R_PAREN', 'WHERE', 'VAR']
@@ -69,7 +69,7 @@ def words(text: str) -> Iterator[Word]:
 def clause(text: str, kind: str) -> tuple[int, int, int]:
     """Return the start of a clause, the start of its body, and its end.
 
-    If the query does not have the clause, all three are the position at which to insert it.
+    If the query does not have the clause, all three are the position at which it can be inserted.
 
     >>> text = "SELECT * WHERE x > 1 ORDER BY x"
     >>> start, body, end = clause(text, "WHERE")
@@ -101,13 +101,13 @@ def with_clause(text: str, kind: str, body: str) -> str:
     start, _, end = clause(text, kind)
     new = f"{kind.replace('_', ' ')} {body}" if body else ""
     before = text[:start].rstrip()
-    ends_in_comment = "--" in before.rpartition("\n")[2]  # a clause must not become part of it
+    ends_in_comment = "--" in before.rpartition("\n")[2]  # a line break must follow the comment
     parts = (before + "\n" * ends_in_comment, new, text[end:].lstrip())
     return " ".join(filter(None, parts)).strip()
 
 
 def conjuncts(condition: str) -> list[str]:
-    """Return the conditions that a condition joins with AND, or only itself if it contains OR.
+    """Return the conditions that AND joins in a condition, or the whole condition if it has OR.
 
     >>> conjuncts("a > 1 AND b BETWEEN 2 AND 3 AND (c OR d)")
     ['a > 1', 'b BETWEEN 2 AND 3', '(c OR d)']

@@ -1,1 +1,1 @@
-"""How rows look: images or cards with captions, and the marks drawn over images."""
+"""How the grid shows rows: as images or cards with captions, and with marks drawn over images."""

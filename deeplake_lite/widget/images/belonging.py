@@ -1,8 +1,8 @@
 """The image column to which marks belong, and the reasons not to draw them over other images.
 
-Boxes, polygons, keypoints and masks are positions in one image. Over an image that a query scales,
-crops or rotates, or a stored image of another size, they would appear in the wrong place, and edits
-would be stored with wrong coordinates.
+Boxes, polygons, keypoints and masks are positions in one image. If they were drawn over another
+image, such as one that a query has scaled, cropped or rotated, or a stored image of another size,
+they would appear in the wrong place, and edits would be stored with wrong coordinates.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def reasons_not_drawn(
     if shown is None:
         expected = image_of_marks(stored[0].schema, stored[1]) if stored else None
         return [_computed_reason(marks, image, expected)] * len(positions)
-    # Computed marks are not stored anywhere, so they are treated as if stored with the image.
+    # Computed marks are not stored, so they are treated as if they were stored with the image.
     table, f, slots = stored or (shown[0], marks, shown[2])
     expected = image_of_marks(table.schema, f)
     if expected is None or _is_same(shown, (table, expected, slots)):
@@ -141,7 +141,7 @@ def _sizes(table: ReadTable, f: Field, slots: NDArray[np.int64]) -> list[Size | 
     stored = np.flatnonzero(slots >= 0)  # a join may leave rows without a slot
     try:
         shapes = table.shapes(f.id, slots[stored])[:, first : first + 2]
-    except LakeError:  # the index is damaged, which the cells will report
+    except LakeError:  # the index is damaged; reading the cells reports the error
         return sizes
     for i, (height, width) in zip(stored.tolist(), shapes.tolist(), strict=True):
         sizes[i] = (width, height) if height >= 0 else None

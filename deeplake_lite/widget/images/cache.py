@@ -25,9 +25,9 @@ DISK_BYTES = 2**30
 """Maximum size of one lake's images on disk, in bytes."""
 
 TYPES = frozenset({"image/jpeg", "image/png", "image/webp"})
-"""Media types of cached images. A file with another type was not written by this module."""
+"""Media types of cached images. Files with other media types were not written by this module."""
 
-_HEAD = struct.Struct("<4sQIIB")  # magic, hash of the rest, width, height, length of media type
+_HEAD = struct.Struct("<4sQIIB")  # magic, hash of what follows, width, height, length of media type
 _MAGIC = b"DLT1"
 _EACH = 64  # number of images written between checks of the disk limit
 
@@ -55,7 +55,8 @@ class Memory(LRUCache[object, WebImage]):
     def of(cls, url: str, limit: int) -> Memory:
         """Return the cache that all browsers of a lake share, after setting its limit.
 
-        When a notebook cell is run again, it creates a new browser while the old one still exists.
+        The cache is shared because running a notebook cell again creates a new browser while the
+        old browser still exists.
         """
         memory = cls._of_lakes.setdefault(url, cls(limit))
         memory.resize(limit)
@@ -91,7 +92,7 @@ class Disk:
         if not is_whole or mime not in TYPES or not (width and height):
             return None
         with contextlib.suppress(OSError):
-            os.utime(file)  # the time of last use
+            os.utime(file)  # record the time of last use
         return WebImage(rest[length:], mime, width, height)
 
     def put(self, key: str, image: WebImage) -> None:
@@ -111,7 +112,7 @@ class Disk:
         return self._folder / key[:2] / key
 
     def _evict_files(self) -> None:
-        """Once per `_EACH` images, remove the least recently used files above the limit."""
+        """Remove the least recently used files beyond the limit, once per `_EACH` new images."""
         with self._lock:
             self._written += 1
             if self._written % _EACH != 1:
@@ -149,9 +150,9 @@ def _write(file: Path, data: bytes) -> None:
 
 
 def folder_beside(url: str) -> Path | None:
-    """Return a lake's cache folder: next to a local lake, otherwise in the user's cache folder.
+    """Return the cache folder of a lake, or None for a lake in memory, which needs none.
 
-    Return None for a lake in memory, which does not outlive the process.
+    The folder is next to a local lake, and in the user's cache folder for other lakes.
     """
     if url.startswith(MEMORY):
         return None

@@ -34,7 +34,7 @@ LONG = 20_000
 
 
 def caption(htype: Htype, value: Any) -> Caption:
-    """Return the caption below an image: a short string, and any class numbers.
+    """Return the caption below an image: a short string and, for classes, the class numbers.
 
     >>> from deeplake_lite.htypes import ClassLabel
     >>> caption(ClassLabel(["rose", "tulip"]), np.int32(1))
@@ -130,7 +130,7 @@ def damaged_card(error: Exception) -> Card:
 
 
 def bars(values: np.ndarray[Any, Any], most: int = NUMBERS) -> list[float | None]:
-    """Shorten a vector to `most` numbers by averaging, with None for non-finite numbers.
+    """Shorten a vector to `most` numbers by averaging, with None in place of non-finite numbers.
 
     >>> bars(np.array([1, 3, 5, 7]), 2)
     [2.0, 6.0]
@@ -164,12 +164,12 @@ def long_text(htype: Htype, value: Any) -> str | None:
 
 
 def _item_of(htype: Htype) -> Htype | None:
-    """Return the item type of a list, or None for other values and arrays of class numbers."""
+    """Return the type of a list's items, or None for other values and for class numbers."""
     return htype.item if htype.classes is None else None
 
 
 def _shorten(text: str) -> str:
-    """Cut a long string, and append a digest of the whole, so that different values look different.
+    """Cut a long string, and append a digest of all of it, so that differences are visible.
 
     >>> _shorten("a" * 20_001)[-22:]
     'aaa … b989682a3df92a20'

@@ -12,7 +12,7 @@ class Card(TypedDict):
     """The card that is shown for a row or a value without an image."""
 
     kind: str
-    """``"null"``, ``"damaged"``, ``"table"``, or the form of a value, such as ``"text"``."""
+    """``"null"``, ``"damaged"``, ``"table"``, or the kind of a value, such as ``"text"``."""
     text: NotRequired[str | None]
     """The value as text, or the reason why it cannot be read."""
     more: NotRequired[int]
@@ -37,10 +37,10 @@ class Caption(TypedDict):
 
 
 class Marks(TypedDict, total=False):
-    """One column's marks over an image: a mask, or coordinates as fractions of the image."""
+    """The marks of one column over an image: a mask, or coordinates as fractions of the image."""
 
     v: Span
-    """Class numbers of a mask, as an image."""
+    """A mask as an image file, whose pixels are class numbers."""
     of: list[int]
     """Class of each pixel value, if the class numbers of the mask do not fit into 8 bits."""
     boxes: list[list[float]]
@@ -59,7 +59,7 @@ class Drawn(TypedDict):
     """An image, or the card shown instead of it."""
 
     v: Span | None
-    """The image file, as a part of the reply's buffer."""
+    """The image file, as a span of the reply's buffer."""
     w: NotRequired[int | None]
     """Width of the original in pixels."""
     h: NotRequired[int | None]
@@ -72,18 +72,18 @@ class Cell(Drawn):
     """A row in the grid."""
 
     p: int
-    """Position in the result."""
+    """Position of the row in the query result."""
     main: str | None
     """Name of the column that is drawn as the image or written on the card."""
     caption: dict[str, Caption]
-    """Captions by column."""
+    """Maps the names of columns to their captions."""
     marks: dict[str, Marks | None]
-    """Marks by column."""
+    """Maps the names of columns to their marks."""
     unmarked: NotRequired[dict[str, str]]
-    """Reasons why marks are not drawn, by column."""
+    """Maps the names of columns to the reason why their marks are not drawn."""
     id: NotRequired[str | None]
     """Id of the row."""
     staged: NotRequired[list[str]]
     """Names of the columns with staged edits."""
     facet: NotRequired[dict[str, object]]
-    """Value of each facet, in pages without a kernel."""
+    """Maps each facet to its value in the row; only in pages without a kernel."""

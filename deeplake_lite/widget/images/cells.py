@@ -194,7 +194,7 @@ class GridRows:
         return [i for i, reason in enumerate(reasons) if reason is None]
 
     def _fields(self, columns: Iterable[str]) -> list[Field]:
-        """Return the fields of those columns that the view has. A query may omit columns."""
+        """Return the fields of the given columns, without columns that the query omits."""
         return [self._view.schema[name] for name in columns if name in self._view.columns]
 
     def _draw_images(

@@ -1,9 +1,9 @@
 """Rules that find the column with the classes of marks, and the column with the tags of rows.
 
-Marks are boxes, polygons and keypoints, which are drawn over an image. A column with the classes of
-marks and a column of tags both contain a list of classes for each row, so their types do not
-distinguish them. The lengths of the lists do not either, because a row with two boxes may well have
-two tags.
+Marks are the boxes, polygons and keypoints that are drawn over an image. A column with the classes
+of marks and a column of tags both contain a list of classes for each row, so their types do not
+distinguish them. The lengths of the lists do not distinguish them either, because a row with two
+boxes may well have two tags.
 """
 
 from __future__ import annotations
@@ -23,17 +23,19 @@ BOXES = "boxes"
 """Name of the column of boxes to which classes belong if there are several columns of boxes."""
 
 TAGS = "tags"
-"""Name of a column of tags. It contains classes of marks only if the marks' metadata says so."""
+"""Name of a column of tags. Such a column has classes of marks only if the marks' metadata names
+it."""
 
 
 def class_column(schema: Schema, f: Field) -> Field | None:
     """Return the column with the classes of some marks, or None if this is uncertain.
 
     The metadata of the marks may name the column: ``ds["boxes"].metadata["classes"] = "labels"``.
-    Otherwise it is the only column of the same group that has several classes per row and is named
+    Otherwise, it is the only column of the same group that has several classes per row and is named
     after the marks: ``outlines_classes`` after ``outlines``, ``pred_labels`` after ``pred_boxes``.
-    If exactly one such column is not named after any marks, it belongs to the boxes, provided it is
-    clear which boxes. It belongs to polygons or keypoints only if they are the only marks.
+    If exactly one column with several classes per row is not named after any marks, it belongs to
+    the boxes, provided it is clear which boxes. It belongs to polygons or keypoints only if they
+    are the only marks.
 
     Examples
     --------

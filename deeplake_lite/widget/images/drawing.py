@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes import Htype
     from deeplake_lite.htypes.base import Picture
     from deeplake_lite.htypes.cells import Cells
-else:  # these imports take time, and the first images are requested later
+else:  # slow imports, which are only needed when images are drawn
     simplejpeg = LazyModule("simplejpeg")
     jpeg = LazyModule("deeplake_lite.codecs.jpeg")
 
 type Draw = Callable[[int], WebImage | str]
 """A function that draws an image, given its longer side in pixels, or 0 for the original size.
 
-The function returns a string if the type describes the value instead, such as an empty signal.
+The function returns a string if the type describes the value in words, such as an empty signal.
 """
 
 WEB_BYTES = 96 * 1024
@@ -73,7 +73,8 @@ class WebImage:
     height: int
     """Height of the original, in pixels."""
     classes: tuple[int, ...] = ()
-    """Class of each pixel value, if the class numbers of a mask do not fit into 8 bits."""
+    """The class for which each pixel value stands, if a mask's class numbers do not fit into 8
+    bits."""
 
     @property
     def nbytes(self) -> int:
@@ -216,7 +217,7 @@ def draw_numbers(mask: NDArray[Any], side: int) -> WebImage:
 def _renumber(numbers: NDArray[Any]) -> tuple[NDArray[np.uint8], tuple[int, ...]]:
     """Replace the most frequent classes with 0 to 254, and all other classes with 255.
 
-    Return the new pixels, and the classes that 0 to 254 stand for.
+    Returns the new pixels, and a tuple of the classes for which the numbers 0 to 254 stand.
     """
     classes, indices, counts = np.unique(numbers, return_inverse=True, return_counts=True)
     frequent = np.sort(np.argsort(-counts, kind="stable")[:NO_CLASS])
@@ -228,7 +229,8 @@ def _renumber(numbers: NDArray[Any]) -> tuple[NDArray[np.uint8], tuple[int, ...]
 def labels_of(mask: NDArray[Any]) -> NDArray[Any]:
     """Return the class of each pixel of a mask.
 
-    In a mask of objects, this is the number of the first object at the pixel, counted from 1, or 0.
+    In a mask of objects, a pixel has the number of the first object that covers it, counted from 1,
+    or 0.
 
     >>> labels_of(np.array([[[True, False]], [[True, True]]])).tolist()
     [[1, 2]]
@@ -243,8 +245,9 @@ def labels_of(mask: NDArray[Any]) -> NDArray[Any]:
 def as_image(values: NDArray[Any]) -> NDArray[Any]:
     """Reduce an array to the shape of an image.
 
-    Of additional axes, only the first item is drawn, and of complex numbers, only the real part. A
-    vector becomes one line. Empty arrays and values that are not numbers become one pixel.
+    If there are additional axes, only the first item along each of them is drawn. Of complex
+    numbers, only the real part is drawn. A vector becomes one line. Empty arrays and values that
+    are not numbers become one pixel.
 
     >>> as_image(np.zeros((5, 8, 9))).shape, as_image(np.zeros(4)).shape
     ((8, 9), (1, 4))
@@ -259,9 +262,9 @@ def as_image(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def web_type(htype: Htype, data: Any) -> str | None:
-    """Return the media type of a stored file if browsers draw it exactly as the lake decodes it.
+    """Return the media type of a stored file that browsers draw exactly as the lake decodes it.
 
-    Return None if browsers may draw the file differently. This applies to other formats, other
+    Returns None if browsers may draw the file differently. This applies to other formats, other
     colour spaces, 16 bits, and files with an orientation, which browsers only apply in some
     formats.
     """

@@ -22,7 +22,7 @@ OVERLAYS = frozenset({"boxes", "mask", "polygons", "keypoints"})
 """Kinds of columns whose values are drawn over an image."""
 
 _ORDER = {"image": 0, "link": 1, "sequence": 2, "mask": 4, "array": 5}
-_PLOT = 3  # after all images, because marks belong on pixels
+_PLOT = 3  # plots come after images, over which marks can be drawn
 
 
 def colouring(htype: Htype) -> Literal["classes", "numbers"] | None:
@@ -85,7 +85,7 @@ def _rank(htype: Htype) -> int:
 
 
 def names_of(htype: Htype) -> tuple[str, ...]:
-    """Return the names of a type's classes or keypoints, or no names for other types."""
+    """Return the names of a type's classes or keypoints, or () for other types."""
     inner = htype.target or htype.item or htype
     named = inner.classes or inner.pixels or inner.coordinates
     return () if named is None else tuple(named.names)

@@ -1,6 +1,6 @@
-"""Marks over an image as plain data, in fractions of its width and height.
+"""Marks over an image as plain data, with coordinates as fractions of its width and height.
 
-The data contain class numbers or, for masks, images of class numbers. The page chooses the colours.
+Classes are numbers or, for masks, the pixels of an image. The page chooses the colours.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MOST = 2000
 """Maximum number of marks drawn for a row."""
 
 DIGITS = 5
-"""Number of decimal digits in coordinates, which locate a pixel in images of 100,000 pixels."""
+"""Number of decimal digits of coordinates, enough to locate a pixel in images of 100,000 pixels."""
 
 
 def marks(

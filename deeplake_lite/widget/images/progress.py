@@ -1,4 +1,4 @@
-"""Progress messages for long requests, sent at most every `SECONDS`.
+"""Progress messages for long requests, with at least `SECONDS` between two messages.
 
 Notebook front ends drop messages that arrive too fast.
 """

@@ -1,9 +1,9 @@
 """Thumbnails of rows, drawn in threads and cached by the hash of their content.
 
-The lake stores the hash of every cell, so a cell need not be read to look up its thumbnail. To draw
-thumbnails that are not cached, cells are read, some megabytes at a time, and compared with their
-hashes. Originals of at least `LARGE` pixels are drawn at one size (`MASTER`), which is cached on
-disk. Smaller thumbnails are made from this file.
+The lake stores the hash of every cell, so a thumbnail can be looked up without reading its cell. To
+draw thumbnails that are not cached, cells are read, some megabytes at a time, and checked against
+their hashes. Originals of at least `LARGE` pixels are drawn at one size (`MASTER`), which is cached
+on disk. Smaller thumbnails are made from this file.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.images.drawing import Draw
 
 type Outcome = WebImage | str | Exception | None
-"""An image, a string shown instead, the error of the cell, or None if there is nothing to draw."""
+"""The thumbnail, a string to show instead, the error of the cell, or None if there is nothing to
+draw."""
 
 LARGE = 2_000_000
 """Minimum number of pixels of an original whose thumbnail is cached on disk."""
@@ -51,7 +52,7 @@ READ_BYTES = 32 * 2**20
 
 @dataclass(frozen=True)
 class Job:
-    """A thumbnail to return, with properties that are known before its cell is read."""
+    """A thumbnail to be drawn, with the properties that are known before its cell is read."""
 
     index: int
     """Index among the requested rows."""
@@ -223,7 +224,7 @@ def origin(
     if not isinstance(taken, ViewColumn):
         return view, f, positions
     source = taken.positions[slots]
-    if (source < 0).any():  # a join has rows without a partner
+    if (source < 0).any():  # in a join, some rows may have no partner
         return view, f, positions
     return origin(taken.view, taken.field, source)
 
@@ -246,7 +247,7 @@ def _jobs(
 
 
 def _one_ahead[T](items: Iterator[T]) -> Iterator[T]:
-    """Yield each item after computing the next one, so that reading and drawing overlap."""
+    """Yield each item after computing the next item, so that reading and drawing overlap."""
     before: list[T] = []
     for item in items:
         yield from before
@@ -275,7 +276,7 @@ def _batches(view: View, f: Field, jobs: Sequence[Job]) -> Iterator[list[Job]]:
 def _read(
     view: View, f: Field, jobs: Sequence[Job], *, numbers: bool
 ) -> list[Draw | Exception | None]:
-    """Read cells, and return a function that draws each cell, or the error of a damaged cell.
+    """Read cells. Return a function that draws each cell, or the error of a damaged cell.
 
     To find damaged cells, the list of cells is split in half until a single cell fails.
     """
@@ -296,7 +297,8 @@ def _read_all(
 ) -> list[Draw | Exception | None]:
     """Read cells, and return a function that draws each cell.
 
-    A cell that differs from its stored hash, which is its key in the caches, becomes an error.
+    A cell whose hash differs from its stored hash becomes an error, because the stored hash is its
+    key in the caches.
     """
     cells = read_cells(view, f, np.array([job.position for job in jobs], np.int64))
     functions = cast(

@@ -1,4 +1,4 @@
-"""The part of the browser that runs and completes the page's queries."""
+"""The part of the browser that runs queries from the page, and completes their text."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Querying:
         }
 
     def hello(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
-        """Send four bytes, so that the page can detect whether the front end delivers buffers."""
+        """Send four bytes, by which the page detects whether the front end delivers buffers."""
         pack.add(b"\x01\x02\x03\x04", "application/octet-stream")
         return {"probe": 4}
 
@@ -54,7 +54,7 @@ class Querying:
 
         text = fields.text(request, "text")
         requested = fields.whole(request, "cursor")
-        # A delayed message may contain the cursor position in an earlier text.
+        # In a delayed message, the cursor may be beyond the end of the text.
         cursor = min(max(requested, 0), len(text))
         completions = complete(text, cursor, self._host.shown.base)[:MAX_COMPLETIONS]
         return {"items": [list(item) for item in completions], "word": word_start(text, cursor)}

@@ -1,6 +1,6 @@
 """The part of the browser that selects many rows at once.
 
-The page sends selections of single rows as a trait instead.
+In contrast, the page sends selections of single rows through a trait.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Selecting:
 
 
 def positions_of(runs: Iterable[tuple[int, int]], rows: int) -> NDArray[np.int64]:
-    """Return the positions in ascending runs of rows. Each run excludes its stop.
+    """Return the positions in runs of rows, which are pairs (start, stop) in ascending order.
 
     >>> positions_of([(2, 4), (7, 99)], 9).tolist()
     [2, 3, 7, 8]
@@ -56,7 +56,7 @@ def positions_of(runs: Iterable[tuple[int, int]], rows: int) -> NDArray[np.int64
 
 
 def selection(what: str, selected: NDArray[np.int64], rows: int) -> NDArray[np.int64]:
-    """Return the positions of all rows, of no rows, or of the unselected rows.
+    """Return the positions to select: all rows, no rows, or the rows that are not selected.
 
     >>> selection("invert", np.array([1]), 3).tolist()
     [0, 2]

@@ -35,10 +35,10 @@ FITTED_ROWS = 20_000
 BLOCK_BYTES = 64 * 2**20
 """Maximum size of vectors to read at a time, in bytes."""
 
-_GUESSES = 8  # dimension of the iterated subspace; two directions are used
+_GUESSES = 8  # dimension of the iterated subspace, of which two directions are used
 _ROUNDS = 12
-_MARGIN = 0.02  # around the points, as a fraction of their extent
-_FAR = np.float32(2**60)  # outliers are clipped to this, and end up at the edge of the map
+_MARGIN = 0.02  # width of the margin, as a fraction of the extent of all points
+_FAR = np.float32(2**60)  # outliers are clipped, and shown at the edge of the map
 
 
 def sample(count: int, most: int) -> Positions:
@@ -67,7 +67,7 @@ def vectors(view: View, f: Field, positions: Positions) -> Iterator[tuple[Positi
 
 
 def read_vectors(view: View, f: Field, positions: Positions) -> tuple[Positions, Points]:
-    """Return the positions of rows with a vector, and their vectors, (n, dim)."""
+    """Return the positions of the rows that have a vector, and their vectors, (n, dim)."""
     parts = list(vectors(view, f, positions))
     if not parts:
         return np.empty(0, np.int64), np.empty((0, 1), np.float32)
@@ -111,7 +111,7 @@ class Axes:
     axes: NDArray[np.float32]
     """The axes as unit vectors, (dim, 2)."""
     exponent: int = 0
-    """Exponent of the power of two by which vectors are first divided."""
+    """Exponent of the power of two by which vectors are divided before they are projected."""
 
     @classmethod
     def of(cls, sample: Points) -> Self:
@@ -167,7 +167,7 @@ class Frame:
         return cls(middle - np.float32(span / 2), span)
 
     def fit(self, points: Points) -> Points:
-        """Map the square to [0, 1] in both directions, and move outer points to its edge.
+        """Map the square to [0, 1] in both directions, and move points outside to its edge.
 
         >>> points = np.array([[0, 0], [4, 2]], np.float32)
         >>> Frame.of(points).fit(points).round(2)
@@ -203,9 +203,9 @@ def umap(vectors: Points) -> Points:
 
 
 def _load_umap() -> Any:
-    """Import UMAP without TensorFlow, which it only needs for a feature that is unused here.
+    """Import UMAP without TensorFlow, which UMAP only needs for a feature that is not used here.
 
-    TensorFlow is only hidden during the import, because notebook cells may use it.
+    TensorFlow is hidden only during this import, because notebook cells may use TensorFlow.
     """
     is_hidden = "tensorflow" not in sys.modules
     if is_hidden:

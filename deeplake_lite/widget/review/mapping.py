@@ -52,7 +52,7 @@ BINARY = "application/octet-stream"
 
 
 class Map:
-    """The part of the browser that sends a map's points, with one layout per column and method."""
+    """The part of the browser that sends maps. There is one layout per column and method."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -79,10 +79,10 @@ class Map:
         return {"n": len(positions), "of": len(view), "colour": colour, "v": spans}
 
     def _layout(self, shown: BrowserState, f: Field, method: str) -> Layout:
-        """Return the layout of all browsed rows, or of the result if the query computes the column.
+        """Return the layout of the browsed rows, or of the result if the query computes the column.
 
-        The layout is reused while the rows and their vectors stay the same, so committing fixed
-        labels does not move points.
+        The layout is reused as long as the rows and their vectors stay the same. Therefore,
+        committing corrected labels does not move points.
         """
         if method not in LAYOUTS:
             raise SchemaError(

@@ -1,4 +1,4 @@
-"""A cache of rows' points, so that the vectors of these rows are not read again for each query."""
+"""A cache of the points of rows, so that the vectors are not read again for each query."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ type Ids = NDArray[np.int64]
 type Points = NDArray[np.float32]
 
 MAX_CACHED_ROWS = 1_000_000
-"""Maximum number of rows in the cache, at 16 bytes each. When it is full, it is cleared."""
+"""Maximum number of rows in the cache, at 16 bytes each. A full cache is cleared."""
 
 
 class PointCache:
@@ -41,7 +41,8 @@ class PointCache:
     def get(self, ids: Ids, compute: Callable[[NDArray[np.int64]], Points]) -> Points:
         """Return the points of rows, (n, 2).
 
-        `compute` is called with the indices of ids that are not cached, and returns their points.
+        `compute` is called with the indices of the ids that are not cached, and returns their
+        points.
         """
         points = np.full((len(ids), 2), np.nan, np.float32)
         at = np.searchsorted(self._ids, ids)

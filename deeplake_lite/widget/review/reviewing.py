@@ -22,7 +22,7 @@ SOURCE = "suspects"
 """Name of the source from which the shown query reads the ranked rows."""
 
 AGREE_FROM = 0.5
-"""Default for the minimum overlap of two boxes that agree, as a fraction."""
+"""Default of the minimum overlap, as a fraction, at which two boxes agree."""
 
 
 class Reviewing:
@@ -39,7 +39,8 @@ class Reviewing:
     def suspects(self, request: Request, pack: Pack) -> Mapping[str, object]:  # noqa: ARG002
         """Show the browsed rows, with the most suspicious rows first.
 
-        If two columns are compared, show only rows in which they disagree, or in which they agree.
+        If two columns are compared, only rows in which they disagree are shown, or rows in which
+        they agree.
         """
         base, column = self._host.shown.base, fields.text_or_none(request, "column")
         label, by = fields.text(request, "label"), fields.text(request, "by", "embedding")
@@ -101,7 +102,7 @@ def _is_label(htype: Htype) -> bool:
 
 
 def _possible_reviews(view: View) -> Iterator[dict[str, str]]:
-    """Yield the possible reviews, each with a label column and the column to judge it by."""
+    """Yield the possible reviews, each with a column of labels and the column that judges it."""
     predictions = list(pairs(view))
     predicted = {prediction for _, prediction in predictions}
     for f in view.schema:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.parts import Handler, Host, Request
 
 SMALL = 256
-"""Longer side of the small images, which are those of all columns but the main one, in pixels."""
+"""Longer side of the images of all columns except the main column, in pixels."""
 
 LARGEST = 16_384
 """Maximum side of images that web browsers can draw, in pixels."""
@@ -210,7 +210,7 @@ class Detail:
         pending = self._host.part(Editing).pending
         try:
             ds = pending.dataset()
-        except LakeError:  # the dataset cannot be edited now; staging an edit reports why
+        except LakeError:  # the dataset cannot be edited now; an attempt to edit it reports why
             return None
         return about_classes(pending, ds, f, position, 0 if boxes is None else len(boxes))
 

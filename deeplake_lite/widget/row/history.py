@@ -59,7 +59,7 @@ class RowHistory(TypedDict):
     """The history of a row."""
 
     versions: list[Line]
-    """Newest first."""
+    """The versions that changed the row, the newest first."""
     complete: bool
     """Whether these are all versions that changed the row."""
 
@@ -122,7 +122,7 @@ def row_history(view: View, row_id: int) -> RowHistory:
 
 
 def _tables(view: View, commits: list[Commit], row_id: int) -> Iterator[tuple[Commit, Table, int]]:
-    """Yield each version's commit and table with the row's slot, or -1 if it lacks the row."""
+    """Yield each version's commit, its table, and the slot of the row; -1 if it lacks the row."""
     repository = view.rows.lake.repository
     for commit in commits:
         table = Table.open(repository, repository.reader(commit.id))
@@ -155,7 +155,7 @@ def _words(table: Table, f: Field, slot: int) -> str | None:
 
 
 def _change(column: str, before: str | None, after: str | None) -> Change:
-    """Return a change, with the strings of both cells shortened to the part where they differ."""
+    """Return a change with the texts of both cells, shortened to where they differ."""
     old, new = cut_to_difference(before or "", after or "")
     return {"column": column, "before": before and old, "after": after and new}
 

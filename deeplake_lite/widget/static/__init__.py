@@ -1,1 +1,1 @@
-"""Forms of the browser that do not need a kernel: an HTML page, and a strip in plain HTML."""
+"""Forms of the browser that need no kernel: an HTML page, and the first rows in plain HTML."""

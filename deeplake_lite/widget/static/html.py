@@ -1,8 +1,8 @@
 """The browser as an HTML file with the same front end and the data of some rows.
 
-The page opens without a kernel and sends no requests. Its content security policy enforces this, by
-allowing only one script and one style sheet by hash. The data are in elements that do not run, and
-are escaped so that they cannot end an element.
+The page opens without a kernel and sends no requests. Its content security policy enforces this: it
+allows only one script and one style sheet, identified by their hashes. The data are in elements
+that browsers do not run, and are escaped so that they cannot end such an element.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ POLICY = (
 """Content security policy of the page."""
 
 ABOUT = ("title", "version", "name", "branch", "total")
-"""Fields about the lake in the page. The lake's URL is omitted, because pages are shared."""
+"""Fields about the lake in the page. The URL of the lake is omitted, because pages are shared."""
 
 STYLE = "body{margin:0}main>.dl-browser{height:100vh;resize:none;border:0;border-radius:0}"
 """Style that makes the browser fill the window."""
@@ -205,7 +205,7 @@ def page_number(value: Any) -> object:
     >>> page_number(float("-inf")), page_number(np.nan)
     ('-Infinity', None)
     """
-    if value is None or value != value:  # NaN
+    if value is None or value != value:  # true for NaN
         return None
     if isinstance(value, int | np.integer):
         return int(value) if abs(int(value)) <= EXACT else str(value)

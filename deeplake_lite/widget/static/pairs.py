@@ -29,8 +29,8 @@ def content(
 ) -> dict[str, Any]:
     """Return the traits, the pairs for all kinds of change, and the details of their rows.
 
-    The key of a row's details consists of the index of the pair and the side, such as ``"3a"``.
-    Bytes go into the pack.
+    The key of a row's details is the index of the pair followed by the side, such as ``"3a"``.
+    Bytes are added to the pack.
     """
     columns = about["columns"]
     request = {

@@ -1,4 +1,4 @@
-"""A strip of images and captions in plain HTML, for notebooks shown without a kernel.
+"""The strip: images and captions of the first rows in plain HTML, shown without a kernel.
 
 The strip has no script or style sheet, so it can be read wherever a notebook is shown: in an
 untrusted notebook, after a conversion, or on a web site that removes everything except tags.
@@ -62,7 +62,7 @@ def strip(
     side: int = SIDE,
     most_bytes: int = MAX_BYTES,
 ) -> str:
-    """Return the first shown rows as HTML. An error is not raised, but returned as HTML."""
+    """Return the first shown rows as HTML. If an error occurs, return its message as HTML."""
     try:
         return _strip(shown, thumbnails, picture, rows, side, most_bytes)
     except Exception as error:

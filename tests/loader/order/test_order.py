@@ -170,6 +170,26 @@ def test_after_is_past_the_last_row_of_a_block(n, rows, seed):
             assert last < order.after(block, rows) <= n
 
 
+@given(n=st.integers(0, 400), rows=st.integers(1, 60), seed=KEYS)
+def test_uses_of_a_block_begin_and_end_around_its_rows(n, rows, seed):
+    for order in orders(n, seed):
+        begins, ends = order.uses(rows)
+        assert len(begins) == len(ends) == -(-n // rows)
+        numbers = order.at(0, n) // rows
+        for block, (begin, end) in enumerate(zip(begins, ends, strict=True)):
+            places = np.flatnonzero(numbers == block)
+            assert 0 <= begin <= places.min()
+            assert end == order.after(block, rows) > places.max()
+
+
+@given(n=st.integers(1, 400), rows=st.integers(1, 60), seed=KEYS)
+def test_uses_are_exact_for_a_view_in_order_and_one_window_for_blocks(n, rows, seed):
+    begins, ends = Order(n, seed).uses(rows)
+    assert (ends - begins).tolist() == [min(rows, n - start) for start in range(0, n, rows)]
+    begins, ends = BlockOrder(n, seed, 2, block=rows, window=3).uses(rows)
+    assert (ends - begins).max() <= 3 * rows
+
+
 def orders(n, seed=1):
     return [Order(n, seed, 2), ExactOrder(n, seed, 2), BlockOrder(n, seed, 2, block=16, window=3)]
 

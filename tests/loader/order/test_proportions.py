@@ -65,6 +65,13 @@ def test_parts_have_exact_shares(weights, n):
         assert [part[v] for v in range(len(weights))] == list(expected)
 
 
+@given(weights=WEIGHTS, n=st.integers(1, 300))
+def test_every_block_may_be_used_in_the_whole_epoch(weights, n):
+    begins, ends = mix(n, [7] * len(weights), weights).uses(4)
+    assert begins.tolist() == [0] * -(-7 * len(weights) // 4)
+    assert ends.tolist() == [n] * len(begins)
+
+
 @given(weights=WEIGHTS, n=st.integers(1, 300), data=st.data())
 def test_any_part_is_computed_alone(weights, n, data):
     order = mix(n, range(3, 3 + len(weights)), weights, epoch=3)

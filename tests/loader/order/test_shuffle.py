@@ -83,3 +83,5 @@ def test_memory_budget_limits_exact_shuffles_only_if_it_is_set_and_smaller():
     assert Options.of(batch_size=1).exact_bytes is None
     assert Options.of(batch_size=1, memory_budget="1 GiB").exact_bytes == 2**30
     assert Options.of(batch_size=1, memory_budget="1 GiB", cache="disk").exact_bytes is None
+    options = Options.of(batch_size=1, memory_budget="2 GiB", cache="disk", disk_budget="1 GiB")
+    assert options.exact_bytes == 2**30

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-import time
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,8 +12,10 @@ import pytest
 import deeplake_lite as dl
 from deeplake_lite.errors import LoaderError
 from deeplake_lite.htypes.cells import DenseCells, NestedCells, RaggedCells
+from deeplake_lite.loader.order import shuffle as order_shuffle
 from deeplake_lite.loader.read import array_file, block_policy
 from deeplake_lite.loader.read.disk import Disk
+from deeplake_lite.loader.workers import run
 from deeplake_lite.query.functions import user
 
 ROWS = 40
@@ -27,7 +30,8 @@ def cache(monkeypatch, tmp_path):
 
 
 def files_in(folder):
-    return sorted(path for path in folder.rglob("*") if path.is_file())
+    """Return the files of blocks. Other files have names that begin with a dot."""
+    return sorted(p for p in folder.rglob("*") if p.is_file() and not p.name.startswith("."))
 
 
 CELLS = {
@@ -141,19 +145,21 @@ def test_unchanged_file_is_compared_with_its_hashes_once(tmp_path, monkeypatch):
 
 
 def test_leftovers_of_a_killed_process_are_removed_but_not_those_of_live_ones(tmp_path):
-    (tmp_path / "own").mkdir()
-    begun, old = tmp_path / "own" / ".now", tmp_path / "own" / ".long ago"
-    for file in (begun, old):
+    live = Disk("own", tmp_path)
+    [loader] = (tmp_path / "own").glob("*.loader")
+    names = [".0.1.new", ".0.loader", ".0.uses", ".0-4.reading"]
+    ours = loader.with_suffix(".1.new")
+    for file in [ours, *(tmp_path / "own" / name for name in names)]:
         file.write_text("")
-    os.utime(old, (time.time() - 7200,) * 2)
     Disk("own", tmp_path)
-    assert begun.exists()
-    assert not old.exists()
+    assert {file.name for file in (tmp_path / "own").iterdir()} == {".used", loader.name, ours.name}
+    del live
+    assert {file.name for file in (tmp_path / "own").iterdir()} == {".used"}
 
 
 def test_folder_removed_by_another_process_stores_no_more_blocks(tmp_path):
     disk = Disk("own", tmp_path)
-    (tmp_path / "own").rmdir()
+    shutil.rmtree(tmp_path / "own")
     disk.save(0, 4, {"x": DenseCells(np.arange(4))})
     assert disk.load(0, 4) is None
 
@@ -250,6 +256,56 @@ def test_mapped_block_is_read_again_when_its_file_has_changed(blocks, cache, cha
             change(file)
         assert rows(loader) == expected
         assert rows(loader) == expected
+
+
+def rows_read(loader):
+    """Run an epoch, and return how many rows it reads from the lake."""
+    before = loader.resources.blocks.tally.counts.rows
+    assert sum(len(batch["x"]) for batch in loader) == 300
+    return loader.resources.blocks.tally.counts.rows - before
+
+
+@pytest.mark.parametrize("fitting", [0, 1, 3, 5])
+@pytest.mark.parametrize("shuffle", [False, "block", "exact"])
+def test_epoch_reads_only_the_rows_that_do_not_fit(blocks, cache, monkeypatch, shuffle, fitting):
+    monkeypatch.setattr(order_shuffle, "rows_of_block", lambda _: 50)
+    monkeypatch.setattr(order_shuffle, "MIN_WINDOW", 1)
+    monkeypatch.setattr(order_shuffle, "WINDOW_BYTES", 1)
+    monkeypatch.setattr(run, "READ_AHEAD_BYTES", 1)  # with so few rows, all would be read ahead
+    budget, least = int(fitting * 50 * 800 * 1.1), 300 - 50 * fitting
+    # Blocks that are shuffled, or read in order, take up space while they are used.
+    most = least if shuffle == "exact" or not fitting else min(300, least + 150)
+    with blocks.batches(10, cache="disk", disk_budget=budget, shuffle=shuffle) as loader:
+        assert rows_read(loader) == 300
+        for _ in range(3):
+            assert least <= rows_read(loader) <= most
+            assert len(files_in(cache)) <= fitting
+
+
+def mapped_blocks(cache):
+    """Return the mapped files of blocks, on systems that list them."""
+    maps = Path("/proc/self/maps")
+    lines = maps.read_text().splitlines() if maps.exists() else []
+    return [line for line in lines if f"{cache}" in line and ".uses" not in line]
+
+
+def test_evicted_blocks_do_not_stay_mapped(blocks, cache):
+    with blocks.batches(10, cache="disk", disk_budget=int(2 * 50 * 800 * 1.1)) as loader:
+        for _ in range(2):
+            for _ in loader:
+                assert len(mapped_blocks(cache)) <= 4
+
+
+def test_loader_continues_when_the_cache_is_deleted(blocks, cache):
+    expected = sorted(blocks["x"][:].tolist())
+    with blocks.batches(16, cache="disk", shuffle=True, memory_budget=1) as loader:
+        for _ in range(3):
+            rows = []
+            for number, batch in enumerate(loader):
+                rows += batch["x"].tolist()
+                if number == 5:
+                    shutil.rmtree(cache, ignore_errors=True)
+            assert sorted(rows) == expected
 
 
 def test_unchanged_file_is_not_loaded_again(blocks, monkeypatch):
@@ -360,7 +416,7 @@ def test_files_for_a_user_function_are_deleted_with_their_loader(numbers, cache)
     assert len(list(loader)) == len(list(loader))
     assert len(files_in(cache)) == 1
     loader.close()
-    assert list(cache.iterdir()) == []
+    assert [path for path in cache.iterdir() if path.is_dir()] == []
 
 
 def test_stored_columns_and_those_of_known_functions_are_cached_for_the_next_process(

@@ -153,6 +153,15 @@ def test_advice_that_is_already_followed_is_not_given():
     assert "cache=" not in str(result)
 
 
+def test_rows_that_do_not_fit_on_disk_suggest_a_larger_disk_budget():
+    options = Options(batch_size=8, cache="disk", columns=("x",), disk_budget=10**6)
+    situation = Situation(options, "block", "disk", rows=1000, stored=5e6)
+    later = replace(spent(read=9.0), epoch=1, rows_read=750, samples=1000)
+    assert "a disk_budget= of more than 5.0 MB would hold all rows" in str(of(later, situation))
+    first = replace(later, epoch=0, rows_read=1000)
+    assert "disk_budget" not in str(of(first, situation))
+
+
 def test_exact_shuffle_beyond_memory_suggests_blocks():
     result = of(spent(read=9.0), Situation(Options(batch_size=8), "exact", "rows", rows=1000))
     assert "shuffle='block' reads whole blocks" in str(result)

@@ -1,11 +1,10 @@
 """Skipping chunks by their statistics does not change the answer."""
 
-from importlib import import_module
-
 import numpy as np
 import pytest
 
 import deeplake_lite as dl
+from deeplake_lite.query.run import sources, staging
 from deeplake_lite.query.run.cache import CACHE
 
 ROWS = 8192 * 6
@@ -37,6 +36,11 @@ CONDITIONS = [
     "x < -300",
     "x > 5 AND text LIKE '%7' AND x < 30",
 ]
+
+
+@pytest.fixture(autouse=True)
+def read_rows():
+    """Read all rows at once, except where a test says otherwise, because the lake has many rows."""
 
 
 @pytest.fixture(scope="module")
@@ -85,11 +89,46 @@ def test_rows_are_the_same_without_statistics(lake, condition, shape, monkeypatc
     CACHE.clear()
     pruned = view.query(asked)
     with monkeypatch.context() as patch:
-        patch.setattr(
-            import_module("deeplake_lite.query.run.staging"), "remaining_rows", lambda _: None
-        )
+        patch.setattr(staging, "wanted_chunks", lambda _: None)
         whole = view.query(asked)
     assert (pruned.row_ids == whole.row_ids).all()
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+@pytest.mark.parametrize("shape", ["all", "deleted", "shuffled"])
+@pytest.mark.parametrize("cached", ["x", "none"])
+def test_rows_are_the_same_in_blocks(lake, condition, shape, cached, monkeypatch):
+    view = lake if shape == "all" else lake[1:]
+    if shape == "shuffled":
+        view = lake[np.random.default_rng(0).permutation(ROWS)[: ROWS // 2]]
+    asked = f"SELECT x, text WHERE {condition}"
+    monkeypatch.setattr(sources, "READ_ROWS", ROWS)
+    whole = view.query(asked)
+    monkeypatch.setattr(sources, "READ_ROWS", 10_000)
+    CACHE.clear()
+    if cached == "x":
+        lake.query("SELECT SUM(x) AS total")
+    else:
+        monkeypatch.setattr(CACHE, "_limit", 1_000)
+    assert (view.query(asked).row_ids == whole.row_ids).all()
+
+
+def test_most_rows_in_memory_are_those_of_a_block(lake, monkeypatch):
+    monkeypatch.setattr(sources, "READ_ROWS", 10_000)
+    monkeypatch.setattr(CACHE, "_limit", 1_000)
+    CACHE.clear()
+    read, scalar = [], sources.Source.scalar
+
+    def count(source, f, rows=None):
+        read.append(len(source) if rows is None else len(rows))
+        return scalar(source, f, rows)
+
+    monkeypatch.setattr(sources.Source, "scalar", count)
+    found = lake.query("SELECT x WHERE x % 1000 = 7")
+    assert max(read) == 10_000
+    assert sum(read) == ROWS
+    [step, where, _] = found.record.steps
+    assert (step.rows_in, step.rows_out, where.rows_out) == (ROWS, ROWS, len(found))
 
 
 def test_chunks_that_cannot_match_are_not_read(lake):

@@ -58,8 +58,8 @@ if TYPE_CHECKING:
 BLOCK_ROWS = 1_024
 
 MAIN = ("bbox", "segmentation", "keypoints", "caption")
-"""Keys with one value per annotation. The first key with a column gives the number of annotations.
-"""
+"""Keys with one value per annotation. The column of the first key that has a column determines how
+many annotations an image has."""
 
 _FITS: Mapping[str, Callable[[Field], bool]] = {
     "bbox": is_boxes,
@@ -68,13 +68,13 @@ _FITS: Mapping[str, Callable[[Field], bool]] = {
     "keypoints": is_keypoints,
     "caption": is_captions,
 }
-"""Maps keys to functions that test whether a column can hold the values of the key."""
+"""Maps a key of annotations to a function that tests whether a column can hold the key's values."""
 
 PANOPTIC = "panoptic"
 """Name of the column of panoptic segments, which are PNG files."""
 
 IMAGE_COLUMNS = ("path", "split", "image_id", "width", "height", "coco")
-"""Columns in which `from_coco` describes images."""
+"""Names of the columns in which `from_coco` stores the properties of images."""
 
 
 def write_coco(view: View, path: str | Path, images: str | Path | None) -> Path:
@@ -134,7 +134,7 @@ class _Export:
         return cls(view, folder, segments, columns, image)
 
     def folders(self) -> list[Path]:
-        """Return the folders to write image files to."""
+        """Return the folders for image files, or an empty list if no image files are written."""
         if self.folder is None:
             return []
         return [self.folder, *([self.segments] if self._pngs is not None else [])]
@@ -167,7 +167,10 @@ class _Export:
             warnings.warn(f"to_coco {'; it '.join(texts)}.", ExportWarning, stacklevel=5)
 
     def _count_mismatches(self) -> int:
-        """Return the number of rows with values from the COCO file that fit no annotation now."""
+        """Return the number of rows whose extra values no longer match the row's annotations.
+
+        Extra values are values of the COCO file that have no column of their own, such as scores.
+        """
         if "coco" not in self.view.columns:
             return 0
         main = self.columns[next(key for key in MAIN if key in self.columns)]
@@ -187,7 +190,7 @@ class _Export:
 
     @cached_property
     def _files(self) -> list[dict[str, Any]]:
-        """Metadata of the COCO files that the rows come from, or an empty list if unknown."""
+        """Metadata of the COCO files that the rows come from, or an empty list if it is unknown."""
         files = self._known_files
         if split_names(self.view) is None:
             return [*files.values()] if len(files) == 1 else []
@@ -212,7 +215,10 @@ class _Export:
 
     @cached_property
     def _categories(self) -> dict[str, dict[str, Any]]:
-        """Maps each class to its category, which is taken from the COCO files if they define it."""
+        """Maps the name of each class to its category.
+
+        The category is the one that the COCO files define, or else a new one.
+        """
         defined: dict[str, dict[str, Any]] = {}
         for file in self._files:
             categories = file.get("categories", [])
@@ -239,7 +245,11 @@ class _Export:
         return {self._classes[number] for number in numbers}
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield the file in pieces. Images come last, as they are read along with annotations."""
+        """Yield the bytes of the COCO file in pieces.
+
+        The images come last in the file, because they are read together with the annotations, which
+        are written first.
+        """
         header = dict(self._files[0]) if self._files else {}
         header.pop("keys", None)
         encode = msgspec.json.encode
@@ -259,7 +269,7 @@ class _Export:
     # ---- rows
 
     def _rows(self) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
-        """Yield each image with its annotations."""
+        """Yield the image entry and the list of annotation entries of each row."""
         extra = [self.view.schema[n] for n in IMAGE_COLUMNS if n in self.view.columns]
         fields = [*self.columns.values(), *extra]
         files = self.image if self.folder is not None else None
@@ -294,7 +304,7 @@ class _Export:
     def _sizes(
         self, values: Mapping[str, Values], row: int, rows: int
     ) -> list[tuple[int | None, int | None]]:
-        """Return the width and height of each image of a block; None where it is unknown."""
+        """Return the width and height of each image of a block, or None for unknown sizes."""
         if "width" in values and "height" in values:
             pairs = zip(values["width"], values["height"], strict=True)
             return [(_integer(width), _integer(height)) for width, height in pairs]
@@ -306,7 +316,7 @@ class _Export:
     def _image(
         self, values: Mapping[str, Values], i: int, row: int, size: tuple[int | None, int | None]
     ) -> dict[str, Any]:
-        """Return the image entry of row `i` of a block; `row` is the row's position in the view."""
+        """Return the image entry of row `i` of a block, whose position in the view is `row`."""
         image_id = values["image_id"][i] if "image_id" in values else row + 1
         if (
             image_id is None
@@ -330,14 +340,18 @@ class _Export:
 
     @property
     def _suffix(self) -> str:
-        """Suffix of image files whose names are made up, because there is no column ``path``."""
+        """Suffix of image files that are named after their row, as there is no column ``path``."""
         codec = getattr(self.image.htype, "codec", "") if self.image else ""
         return ".png" if codec == "png" else ".jpg"
 
     def _write_images(
         self, images: Sequence[Mapping[str, Any] | None], files: Sequence[Any], folder: Path
     ) -> None:
-        """Write the image files of a block. Raises InvalidValueError, StorageError."""
+        """Write the image files of a block.
+
+        Raises InvalidValueError if a file name leads out of the folder, and StorageError if a file
+        cannot be written.
+        """
         for image, data in zip(images, files, strict=True):
             if data is not None and image is not None:
                 path = folder / path_inside(str(image["file_name"]))
@@ -350,7 +364,7 @@ class _Export:
     def _annotations(
         self, values: Mapping[str, Values], row: int, images: Sequence[Mapping[str, Any]]
     ) -> list[list[dict[str, Any]]]:
-        """Return the annotations of a block; `row` is the position of its first row."""
+        """Return the annotation entries of each row of a block, which starts at position `row`."""
         cells = {
             key: [() if cell is None else cell for cell in values[f.name]]
             for key, f in self.columns.items()
@@ -389,7 +403,7 @@ class _Export:
         }
 
     def _cut_keypoints(self, annotation: dict[str, Any]) -> None:
-        """Remove the zeros that pad the keypoints of categories with fewer keypoints."""
+        """Remove the zeros that pad the keypoints of an annotation to those of other categories."""
         count = self._points.get(annotation.get("category_id"))
         points = annotation.get("keypoints")
         if count is not None and points is not None and not any(points[count:]):
@@ -398,7 +412,7 @@ class _Export:
     def _correct_areas(
         self, values: Mapping[str, Values], i: int, annotations: Sequence[dict[str, Any]]
     ) -> None:
-        """Recompute the areas of a row if only its boxes or outlines have been edited."""
+        """Recompute a row's areas if its boxes or outlines have been edited, but not its areas."""
         recorded = _coco_cell(values, i).get(coco.DIGESTS)
         if not isinstance(recorded, list) or "area" not in self.columns:
             return
@@ -412,7 +426,10 @@ class _Export:
                 coco.correct_area(annotation)
 
     def _boxes(self, cells: Sequence[Any], images: Sequence[Mapping[str, Any]]) -> list[Any]:
-        """Convert boxes to x, y, width, height, in pixels. Raises InvalidValueError."""
+        """Convert boxes to x, y, width, height, in pixels.
+
+        Raises InvalidValueError if an image's size is needed, but unknown.
+        """
         coordinates = self.columns["bbox"].htype.coordinates
         assert coordinates is not None
         in_pixels = [
@@ -427,12 +444,14 @@ class _Export:
     def _fill_in(
         self, cells: dict[str, list[Any]], counts: Sequence[int], main: str, row: int
     ) -> set[int]:
-        """Fill in missing values; return the rows whose annotations were added or removed.
+        """Fill in missing values in `cells`, and return the edited rows, as indices into the block.
+
+        Edited rows are those whose annotations have been added or removed since they were ingested.
 
         Raises
         ------
         InvalidValueError
-            If another column has more or fewer values than a row has annotations.
+            If a row has more or fewer values in one of the columns than it has annotations.
         """
         edited = set[int]()
         for key in {*cells, "id", "area", "iscrowd"}:
@@ -466,7 +485,7 @@ class _Export:
 
     @cached_property
     def _ids(self) -> Iterator[int]:
-        """New ids for annotations that have no id."""
+        """Iterator over new ids, for annotations that have no id."""
         if "id" not in self.columns:
             return count(1)
         f = self.columns["id"]
@@ -478,7 +497,7 @@ class _Export:
 
 
 def _check_one_split(view: View) -> None:
-    """Reject a view of several splits, whose images may share ids. Raises SchemaError."""
+    """Raise SchemaError if a view has several splits, because their images may have equal ids."""
     present = splits_of(view)
     if len(present) > 1:
         raise SchemaError(
@@ -490,7 +509,11 @@ def _check_one_split(view: View) -> None:
 
 
 def _column(view: View, key: str) -> Field | None:
-    """Return the column with the usual name for a key, or the only column that fits, or None."""
+    """Return the column that holds the values of an annotation key, or None if there is none.
+
+    This is the column with the name that `from_coco` uses or, for some keys, the only column whose
+    type fits.
+    """
     if (name := coco.COLUMNS[key]) in view.columns:
         return view.schema[name] if _fits(view.schema[name], key) else None
     if key in ("id", "area", "iscrowd", "caption"):
@@ -513,7 +536,10 @@ def _coco_cell(values: Mapping[str, Values], i: int) -> dict[str, Any]:
 
 
 def _extra_values(values: Mapping[str, Values], i: int, part: str) -> dict[str, Any]:
-    """Return a part of the cell of ``coco`` in row `i`: values that have no column of their own."""
+    """Return the values under the key `part` of the cell of the column ``coco`` in row `i`.
+
+    These are values of the COCO file that have no column of their own.
+    """
     originals = _coco_cell(values, i).get(part)
     return originals if isinstance(originals, dict) else {}
 

@@ -1,9 +1,9 @@
 """Conversion of COCO annotations to cells, and back.
 
-Columns hold numbers in the types that training needs, such as float32. Annotations are rebuilt from
-their cells. If the result differs from the file, such as for a box with nine digits or a run-length
-encoding, the file's value is kept as an *original*, which is exported as long as its cell is
-unchanged.
+Columns hold numbers in the types that training needs, such as float32. Exports rebuild annotations
+from these cells. If a rebuilt value differs from the value in the file, as for a box with nine
+digits or a run-length encoding, the import also stores the file's value, called the *original*,
+which is exported as long as its cell is unchanged.
 """
 
 from __future__ import annotations
@@ -39,10 +39,12 @@ LEAST = 6
 """Minimum number of coordinates of an outline."""
 
 DIGESTS = "digests"
-"""Key in cells of the column ``coco`` for digests of an image's shapes and areas in the file."""
+"""Key in cells of the column ``coco`` for the digests of an image's shapes and areas, by which an
+export detects edits."""
 
 COUNT = "count"
-"""Key in cells of ``coco`` for the number of annotations, if originals are found by position."""
+"""Key in cells of the column ``coco`` for the number of annotations in the file. It is only there
+if originals belong to annotations by position rather than by id."""
 
 NO_ID = -1
 """Cell for an annotation whose id is not an integer."""
@@ -51,7 +53,7 @@ _DECIMALS = 9
 
 
 def shortest(values: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Convert float32 numbers to the float64 numbers with the fewest decimals that round to them.
+    """Convert each float32 number to the float64 number with the fewest decimals that rounds to it.
 
     >>> shortest(np.float32([473.07, 12, 1 / 3])).tolist()
     [473.07, 12.0, 0.33333334]
@@ -71,7 +73,7 @@ def shortest(values: NDArray[np.float32]) -> NDArray[np.float64]:
 
 
 def exact(values: NDArray[Any]) -> NDArray[np.float64]:
-    """Convert numbers of any dtype to float64; float32 numbers get the fewest decimals."""
+    """Convert numbers of any dtype to float64. float32 numbers get as few decimals as possible."""
     return shortest(values) if values.dtype == np.float32 else values.astype(np.float64)
 
 
@@ -92,7 +94,7 @@ def numbers(value: object) -> NDArray[np.float64]:
 
 
 def box(value: object) -> NDArray[np.float32]:
-    """Parse a ``bbox``: x, y, width, height. Raises ValueError."""
+    """Parse a ``bbox``: x, y, width, height. Raises ValueError if it is invalid."""
     array = numbers(value)
     if array.size != 4:
         raise ValueError("must be four numbers")
@@ -100,9 +102,10 @@ def box(value: object) -> NDArray[np.float32]:
 
 
 def outlines(value: object) -> list[NDArray[np.float32]]:
-    """Parse a ``segmentation`` into outlines, (k, 2) float32 each. Raises ValueError.
+    """Parse a ``segmentation`` into outlines, (k, 2) float32 each.
 
     A run-length encoding has no outlines. Outlines with fewer than three corners are left out.
+    Raises ValueError if the segmentation is invalid.
     """
     if not isinstance(value, list):
         return []
@@ -112,14 +115,14 @@ def outlines(value: object) -> list[NDArray[np.float32]]:
 
 
 def class_number(value: object, classes: Mapping[Any, int]) -> int:
-    """Return the class number of a ``category_id``. Raises ValueError."""
+    """Return the class number of a ``category_id``. Raises ValueError if there is no such class."""
     if not isinstance(value, int | str) or value not in classes:
         raise ValueError("must be the id of a category")
     return classes[value]
 
 
 def caption(value: object) -> str:
-    """Parse a ``caption``. Raises ValueError."""
+    """Parse a ``caption``. Raises ValueError if it is not a string."""
     match value:
         case str():
             return value
@@ -134,17 +137,20 @@ def own_id(value: object) -> int:
 
 
 def area(value: object) -> float:
-    """Return an ``area``, or NaN if it is not a number."""
+    """Parse an ``area``, which becomes NaN if it is not a number."""
     return float(value) if is_number(value) else np.nan  # type: ignore[arg-type]
 
 
 def crowd(value: object) -> bool:
-    """Return whether an ``iscrowd`` is set."""
+    """Parse an ``iscrowd``: return whether it is a number other than 0."""
     return bool(value) and is_number(value)
 
 
 def points(value: object) -> NDArray[np.float32]:
-    """Parse ``keypoints`` into (k, 3): x, y, visibility. Raises ValueError."""
+    """Parse ``keypoints`` into an array (k, 3) of x, y and visibility.
+
+    Raises ValueError if they are invalid.
+    """
     array = numbers(value)
     if array.size % 3:
         raise ValueError("must be triples of x, y and visibility")
@@ -183,7 +189,7 @@ def same_cell(key: str, a: object, b: object) -> bool:
 
 
 def digest(arrays: Iterable[Any]) -> str:
-    """Return a digest of numbers, rounded to float32, by which edits are detected.
+    """Return a digest of numbers, rounded to float32. Edits are detected by comparing digests.
 
     >>> digest([[1, 2], [3]]) == digest([np.float32([1, 2]), [3.0]])
     True
@@ -194,7 +200,7 @@ def digest(arrays: Iterable[Any]) -> str:
 def digests(
     boxes: Iterable[Any] | None, segmentation: Iterable[Sequence[Any]] | None, areas: Sequence[Any]
 ) -> list[str]:
-    """Return two digests of an image's annotations: of their shapes, and of their areas."""
+    """Return the digest of an image's boxes and outlines, and the digest of its areas."""
     outlines = chain.from_iterable(segmentation or ())
     return [digest(chain(boxes if boxes is not None else (), outlines)), digest([areas])]
 
@@ -231,7 +237,7 @@ def rebuild(
 
 
 def _column(key: str, cells: Sequence[Any], names: Sequence[object]) -> list[Any]:
-    """Return the values of a key for all annotations of several images."""
+    """Return a flat list of the values that a key has in all annotations of several images."""
     flat = [*chain.from_iterable(cells)]
     match key:
         case "bbox":
@@ -254,7 +260,7 @@ def _column(key: str, cells: Sequence[Any], names: Sequence[object]) -> list[Any
 
 
 def _whole(value: float) -> float:
-    """Return a whole number as an integer, as COCO files do."""
+    """Convert a whole number to int, since COCO files write whole numbers without a point."""
     return int(value) if value == value // 1 and abs(value) < 2**53 else value
 
 
@@ -277,11 +283,13 @@ def image_of(
 
 
 MISSING = ""
-"""Key in the originals for a list of keys that are rebuilt from cells but missing in the file."""
+"""Key in the originals for a list of the keys that an export rebuilds, but that the file lacks."""
 
 
 def original_keys(ids: Sequence[int]) -> list[str]:
-    """Return the keys of the annotations' originals: each is the id if unique, else the position.
+    """Return the key under which each annotation's originals are stored.
+
+    The key is the annotation's id if no other annotation has this id, and else its position.
 
     >>> original_keys([7, -1, 9, 9])
     ['7', '#1', '#2', '#3']
@@ -332,7 +340,8 @@ def area_within(outline: Any) -> float:
 def correct_area(annotation: dict[str, Any]) -> None:
     """Recompute the area of an annotation if it does not match the outlines or the box.
 
-    COCO files count pixels, so their areas differ slightly from those of outlines.
+    The areas in COCO files are counts of pixels, so they may differ slightly from the areas of
+    outlines and still match.
 
     >>> annotation = {"bbox": [0, 0, 8, 4], "area": 20}
     >>> correct_area(annotation)

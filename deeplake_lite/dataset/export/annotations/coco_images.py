@@ -1,4 +1,4 @@
-"""Images in COCO files: their names, sizes and panoptic annotations."""
+"""Checks of the images in a COCO file, their sizes, and their panoptic annotations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def check_unique(image: Mapping[str, Any], seen: set[object]) -> None:
-    """Reject an image whose id or file name was seen before. Raises InvalidValueError."""
+    """Raise InvalidValueError if the id or the file name of an image was seen before."""
     for key in ("id", "file_name"):
         if (key, image[key]) in seen:
             raise InvalidValueError(
@@ -38,7 +38,7 @@ def path_inside(name: str) -> PurePosixPath:
 
 
 def to_pixels(boxes: Any, image: Mapping[str, Any]) -> Any:
-    """Convert boxes from fractions to pixels. Raises InvalidValueError."""
+    """Convert boxes from fractions to pixels. Raises InvalidValueError if the size is unknown."""
     width, height = image.get("width"), image.get("height")
     if width is None or height is None:
         raise InvalidValueError(
@@ -51,7 +51,7 @@ def to_pixels(boxes: Any, image: Mapping[str, Any]) -> Any:
 def panoptic_annotation(
     segments: Sequence[Mapping[str, Any]], image: Mapping[str, Any], originals: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """Return a list with the panoptic annotation of an image, empty if there are no segments."""
+    """Return a list with the panoptic annotation of an image, or an empty list without segments."""
     if not segments and not originals:
         return []
     plain_segments = [{k: v for k, v in segment.items() if k != "image_id"} for segment in segments]

@@ -1,4 +1,7 @@
-"""Recognition of the annotation columns that detection formats have in common."""
+"""Functions that recognize, by type and name, the columns that annotation formats can hold.
+
+A column's *role* says what it holds for an image, such as its boxes. `ROLES` lists all roles.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,7 @@ def class_names(f: Field | None) -> tuple[str, ...]:
 
 
 def split_names(view: View) -> Callable[[Any], str | None] | None:
-    """Return a function that converts a cell of the column ``split`` to its name, or to None.
+    """Return a function that converts cells of the column ``split`` to names of splits, or to None.
 
     Returns None if the view has no such column, or if the column has neither classes nor strings.
     """
@@ -78,10 +81,10 @@ def splits_of(view: View) -> list[str]:
 
 
 def columns_with_nulls(view: View, fields: Iterable[Field]) -> str:
-    """Return the names, separated by commas, of the columns whose nulls become empty lists.
+    """Return the names, separated by commas, of the columns with nulls, which become empty lists.
 
-    Annotation formats do not distinguish an image without objects from an image that nobody has
-    annotated.
+    Annotation formats do not distinguish an image without objects (an empty list) from an image
+    that nobody has annotated (a null).
     """
     names = [f.name for f in fields if f.htype.sql != "class" and has_nulls(view, f)]
     return ", ".join(map(repr, names))
@@ -146,12 +149,16 @@ ROLES: Mapping[str, tuple[str, Callable[[Field], bool], bool]] = {
     "occluded": ("occluded", is_flags, False),
     "tags": ("tags", is_tags, True),
 }
-"""Maps each role that a column may have in annotated images to the name that importers give the
-column, a test of its type, and whether a column with another name is accepted if no other fits."""
+"""Maps each role of a column to a tuple: the name that importers give the column, a test of its
+type, and whether a column with another name is accepted if no column has that name."""
 
 
 def named_columns(view: View, method: str) -> dict[str, Field]:
-    """Return a dict from roles to columns of a view. Raises SchemaError if several fit a role."""
+    """Return a dict from roles to columns of a view.
+
+    Raises SchemaError if several columns fit a role. `method` is the export's name, for the
+    message.
+    """
     columns: dict[str, Field] = {}
     for role, (name, fits, by_type) in ROLES.items():
         fitting = [f for f in view.schema if fits(f) and f not in columns.values()]

@@ -73,7 +73,7 @@ class _Export:
 
     pictures: Pictures
     ids: set[int] = field(default_factory=set)
-    """Ids that the images had in the file from which they were imported."""
+    """Ids that the images had in the CVAT file from which they were imported."""
 
     @cached_property
     def meta(self) -> dict[str, Any]:
@@ -86,18 +86,21 @@ class _Export:
 
     @cached_property
     def points(self) -> list[str]:
-        """Names of the keypoints, or an empty list if they have no names."""
+        """Names of the keypoints, or an empty list if the keypoints have no names."""
         f = self.pictures.columns.get("keypoints")
         coordinates = None if f is None else f.htype.coordinates
         return [] if coordinates is None else [*coordinates.names]
 
     @cached_property
     def skeletons(self) -> dict[str, list[str]]:
-        """Maps each label of skeletons to the names of their points."""
+        """Maps the label of each kind of skeleton to the names of its points."""
         return {name: points for name, points in cvat_meta.skeletons(self.meta).items() if points}
 
     def warn(self) -> None:
-        """Check all rows, and warn about everything that is left out. Raises InvalidValueError."""
+        """Check all rows, and warn about everything that is left out.
+
+        Raises InvalidValueError if a row is invalid.
+        """
         unique = Unique("to_cvat")
         for picture in self.pictures:
             unique.add(picture.path)
@@ -110,7 +113,10 @@ class _Export:
         self.pictures.warn(self.pictures.left_out(_ROLES), self.pictures.losses)
 
     def _count_losses(self, obj: Object, path: str) -> None:
-        """Count the parts of an object that CVAT's format cannot hold. Raises InvalidValueError."""
+        """Count the parts of an object that CVAT's format cannot hold.
+
+        Raises InvalidValueError if the object has no label.
+        """
         if obj.label is None:
             raise InvalidValueError(
                 f"CVAT needs a label for each object, but an object in image {path!r} has none. "
@@ -159,7 +165,7 @@ class _Export:
                 draft.unlink(missing_ok=True)
 
     def pieces(self, write: Any) -> Iterator[bytes]:
-        """Yield the annotation file in pieces; call `write` for each image file."""
+        """Yield the annotation file in pieces, and call `write` with each image's name and data."""
         yield b'<?xml version="1.0" encoding="utf-8"?>\n<annotations>\n  <version>1.1</version>\n'
         yield "".join(f"{line}\n" for line in lines_of("meta", self.meta, 1)).encode()
         new_ids = count(max(self.ids, default=-1) + 1)
@@ -196,7 +202,10 @@ class _Export:
         yield "  </image>"
 
     def _shapes(self, obj: Object, picture: Picture) -> list[dict[str, Any]]:
-        """Return the CVAT shapes for an object: one per outline or line, or else a single shape."""
+        """Return the CVAT shapes that represent an object.
+
+        There is one shape for each outline or line, and a single shape for other objects.
+        """
         names = self.skeletons.get(obj.label or "", self.points)
         size = (picture.width, picture.height)
         parse = partial(cvat_shapes.parse, size=size, names=names)
@@ -220,7 +229,7 @@ def _without_split(name: str, split: str | None) -> str:
 
 
 def _tags(picture: Picture) -> Iterator[dict[str, Any]]:
-    """Yield the tags of an image, with the attributes that they had in the imported file."""
+    """Yield the tags of an image as dicts, with the attributes that the imported file gave them."""
     imported = picture.rest.get("tags")
     items = imported if isinstance(imported, list) else []
     by_label = {str(tag.get("label")): tag for tag in items if isinstance(tag, dict)}

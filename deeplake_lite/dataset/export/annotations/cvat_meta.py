@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def labels(meta: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the labels, as dicts, that a header declares for its task, project or job.
+    """Return the labels that a header declares for its task, project or job, as a list of dicts.
 
     >>> labels({"task": {"labels": {"label": {"name": "cat"}}}})
     [{'name': 'cat'}]
@@ -32,12 +32,12 @@ def _name(label: Mapping[str, Any]) -> str:
 
 
 def classes(meta: Mapping[str, Any]) -> list[str]:
-    """Return the names of labels for objects."""
+    """Return the names of the labels that describe objects."""
     return [_name(x) for x in labels(meta) if not x.get("parent") and x.get("type") != "tag"]
 
 
 def tags(meta: Mapping[str, Any]) -> list[str]:
-    """Return the names of labels for whole images."""
+    """Return the names of the labels that describe whole images."""
     return [_name(x) for x in labels(meta) if not x.get("parent") and x.get("type") == "tag"]
 
 
@@ -53,7 +53,10 @@ def skeletons(meta: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def only_skeleton(meta: Mapping[str, Any]) -> list[str]:
-    """Return the keypoint names that all skeletons share, or an empty list if skeletons differ."""
+    """Return the names of the keypoints if all keypoints belong to skeletons with the same names.
+
+    Return an empty list otherwise, and if the names are only numbers.
+    """
     roots = [x for x in labels(meta) if not x.get("parent")]
     if any(x.get("type", "any") in ("any", "points") for x in roots):
         return []
@@ -69,12 +72,12 @@ def _numbered(count: int) -> list[str]:
 def declare_labels(
     meta: Mapping[str, Any], names: Sequence[str], images: Sequence[str], points: Sequence[str]
 ) -> dict[str, Any]:
-    """Return a header that declares a label for each class, adding the labels that are missing.
+    """Return a header that declares a label for each class, and keeps the labels of `meta`.
 
     Parameters
     ----------
     meta : mapping
-        Header of the file that the rows were imported from; empty if there was none.
+        Header of the file that the rows were imported from. Empty if there was none.
     names, images : sequence of str
         Classes of objects, and classes of whole images.
     points : sequence of str

@@ -1,7 +1,7 @@
 """Conversion of CVAT shapes to objects, and back.
 
-A shape is a dict with the attributes of an XML element, the name of the element as ``shape``, and
-its children as lists of dicts.
+A shape is a dict with the attributes of an XML element, the name of the element under the key
+``shape``, and lists of the element's children, each of which is a dict too.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def parse(shape: Mapping[str, Any], size: Size, names: Sequence[str] = ()) -> Ob
 
 
 def rebuild(obj: Object, names: Sequence[str] = ()) -> dict[str, Any]:
-    """Convert an object to a shape, using only the first of several outlines or lines."""
+    """Convert an object to a shape. If it has several outlines or lines, only the first is used."""
     flags = {"occluded": str(int(obj.flags.get("occluded", False)))}
     base = {"label": obj.label or "", "source": "manual", **flags}
     last = {"z_order": "0"}
@@ -151,7 +151,10 @@ def _text(points: NDArray[np.float32]) -> str:
 
 
 def _numbers(shape: Mapping[str, Any], keys: Sequence[str]) -> NDArray[np.float64]:
-    """Return the given attributes of a shape as numbers. Raises ValueError."""
+    """Return the given attributes of a shape as numbers.
+
+    Raises ValueError if one is not a number.
+    """
     try:
         return np.array([number_of(shape.get(key)) for key in keys], np.float64)
     except ValueError as error:
@@ -159,7 +162,10 @@ def _numbers(shape: Mapping[str, Any], keys: Sequence[str]) -> NDArray[np.float6
 
 
 def _points(text: object) -> NDArray[np.float32]:
-    """Parse points (k, 2) from a string such as ``"1,2;3,4"``. Raises ValueError."""
+    """Parse points (k, 2) from a string such as ``"1,2;3,4"``.
+
+    Raises ValueError if the string is invalid.
+    """
     parts = [pair.split(",") for pair in str(text or "").split(";") if pair.strip()]
     if not parts or any(len(pair) != 2 for pair in parts):
         raise ValueError(f"points must be pairs such as 1,2;3,4, but they are {str(text)[:40]!r}")
@@ -188,7 +194,10 @@ def rotate_box(box: NDArray[np.float64], angle: float) -> NDArray[np.float32]:
 
 
 def _ellipse(shape: Mapping[str, Any]) -> NDArray[np.float32]:
-    """Return the bounding box of an ellipse, which may be rotated. Raises ValueError."""
+    """Return the bounding box of an ellipse, which may be rotated.
+
+    Raises ValueError if an attribute is invalid.
+    """
     cx, cy, rx, ry = _numbers(shape, ("cx", "cy", "rx", "ry"))
     angle = math.radians(_angle(shape))
     w = math.hypot(rx * math.cos(angle), ry * math.sin(angle))
@@ -197,7 +206,10 @@ def _ellipse(shape: Mapping[str, Any]) -> NDArray[np.float32]:
 
 
 def _skeleton(shape: Mapping[str, Any], names: Sequence[str]) -> NDArray[np.float32]:
-    """Return the points of a skeleton, (k, 3), in the order of `names`. Raises ValueError."""
+    """Return the points of a skeleton, (k, 3), in the order of `names`.
+
+    Raises ValueError if a point is invalid.
+    """
     children = shape.get("skeleton")
     if not isinstance(children, list) or not children:
         raise ValueError("a skeleton must have points, but it has none")
@@ -211,7 +223,10 @@ def _skeleton(shape: Mapping[str, Any], names: Sequence[str]) -> NDArray[np.floa
 
 
 def _mask(shape: Mapping[str, Any], size: Size) -> NDArray[np.bool_]:
-    """Return a mask with the size of the image. Raises ValueError."""
+    """Decode the mask of a shape to an array with the size of the image.
+
+    Raises ValueError if it is invalid.
+    """
     width, height = size
     if width is None or height is None:
         raise ValueError("an image with a mask must have a width and height, but they are unknown")

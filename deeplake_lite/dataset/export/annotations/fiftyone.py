@@ -47,7 +47,7 @@ _ROLES = (
 )  # fmt: skip
 
 _FIELDS = {"Detections": "ground_truth", "Polylines": "polylines", "Keypoints": "keypoints"}
-"""Maps each class of fields that hold objects to the default name of the field."""
+"""Maps each FiftyOne class of fields that hold objects to the field's default name."""
 
 _RESERVED = frozenset({
     "id", "filepath", "tags", "metadata", "created_at", "last_modified_at", *_FIELDS.values(),
@@ -56,7 +56,8 @@ _RESERVED = frozenset({
 _NAME = re.compile(r"[A-Za-z]\w*")
 
 ORDER = "deeplake_lite_order"
-"""Key in the dataset's info. If its value is true, ``index`` orders objects across fields."""
+"""Key in the dataset's info. If its value is true, the objects of an image, which may be in several
+fields, are in the order of their attribute ``index``."""
 
 
 def write_fiftyone(view: View, path: str | Path) -> Path:
@@ -80,7 +81,10 @@ def _has_tags(view: View) -> bool:
 
 
 def _columns(view: View) -> dict[str, str]:
-    """Return a dict from columns that do not describe objects to their kinds of FiftyOne fields."""
+    """Return a dict from the names of columns of whole images to the kinds of FiftyOne fields.
+
+    Columns that describe objects, and columns that FiftyOne cannot represent, are left out.
+    """
     recorded = view.rows.table.metadata.get("fiftyone")
     recorded = _dict(_dict(recorded).get("columns"))
     used = {f.name for role, f in Pictures(view, "to_fiftyone", "fiftyone").columns.items()
@@ -97,7 +101,7 @@ def _columns(view: View) -> dict[str, str]:
 
 
 def _imported_fields(view: View) -> dict[str, str]:
-    """Return a dict that maps columns to the FiftyOne fields from which they were imported."""
+    """Return a dict from the names of columns to the FiftyOne fields they were imported from."""
     metadata = view.rows.table.metadata.get("fiftyone")
     columns = metadata.get("columns") if isinstance(metadata, dict) else None
     columns = columns if isinstance(columns, dict) else {}
@@ -106,7 +110,7 @@ def _imported_fields(view: View) -> dict[str, str]:
 
 
 def _kind(f: Field) -> str | None:
-    """Return the kind of field for a column, or None if FiftyOne cannot represent the column."""
+    """Return the kind of FiftyOne field for a column, or None if FiftyOne cannot represent it."""
     htype = f.htype
     if htype.classes is not None:
         return "Classification" if htype.sql == "class" else "Classifications"
@@ -125,15 +129,17 @@ class _Export:
 
     pictures: Pictures
     columns: dict[str, str]
-    """Maps each column that does not describe objects to its kind of field."""
+    """Maps each column that describes whole images to the kind of its FiftyOne field."""
     is_mixed: bool = False
-    """Whether the objects of an image alternate between fields, so that their order is needed."""
+    """Whether the order of an image's objects cannot be read from the fields alone.
+
+    This is the case if the image's objects are not sorted by the fields that hold them."""
     classes: set[str] = field(default_factory=set)
-    """Classes of the fields that hold the objects of at least one row."""
+    """FiftyOne classes of the fields that hold the objects of at least one row."""
 
     @cached_property
     def objects(self) -> dict[str, str]:
-        """Maps each class of fields that hold objects to the name of the field."""
+        """Maps each FiftyOne class of fields that hold objects to the name of the field."""
         imported = self.pictures.metadata.get("objects")
         pairs = [pair for pair in imported if isinstance(pair, list) and len(pair) == 2
                  and pair[0] in _FIELDS] if isinstance(imported, list) else []  # fmt: skip
@@ -143,13 +149,13 @@ class _Export:
 
     @cached_property
     def fields(self) -> dict[str, str]:
-        """Maps each column that does not describe objects to the name of its field."""
+        """Maps each column that describes whole images to the name of its FiftyOne field."""
         imported = _imported_fields(self.pictures.view)
         return {name: imported.get(name, name) for name in self.columns}
 
     @cached_property
     def order(self) -> list[str]:
-        """Classes of the fields that hold objects, in the order in which they are declared."""
+        """FiftyOne classes of the fields that hold objects, in the order of their declarations."""
         return [*self.objects]
 
     @property
@@ -158,7 +164,10 @@ class _Export:
         return _dict(self.pictures.metadata.get("document"))
 
     def warn(self) -> None:
-        """Check all rows, and warn about everything that is left out. Raises InvalidValueError."""
+        """Check all rows, and warn about everything that is left out.
+
+        Raises InvalidValueError if a row is invalid.
+        """
         unique, stems = Unique("to_fiftyone"), Unique("to_fiftyone")
         has_masks = "Segmentation" in self.columns.values()
         for row, picture in enumerate(self.pictures):
@@ -210,7 +219,7 @@ class _Export:
         (root / "metadata.json").write_bytes(encode(self._document()) + b"\n")
 
     def _document(self) -> dict[str, Any]:
-        """Return the document that describes the dataset."""
+        """Return the content of ``metadata.json``, which describes the dataset and its fields."""
         fields = {self.objects[kind]: kind for kind in self.order if kind in self.classes}
         fields |= {self.fields[column]: kind for column, kind in self.columns.items()}
         names = [*self.pictures.classes]
@@ -239,7 +248,7 @@ class _Export:
     # ---- a row
 
     def _sample(self, picture: Picture, name: str, row: int, root: Path) -> dict[str, Any]:
-        """Return the sample of a row; write its mask files."""
+        """Return the FiftyOne sample for a row, after writing the row's mask files."""
         rest = picture.rest
         tags = [str(tag) for tag in picture.columns.get("tags") or ()]
         tags = [*([picture.split] if picture.split else []), *tags]
@@ -262,7 +271,10 @@ class _Export:
         }
 
     def _labels(self, picture: Picture, row: int) -> dict[str, Any]:
-        """Return the fields of a row that hold objects. Raises InvalidValueError."""
+        """Return a dict of the fields that hold a row's objects.
+
+        Raises InvalidValueError if this is impossible.
+        """
         labels_by_kind: dict[str, list[dict[str, Any]]] = {}
         for number, obj in enumerate(picture.objects):
             if not picture.width or not picture.height:
@@ -285,7 +297,7 @@ class _Export:
         }  # fmt: skip
 
     def _values(self, picture: Picture, name: str, root: Path) -> dict[str, Any]:
-        """Return the fields of a row that do not hold objects; write its mask files."""
+        """Return a dict of the fields that describe a row's whole image; write its mask files."""
         originals = _dict(picture.rest.get("labels"))
         result: dict[str, Any] = {}
         for column, kind in self.columns.items():
@@ -304,7 +316,7 @@ class _Export:
         return result
 
     def _value(self, column: str, kind: str, value: Any, name: str, root: Path) -> Any:
-        """Convert a cell to the value of a FiftyOne field; write its mask file, if it is a mask."""
+        """Convert a cell to the value of a FiftyOne field. If the cell is a mask file, write it."""
         identity = {"$oid": labels.identifier(f"{name}/{column}")}
         match kind:
             case "Classification":
@@ -344,7 +356,7 @@ def _agree(rebuilt: Mapping[str, Any], original: Mapping[str, Any]) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Return a JSON value, with NaN and infinities in MongoDB's notation."""
+    """Convert a cell to a JSON value, with NaN and infinities in MongoDB's notation."""
     value = value.item() if hasattr(value, "item") else value
     if isinstance(value, float) and not np.isfinite(value):
         names = {np.inf: "Infinity", -np.inf: "-Infinity"}

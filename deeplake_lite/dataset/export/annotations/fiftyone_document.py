@@ -1,4 +1,4 @@
-"""The document of a FiftyOne dataset, which declares its fields."""
+"""The document of a FiftyOne dataset: the JSON object that declares the fields of its samples."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 VERSION = "1.0.0"
-"""Version of FiftyOne whose format the document has. Later versions of FiftyOne migrate it."""
+"""Version of FiftyOne whose format the document has. Later versions of FiftyOne convert it."""
 
 _LABELS = {
     "Detection": (("label", "String"), ("bounding_box", "List:Float"), ("mask", "Array"),
@@ -87,9 +87,10 @@ def document(
     fields : mapping
         Maps each sample field to its kind.
     classes, targets, skeletons : mapping
-        Map fields to their classes, to the names of their mask values, and to their keypoints.
+        Dicts that map the names of fields to their class names, to the names of their mask values,
+        and to their keypoints and connections.
     imported : mapping
-        Document of the dataset that the rows were imported from; empty if there was none.
+        Document of the dataset that the rows were imported from. Empty if there was none.
     """
     metadata = _field("metadata", "EmbeddedDocument",
                       embedded_doc_type="fiftyone.core.metadata.ImageMetadata",

@@ -53,7 +53,10 @@ MAX_BYTES = 2**30
 
 
 def parse(label: Mapping[str, Any], size: Size) -> Object:
-    """Convert a label in an image of the given size to an object. Raises ValueError."""
+    """Convert a label in an image of the given size to an object.
+
+    Raises ValueError if the label is invalid.
+    """
     width, height = size
     if width is None or height is None:
         raise ValueError(
@@ -102,7 +105,7 @@ def parse(label: Mapping[str, Any], size: Size) -> Object:
 
 
 def rebuild(obj: Object, size: tuple[int, int], key: str) -> dict[str, Any]:
-    """Convert an object to a label, whose id is derived from `key`."""
+    """Convert an object to a label of FiftyOne, whose id is derived from `key`."""
     scale = np.array(size, np.float64)
     result: dict[str, Any] = {"_id": {"$oid": identifier(key)}, "attributes": {}, "tags": []}
     if obj.label is not None:
@@ -131,7 +134,7 @@ def rebuild(obj: Object, size: tuple[int, int], key: str) -> dict[str, Any]:
 
 
 def class_of(obj: Object) -> str:
-    """Return the class of the label as which an object is written."""
+    """Return FiftyOne's class for the label that represents an object."""
     kinds = {"polygon": "Polyline", "polyline": "Polyline", "points": "Keypoint"}
     return kinds.get(obj.kind, "Detection")
 
@@ -152,7 +155,7 @@ def _list(label: Mapping[str, Any], key: str) -> list[Any]:
 
 
 def number(value: Any) -> float:
-    """Parse a number, which may be NaN. Raises ValueError."""
+    """Return a number, which is NaN for null. Raises ValueError if the value is not a number."""
     if value is None or (isinstance(value, dict) and value.get("$numberDouble") == "NaN"):
         return float("nan")
     return number_of(value)
@@ -165,7 +168,10 @@ def _numbers(value: Any, count: int) -> list[float]:
 
 
 def _points(value: Any) -> NDArray[np.float64]:
-    """Parse points (k, 2), with NaN for unknown coordinates. Raises ValueError."""
+    """Parse points (k, 2), with NaN for unknown coordinates.
+
+    Raises ValueError if they are invalid.
+    """
     if not isinstance(value, list) or any(not isinstance(p, list) or len(p) != 2 for p in value):
         raise ValueError("points of a label must be pairs of numbers")
     return np.array([[number(x) for x in p] for p in value], np.float64).reshape(-1, 2)
@@ -175,7 +181,7 @@ def _points(value: Any) -> NDArray[np.float64]:
 
 
 def array_of(value: Any) -> NDArray[Any]:
-    """Decode an array from ``{"$binary": {"base64": "…"}}``. Raises ValueError."""
+    """Decode an array from ``{"$binary": {"base64": "…"}}``. Raises ValueError if it is invalid."""
     binary = value.get("$binary") if isinstance(value, dict) else None
     text = binary.get("base64") if isinstance(binary, dict) else binary
     if not isinstance(text, str):
@@ -217,7 +223,7 @@ def _read_npy(content: bytes) -> NDArray[Any]:
 
 
 def binary_of(array: NDArray[Any]) -> dict[str, Any]:
-    """Encode an array as a value of the file: the inverse of `array_of`.
+    """Encode an array as ``{"$binary": {"base64": "…"}}``, which `array_of` decodes.
 
     >>> array_of(binary_of(np.array([[True, False]]))).tolist()
     [[True, False]]
@@ -238,7 +244,7 @@ def _pixels(box: NDArray[np.float32], width: int, height: int) -> tuple[int, int
 def _expand_mask(
     pixels: NDArray[Any], box: NDArray[np.float32], width: int, height: int
 ) -> NDArray[np.bool_]:
-    """Expand a box's mask to the whole image, scaling it if the box has another size."""
+    """Expand a box's mask to the whole image, scaling the mask if the box has another size."""
     check_mask_size(width, height)
     if not pixels.size:
         raise ValueError("a mask must have pixels, but it has none")

@@ -1,4 +1,4 @@
-"""Writing of files when annotated images are exported, and checks of the files' names."""
+"""Functions that write the files of exported images, and check or derive the files' names."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write a file, creating its folder if necessary. Raises StorageError."""
+    """Write a file, creating its folder if necessary. Raises StorageError if this fails."""
     with as_storage_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
 
 
 def with_suffix(path: str, data: bytes | None) -> str:
-    """Return the path of an image file, with its format as the suffix if it has none.
+    """Return the path of an image file, adding a suffix for the format of `data` if it has none.
 
     >>> with_suffix("a/b", b"BM"), with_suffix("a/b.jpg", b"BM")
     ('a/b.bmp', 'a/b.jpg')
@@ -41,14 +41,14 @@ def stem_of(path: str) -> str:
 
 
 class Unique:
-    """A set of names that rejects duplicates."""
+    """A set of names. Adding a name for a second time is an error."""
 
     def __init__(self, method: str) -> None:
         self._method = method
         self._seen = set[str]()
 
     def add(self, name: str) -> None:
-        """Add a name. Raises InvalidValueError if it was added before."""
+        """Add a name. Raises InvalidValueError if the same name was added before."""
         if name in self._seen:
             raise InvalidValueError(
                 f"{self._method} needs a different path for each image, but two images have "
@@ -59,7 +59,7 @@ class Unique:
 
 
 def split_name(split: str, method: str) -> str:
-    """Return the name of a split. Raises InvalidValueError if it is not a valid file name."""
+    """Return a split's name unchanged. Raises InvalidValueError unless it is a valid file name."""
     if not split or split.startswith(".") or any(c in '/\\:*?"<>|' or ord(c) < 33 for c in split):
         raise InvalidValueError(
             f"{method} names a file after each split, but {split[:100]!r} is not a valid file "

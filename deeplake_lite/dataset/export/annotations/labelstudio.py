@@ -90,12 +90,15 @@ class _Export:
 
     @cached_property
     def tag_name(self) -> str | None:
-        """Name of the column of image classes, or None if there is none or it has a control."""
+        """Name of the column of image classes, or None if no such column lacks a control."""
         f = self.pictures.columns.get("tags")
         return None if f is None or f.name in self.controls else f.name
 
     def warn(self) -> None:
-        """Check all rows, and warn about everything that is left out. Raises InvalidValueError."""
+        """Check all rows, and warn about everything that is left out.
+
+        Raises InvalidValueError if a row is invalid.
+        """
         unique = Unique("to_labelstudio")
         for row, picture in enumerate(self.pictures):
             unique.add(picture.path)
@@ -125,7 +128,7 @@ class _Export:
             losses.add("the flags of {} [object|objects] are left out")
 
     def pieces(self, write: Callable[[str, bytes], None] | None) -> Iterator[bytes]:
-        """Yield the task file in pieces; call `write` for each image file."""
+        """Yield the task file in pieces, and call `write` with the name and data of each image."""
         separator = b"[\n"
         for row, picture in enumerate(self.pictures.read(files=write is not None)):
             image = picture.image if isinstance(picture.image, bytes) else None
@@ -139,7 +142,10 @@ class _Export:
     # ---- a row
 
     def _task(self, picture: Picture, name: str, row: int) -> dict[str, Any]:
-        """Return the task of a row. Raises InvalidValueError."""
+        """Return the Label Studio task for a row.
+
+        Raises InvalidValueError if this is impossible.
+        """
         rest = picture.rest
         data = picture.columns.get("data")
         data = data if isinstance(data, dict) and data else {"image": LOCAL + quote(name)}
@@ -163,7 +169,10 @@ class _Export:
         return {**task, **{k: v for k, v in others.items() if v or k == "annotations"}}
 
     def _results(self, picture: Picture, row: int) -> list[dict[str, Any]]:
-        """Return the results (regions, choices etc.) of a row. Raises InvalidValueError."""
+        """Return the results (regions, choices etc.) of a row.
+
+        Raises InvalidValueError if this is impossible.
+        """
         joined: list[dict[str, Any]] = []  # regions with all of their labels
         number = 0
         for obj in picture.objects:
@@ -184,7 +193,7 @@ class _Export:
         return [*results, *(r for r in imported if "-" not in r)]
 
     def _size(self, picture: Picture, row: int) -> tuple[int, int]:
-        """Return the size of an image. Raises InvalidValueError."""
+        """Return the size of an image. Raises InvalidValueError if it is unknown."""
         if not picture.width or not picture.height:
             raise InvalidValueError(
                 "to_labelstudio needs the size of each image, because coordinates are percentages "
@@ -196,7 +205,7 @@ class _Export:
 
 
 def _split_object(obj: Object) -> list[Object]:
-    """Split an object with several outlines or keypoints into objects with a single one each."""
+    """Split an object so that each part has one outline or keypoint, as Label Studio requires."""
     shape = regions.shape_for(obj)
     if shape == "polygon" and len(obj.outlines) > 1:
         return [replace(obj, outlines=[o], box=bounds([o]), rest={}) for o in obj.outlines]
@@ -207,7 +216,11 @@ def _split_object(obj: Object) -> list[Object]:
 
 
 def _add_region(added: list[dict[str, Any]], region: dict[str, Any], new_id: str) -> None:
-    """Append a region, or add its label to the last region if both were one region in the file."""
+    """Append a region to `added`, or add its label to the last region.
+
+    The label is added if the imported file had one region with both labels. `new_id` replaces the
+    id of a region if another region already has this id.
+    """
     if not region.pop(regions.ALSO, False):
         added.append(region)
         return
@@ -221,7 +234,7 @@ def _add_region(added: list[dict[str, Any]], region: dict[str, Any], new_id: str
 
 
 def _split_region(region: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return a list of the result for a region and the other results that describe the region."""
+    """Return the result for a region, followed by further results that describe the same region."""
     others = _list(region.get("with"))
     if isinstance(region.get(regions.LABELS), dict):
         others = [region[regions.LABELS], *others]
@@ -232,7 +245,7 @@ def _split_region(region: dict[str, Any]) -> list[dict[str, Any]]:
 def _control_result(
     control: dict[str, Any], cell: Any, imported: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """Return the result of a control for a cell, with other values from the imported file."""
+    """Return the result of a control for a cell, with the imported file's other values for it."""
     kind, name = str(control["type"]), str(control.get("from_name"))
     cell = [cell] if kind == "choices" and isinstance(cell, str) else _plain(cell)
     rebuilt = values.rebuild(kind, name, cell)

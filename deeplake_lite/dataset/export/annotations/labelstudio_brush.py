@@ -5,7 +5,7 @@
     32 bits   number of words: 4 per pixel, for red, green, blue and alpha
      5 bits   size of a word, minus 1
     4 x 4     sizes of lengths, minus 1
-    then      1 bit: whether one word is repeated; 2 bits: which of the sizes the length has;
+    then      1 bit: whether one word is repeated; 2 bits: index of the size of the length;
               the length, minus 1; and one word, or as many words as the length
 
 A pixel is in the mask if its alpha is not 0.
@@ -31,7 +31,7 @@ SIZES = (3, 4, 8, 16)
 
 
 class _Bits:
-    """Reader of numbers that are stored in any number of bits."""
+    """A reader of bytes as a sequence of bits, and of numbers that take any number of bits."""
 
     def __init__(self, data: bytes) -> None:
         self._bits = np.unpackbits(np.frombuffer(data, np.uint8))
@@ -94,7 +94,7 @@ def decode(data: object, width: int, height: int) -> NDArray[np.bool_]:
 
 
 def encode(mask: NDArray[np.bool_]) -> list[int]:
-    """Encode a mask, (height, width), in the same way as Label Studio's own converter."""
+    """Encode a mask, (height, width), as a list of bytes, as Label Studio's own converter does."""
     flat = mask.ravel()
     ends = np.concatenate([np.flatnonzero(np.diff(flat)) + 1, [flat.size]])
     parts = [_to_bits(flat.size * CHANNELS, 32), _to_bits(WORD - 1, 5)]

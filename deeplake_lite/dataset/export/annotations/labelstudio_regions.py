@@ -1,7 +1,8 @@
 """Conversion of Label Studio regions to objects, and back.
 
-A region is a result of an annotation, flattened to a dict in which the keys of ``value`` start with
-``value.``. Coordinates in a file are percentages of the image's width and height.
+A region is a result of an annotation, flattened to a dict: the items of the result's inner dict
+``value`` have keys that start with ``value.``. Coordinates in a file are percentages of the image's
+width and height.
 """
 
 from __future__ import annotations
@@ -29,16 +30,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SHAPES = ("rectangle", "polygon", "keypoint", "brush", "ellipse")
-"""Types of regions that become objects, each with or without the suffix ``labels``."""
+"""Types of regions that become objects. In files, a type may have the suffix ``labels``."""
 
 NAMES = {"rectangle": "label", "polygon": "polygon", "keypoint": "keypoint", "brush": "brush"}
-"""Maps the shapes of new regions to the names of their control tags."""
+"""Maps the shapes of new regions to the names of their control tags in the labelling interface."""
 
 LABELS = "labelled"
-"""Key of a region for a second result, which only names the region's class."""
+"""Key under which a region stores a second result of the file, which only names its class."""
 
 ALSO = "also"
-"""Key that marks a region with the shape of the region before it, but with another label."""
+"""Key of a region that has the same shape as the region before it, but another label. In the file,
+both are one region with several labels."""
 
 DERIVED = frozenset({
     "type", "score", LABELS,
@@ -50,7 +52,7 @@ DERIVED = frozenset({
 
 
 def flatten(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Flatten a result: move the keys of its value to the top level, with the prefix ``value.``.
+    """Return a region: a result whose ``value`` is merged into it, with the prefix ``value.``.
 
     >>> flatten({"type": "choices", "value": {"choices": ["a"]}})
     {'type': 'choices', 'value.choices': ['a']}
@@ -62,7 +64,7 @@ def flatten(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def unflatten(region: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a result in the format of the file: the inverse of `flatten`."""
+    """Return the result in the format of the file, which `flatten` converts to the region."""
     result = {k: v for k, v in region.items() if not k.startswith("value.")}
     value = {k.removeprefix("value."): v for k, v in region.items() if k.startswith("value.")}
     return {**result, "value": value}
@@ -75,7 +77,7 @@ def shape_of(region: Mapping[str, Any]) -> str | None:
 
 
 def parse(region: Mapping[str, Any]) -> Object:
-    """Convert a region to an object. Raises ValueError."""
+    """Convert a region to an object. Raises ValueError if the region is invalid."""
     shape, (width, height) = shape_of(region), size_of(region)
     scale = np.array([width, height], np.float64) / 100
     box, points, mask = np.zeros(4, np.float32), NO_POINTS, None
@@ -120,7 +122,10 @@ def parse(region: Mapping[str, Any]) -> Object:
 
 
 def label_of(region: Mapping[str, Any]) -> str | None:
-    """Return the first label of a region, or None if it has no label. Raises ValueError."""
+    """Return the first label of a region, or None if it has no label.
+
+    Raises ValueError if the labels are invalid.
+    """
     labels = _labels(region)
     if labels is None or labels == []:
         return None
@@ -130,7 +135,7 @@ def label_of(region: Mapping[str, Any]) -> str | None:
 
 
 def parts_by_label(region: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return one region per label if a region has several labels, or else the region itself.
+    """Return a list of regions, one for each label, or of the region itself if it has one label.
 
     >>> region = {"type": "rectanglelabels", "value.rectanglelabels": ["cat", "dog"]}
     >>> [(part["value.rectanglelabels"], ALSO in part) for part in parts_by_label(region)]
@@ -145,7 +150,7 @@ def parts_by_label(region: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def join(region: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return a region with the labels of two regions, or None if their shapes or ids differ."""
+    """Return a region with the labels of both regions, or None if their shapes or ids differ."""
     ours, theirs = _labels(region), _labels(other)
     is_alike = region.get("id") == other.get("id") and (LABELS in region) == (LABELS in other)
     if not is_alike or not isinstance(ours, list) or not isinstance(theirs, list):
@@ -158,7 +163,7 @@ def join(region: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any] 
 
 
 def with_id(region: Mapping[str, Any], name: object) -> dict[str, Any]:
-    """Return a region with another id, also in the result that names the region's class."""
+    """Return a copy of a region with another id, also in the second result that names its class."""
     result = {**region, "id": name}
     if isinstance(region.get(LABELS), dict):
         result[LABELS] = {**region[LABELS], "id": name}
@@ -166,7 +171,7 @@ def with_id(region: Mapping[str, Any], name: object) -> dict[str, Any]:
 
 
 def _labels(region: Mapping[str, Any]) -> Any:
-    """Return the labels of a region, which may have any JSON type, or None if it has none."""
+    """Return the labels of a region, unchecked and of any JSON type, or None if it has none."""
     labels = region.get(f"value.{region.get('type')}")
     if labels is None and isinstance(region.get(LABELS), dict):
         content = region[LABELS].get("value")
@@ -175,7 +180,7 @@ def _labels(region: Mapping[str, Any]) -> Any:
 
 
 def _with_labels(region: Mapping[str, Any], labels: list[Any]) -> dict[str, Any]:
-    """Return a region with other labels, stored under the same key as the old labels."""
+    """Return a copy of a region with other labels, which replace the old labels."""
     key = f"value.{region.get('type')}"
     if region.get(key) is not None:
         return {**region, key: labels}
@@ -184,7 +189,10 @@ def _with_labels(region: Mapping[str, Any], labels: list[Any]) -> dict[str, Any]
 
 
 def size_of(region: Mapping[str, Any]) -> tuple[int, int]:
-    """Return the width and height of the image of a region. Raises ValueError."""
+    """Return the width and height of the image of a region.
+
+    Raises ValueError if they are invalid.
+    """
     width, height = region.get("original_width"), region.get("original_height")
     for side in (width, height):
         if type(side) is not int or not 0 < side < 10**9:
@@ -203,7 +211,7 @@ def rebuild(obj: Object, size: tuple[int, int], number: int) -> dict[str, Any]:
     Parameters
     ----------
     obj : Object
-        The object. Of several outlines or points, only the first is used.
+        The object. If it has several outlines or points, only the first is used.
     size : (int, int)
         Width and height of the image.
     number : int
@@ -238,14 +246,17 @@ def rebuild(obj: Object, size: tuple[int, int], number: int) -> dict[str, Any]:
 
 
 def shape_for(obj: Object) -> str:
-    """Return the type of the region as which an object is written."""
+    """Return the type of the region that represents an object."""
     if obj.kind == "points" and not obj.has_own_box and obj.points[0, 2] > 0:
         return "keypoint"
     return {"mask": "brush", "polygon": "polygon"}.get(obj.kind, "rectangle")
 
 
 def _numbers(region: Mapping[str, Any], *keys: str) -> list[float]:
-    """Return the numbers under the given keys of a region's value. Raises ValueError."""
+    """Return the numbers under the given keys of a region's value.
+
+    Raises ValueError if one is not a number.
+    """
     result = []
     for key in keys:
         try:
@@ -268,7 +279,7 @@ def _rotate(corners: NDArray[np.float64], angle: float) -> NDArray[np.float64]:
 
 
 def _points(value: object) -> NDArray[np.float64]:
-    """Return the corners of a polygon. Raises ValueError."""
+    """Return the corners of a polygon. Raises ValueError if they are invalid."""
     if not isinstance(value, list) or not value or any(
         not isinstance(p, list) or len(p) != 2 for p in value
     ):  # fmt: skip
@@ -277,7 +288,10 @@ def _points(value: object) -> NDArray[np.float64]:
 
 
 def _ellipse(region: Mapping[str, Any], scale: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Return the bounding box of an ellipse, which may be rotated. Raises ValueError."""
+    """Return the bounding box of an ellipse, which may be rotated.
+
+    Raises ValueError if its numbers are invalid.
+    """
     x, y, rx, ry = np.array(_numbers(region, "x", "y", "radiusX", "radiusY")) * np.tile(scale, 2)
     angle = math.radians(_angle(region))
     w = math.hypot(rx * math.cos(angle), ry * math.sin(angle))

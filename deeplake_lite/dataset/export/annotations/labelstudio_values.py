@@ -16,12 +16,15 @@ _KEYS = {"textarea": "text"}
 
 
 def key_of(kind: str) -> str:
-    """Return the key of the content in a value, such as ``text`` for a textarea."""
+    """Return the key in a result's ``value`` that holds its content: ``text`` for a textarea."""
     return _KEYS.get(kind, kind)
 
 
 def parse(result: Mapping[str, Any]) -> Any:
-    """Convert a result to a cell: a list of strings or paths, or a number. Raises ValueError."""
+    """Convert a result to a cell, which is a list of strings or paths, or a number.
+
+    Raises ValueError if the result's content has another type.
+    """
     kind = str(result.get("type"))
     value = result.get("value")
     content = value.get(key_of(kind)) if isinstance(value, dict) else None
@@ -48,6 +51,6 @@ def _strings(kind: str, content: Any) -> list[str]:
 
 
 def rebuild(kind: str, from_name: str, cell: Any) -> dict[str, Any]:
-    """Convert a cell to a result."""
+    """Convert a cell to a result of the control with the name `from_name`."""
     return {"from_name": from_name, "to_name": "image", "type": kind,
             "value": {key_of(kind): cell}}  # fmt: skip

@@ -1,8 +1,9 @@
 """Annotated objects and images, in a form that all annotation formats share.
 
-An importer parses a file into `Picture` and `Object`, which are then converted to cells; an
-exporter builds the same objects from cells. Values in the file that have no field in these classes
-are kept in the dict `rest`, and are exported as long as the object's cells have not been edited.
+An importer parses a file into instances of `Picture` and `Object`, and converts these to cells. An
+exporter builds the same instances from cells. Values in the file that have no field in these
+classes are kept in the dict `rest`, and are exported as long as the object's cells have not been
+edited.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ FLAGS = ("difficult", "truncated", "occluded")
 """Boolean properties of objects, each with its own column."""
 
 MISSING = "-"
-"""Key in `Object.rest` for a list of keys that the rebuilt object has, but the file lacks."""
+"""Key in `Object.rest` for a list of the keys that an export builds, but that the file lacks."""
 
 # Sentences about losses, in the form that `portable.agree` expects.
 BOXES_LOST = (
@@ -33,16 +34,16 @@ KEYPOINTS_LOST = (
     "the keypoints of {} [object|objects] are left out, because "
     "[the object has another shape|the objects have other shapes]"
 )
-"""The loss when another shape is written instead of an object's keypoints."""
+"""The loss when an object with keypoints is written with another shape."""
 OUTLINES_LOST = (
     "the outlines of {} [object|objects] are left out, because "
     "[the object has a mask|the objects have masks]"
 )
-"""The loss when a mask is written instead of an object's outlines."""
+"""The loss when an object with outlines is written as a mask."""
 OUTLINES_SPLIT = (
     "{} [object|objects] with several outlines [is|are] split into one polygon per outline"
 )
-"""The loss when a format has no objects with several outlines."""
+"""The loss when a format cannot represent an object with several outlines."""
 IMAGES_MISSING = "{} [row has|rows have] no image, so importers will not find [it|them]"
 """The loss when a row without an image is written to a format that lists image files."""
 
@@ -57,7 +58,7 @@ class Object:
     """Name of the object's class, or None if it has none."""
 
     box: NDArray[np.float32] = field(default_factory=lambda: np.zeros(4, np.float32))
-    """Box of the object, xyxy, or the bounding box of its shape if the file has no box."""
+    """Box of the object, as xyxy, or the bounding box of its shape if the file has no box."""
 
     outlines: Sequence[NDArray[np.float32]] = ()
     """Outlines of the object, (k, 2) each."""
@@ -75,7 +76,7 @@ class Object:
     """Confidence of a prediction, or None for other objects."""
 
     flags: Mapping[str, bool] = field(default_factory=dict)
-    """Maps names from `FLAGS` to their values for the object."""
+    """Maps the names of flags in `FLAGS` to the values that the flags have for the object."""
 
     rest: Mapping[str, Any] = field(default_factory=dict)
     """Values of the file that the other fields cannot hold."""
@@ -93,7 +94,7 @@ class Object:
 
     @property
     def has_own_box(self) -> bool:
-        """Whether the box differs from the bounding box of the shape."""
+        """Whether the object's box differs from the bounding box of its shape."""
         return not np.array_equal(self.box, box_of(self))
 
 
@@ -102,7 +103,7 @@ class Picture:
     """An image with its objects."""
 
     path: str
-    """Path of the image, which identifies it."""
+    """Path of the image, by which the image is identified."""
 
     objects: Sequence[Object] = ()
 
@@ -115,7 +116,7 @@ class Picture:
     height: int | None = None
 
     tags: Sequence[str] = ()
-    """Names of the classes of the image as a whole."""
+    """Names of the classes that the image as a whole belongs to."""
 
     columns: Mapping[str, Any] = field(default_factory=dict)
     """Maps the names of other columns to their values for this image."""
@@ -128,7 +129,7 @@ class Picture:
 
 
 def bounds(parts: Sequence[NDArray[Any]]) -> NDArray[np.float32]:
-    """Return the bounding box of points, xyxy.
+    """Return the bounding box, as xyxy, of all points in `parts`, or zeros if there are no points.
 
     >>> bounds([np.array([[1, 5], [4, 2]])]).tolist()
     [1.0, 2.0, 4.0, 5.0]
@@ -141,7 +142,7 @@ def bounds(parts: Sequence[NDArray[Any]]) -> NDArray[np.float32]:
 
 
 def box_of_mask(mask: NDArray[np.bool_]) -> NDArray[np.float32]:
-    """Return the bounding box of a mask, xyxy.
+    """Return the bounding box of a mask, as xyxy, or zeros if the mask is empty.
 
     >>> box_of_mask(np.array([[False, False], [False, True]])).tolist()
     [1.0, 1.0, 2.0, 2.0]
@@ -205,7 +206,7 @@ def _is_same_mask(a: NDArray[np.bool_] | None, b: NDArray[np.bool_] | None) -> b
 
 
 def rest_of(original: Mapping[str, Any], rebuilt: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of an object in a file that differ from those rebuilt from its cells.
+    """Return the values of an object in a file that cannot be rebuilt from the object's cells.
 
     >>> rest_of({"x": 1, "pose": "left"}, {"x": 1, "y": 2})
     {'pose': 'left', '-': ['y']}
@@ -231,7 +232,7 @@ def restore_object(
     derived: Collection[str],
     lose: Callable[[str], object] | None = None,
 ) -> dict[str, Any]:
-    """Return an object in the format of its file, including later edits of its cells.
+    """Return an object in the format of the imported file, with edits of its cells applied.
 
     Parameters
     ----------
@@ -264,7 +265,7 @@ def restore_object(
 
 
 def decimal(value: float | np.floating[Any]) -> str:
-    """Return a number as text, without a decimal point if it is whole.
+    """Return a number as text, without a decimal point if the number is whole.
 
     >>> decimal(np.float32(473.07)), decimal(12.0)
     ('473.07', '12')
@@ -298,7 +299,7 @@ A file may declare any size, so the size is checked before memory is allocated.
 
 
 def check_mask_size(width: int, height: int) -> None:
-    """Check the size of a mask before it is decoded. Raises ValueError."""
+    """Raise ValueError if a mask is too large to be decoded, or has no pixels."""
     if width < 1 or height < 1 or width * height > MAX_PIXELS:
         raise ValueError(
             f"a mask must have 1 to {MAX_PIXELS:,} pixels, but it has {width:,} x {height:,}"
@@ -306,7 +307,7 @@ def check_mask_size(width: int, height: int) -> None:
 
 
 def check_masks(objects: Sequence[Object]) -> None:
-    """Check that the masks of an image have the same size, and fit in memory. Raises ValueError."""
+    """Raise ValueError if the masks of an image differ in size, or have too many pixels."""
     shapes = {obj.mask.shape for obj in objects if obj.mask is not None}
     if len(shapes) > 1:
         raise ValueError(

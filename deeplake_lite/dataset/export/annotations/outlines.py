@@ -15,7 +15,7 @@ __all__ = ["join_outlines", "rotated_rectangle"]
 
 
 def join_outlines(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Join several outlines into one, with connecting lines that enclose no area.
+    """Join several outlines into one outline, with connecting lines that enclose no area.
 
     >>> triangle = np.array([[0, 0], [1, 0], [0, 1]])
     >>> join_outlines([triangle, triangle + 5]).tolist()
@@ -30,7 +30,7 @@ def join_outlines(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
 def rotated_rectangle(outline: NDArray[Any]) -> NDArray[np.float64]:
     """Return the corners of the smallest rectangle, in any direction, that encloses an outline.
 
-    One of its sides lies on an edge of the convex hull (Freeman and Shapira, 1975).
+    One side of this rectangle lies on an edge of the convex hull (Freeman and Shapira, 1975).
 
     >>> rotated_rectangle(np.array([[0, 0], [2, 0], [2, 1], [1, 1], [0, 1]])).tolist()
     [[0.0, 0.0], [2.0, 0.0], [2.0, 1.0], [0.0, 1.0]]

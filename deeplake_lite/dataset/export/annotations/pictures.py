@@ -50,12 +50,15 @@ BLOCK_ROWS = 256
 
 @dataclass
 class Losses:
-    """Counts of the objects or rows that an export cannot write unchanged, by kind of loss."""
+    """Counts of the objects or rows that an export cannot write unchanged.
+
+    Each kind of loss has its own count, under the sentence that describes the loss.
+    """
 
     counts: Counter[str] = field(default_factory=Counter)
 
     def add(self, sentence: str, number: int = 1) -> None:
-        """Add to the count of a kind of loss, given as a sentence template for `agree`."""
+        """Add `number` to the count of a kind of loss, given as a sentence template for `agree`."""
         self.counts[sentence] += number
 
     def sentences(self) -> Iterator[str]:
@@ -85,7 +88,7 @@ class Pictures:
 
     @cached_property
     def columns(self) -> Mapping[str, Field]:
-        """Maps roles to columns of the view. Raises SchemaError if several columns fit a role."""
+        """Maps roles, such as "boxes", to columns. Raises SchemaError if several fit one role."""
         return named_columns(self.view, self.method)
 
     @cached_property
@@ -95,7 +98,10 @@ class Pictures:
         return f if f is not None and is_file(f.htype) else None
 
     def check(self, *, needs_image: bool = False) -> None:
-        """Check that the view has the columns that an export needs. Raises SchemaError."""
+        """Check that the view has the columns that an export needs.
+
+        Raises SchemaError if one is missing.
+        """
         roles = self.columns
         shapes = [role for role in SHAPES if role in roles]
         listing = ", ".join(f"{f.name!r} ({f.htype})" for f in self.view.schema)
@@ -167,7 +173,10 @@ class Pictures:
         return self.read(files=False)
 
     def read(self, *, files: bool) -> Iterator[Picture]:
-        """Yield the pictures, with image files if `files` is true. Raises InvalidValueError."""
+        """Yield the pictures, with image files if `files` is true.
+
+        Raises InvalidValueError if a row is invalid.
+        """
         fields = {f.name: f for role, f in self.columns.items() if role != "image"}
         for name in (self.rest, *self.extra_columns):
             if name in self.view.columns:
@@ -189,7 +198,10 @@ class Pictures:
             row += count
 
     def _sizes(self, row: int, count: int) -> list[tuple[int, int] | None]:
-        """Return width and height of each image in a range of rows, or None if it is unknown."""
+        """Return a list of the width and height of each image, or None for unknown sizes.
+
+        The images are those of `count` rows from position `row`.
+        """
         f = self.columns.get("image")
         if f is None:
             return [None] * count
@@ -247,7 +259,7 @@ class Pictures:
         size: tuple[int | None, int | None],
         rest: Mapping[str, Any],
     ) -> list[Object]:
-        """Return the objects of a row. Raises InvalidValueError if its cells differ in length."""
+        """Return the objects of a row. Raises InvalidValueError if cells differ in length."""
         cells = {role: _or_empty(by_role[role]) for role in _PER_OBJECT if role in by_role}
         if "labels" not in cells:
             return []
@@ -276,7 +288,7 @@ class Pictures:
         ]  # fmt: skip
 
     def _boxes(self, boxes: Any, row: int, size: tuple[int | None, int | None]) -> Any:
-        """Convert boxes to xyxy, in pixels. Raises InvalidValueError."""
+        """Convert boxes to xyxy, in pixels. Raises InvalidValueError without the image's size."""
         coordinates = self.columns["boxes"].htype.coordinates
         assert coordinates is not None
         array = np.asarray(boxes).reshape(-1, 4)
@@ -315,7 +327,7 @@ def _integer(value: Any) -> int | None:
 
 
 def _with_visibility(points: Any) -> NDArray[np.float32]:
-    """Return keypoints as (n, k, 3), marked as visible if they have no visibility."""
+    """Return keypoints as an array (n, k, 3), marked as visible if they have no visibility."""
     array = np.asarray(points, np.float32)
     if array.ndim != 3:
         return np.zeros((0, 0, 3), np.float32)
@@ -325,7 +337,7 @@ def _with_visibility(points: Any) -> NDArray[np.float32]:
 
 
 def _object(cells: Mapping[str, Any], rest: Mapping[str, Any]) -> Object:
-    """Build an object from a dict that maps roles to the values of the object."""
+    """Build an object from a dict that maps roles, such as "boxes", to the object's values."""
     label, score, mask = cells["labels"], cells.get("scores"), cells.get("masks")
     obj = Object(
         label=None if label is None else str(label),

@@ -1,4 +1,7 @@
-"""Run-length encoding of masks: alternating counts of pixels outside and inside, row by row."""
+"""Run-length encoding of masks: the numbers of consecutive pixels outside and inside, in turn.
+
+Pixels are counted row by row, and the first number counts pixels outside the mask.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def encode(mask: NDArray[np.bool_]) -> list[int]:
-    """Return the lengths of the runs, starting with a run outside the mask.
+    """Return the lengths of the runs of a mask, starting with a run of pixels outside the mask.
 
     >>> encode(np.array([[True, True], [False, True]]))
     [0, 2, 1, 1]
@@ -27,7 +30,7 @@ def encode(mask: NDArray[np.bool_]) -> list[int]:
 
 
 def decode(runs: Sequence[int], width: int, height: int) -> NDArray[np.bool_]:
-    """Decode runs to a mask: the inverse of `encode`. Raises ValueError.
+    """Return the mask that `encode` encodes to the given runs. Raises ValueError for invalid runs.
 
     >>> decode([0, 2, 1, 1], 2, 2).tolist()
     [[True, True], [False, True]]

@@ -60,7 +60,7 @@ class _Export:
 
     pictures: Pictures
     lines: dict[str, list[str]] = field(default_factory=dict)
-    """Maps the names of image lists to the lines that still have to be written."""
+    """Maps the name of each image list to its lines that have not been written to the file yet."""
 
     @cached_property
     def origin(self) -> int:
@@ -75,7 +75,7 @@ class _Export:
 
     @cached_property
     def sets(self) -> list[str]:
-        """Names of the image lists other than those of the splits, such as "Main/trainval"."""
+        """Names of the image lists that are not those of single splits, such as "Main/trainval"."""
         imported = self.pictures.metadata.get("sets")
         if isinstance(imported, list):
             return [name for name in imported if isinstance(name, str)]
@@ -83,13 +83,16 @@ class _Export:
 
     @cached_property
     def class_lists(self) -> list[tuple[str, str]]:
-        """Class and split of each image list that says which images of the split show the class."""
+        """Class and split of each image list that says which images of a split show the class."""
         imported = self.pictures.metadata.get("class_lists")
         names = [n for n in imported if isinstance(n, str)] if isinstance(imported, list) else []
         return [(name.rpartition("_")[0], name.rpartition("_")[2]) for name in names]
 
     def warn(self) -> None:
-        """Check all rows, and warn about everything that is left out. Raises InvalidValueError."""
+        """Check all rows, and warn about everything that is left out.
+
+        Raises InvalidValueError if a row is invalid.
+        """
         unique, losses = Unique("to_voc"), self.pictures.losses
         for picture in self.pictures:
             unique.add(stem_of(picture.path))
@@ -104,7 +107,7 @@ class _Export:
         self.pictures.warn(self.pictures.left_out(_ROLES), losses)
 
     def _check_label(self, obj: Object) -> None:
-        """Check the label of an object. Raises InvalidValueError."""
+        """Raise InvalidValueError if the label of an object is empty, or has spaces at its ends."""
         if not obj.label or obj.label != obj.label.strip():
             raise InvalidValueError(
                 "VOC needs a name for each object, without spaces at either end, but one name is "
@@ -164,7 +167,7 @@ class _Export:
     # ---- a row
 
     def _page(self, picture: Picture, name: str) -> dict[str, Any]:
-        """Return the content of an image's XML file, as a dict."""
+        """Return the content of an image's XML file, as a dict from element names to content."""
         size = (picture.width, picture.height)
         has_mask = any(picture.columns.get(column) is not None for column in MASKS)
         page = voc.page(PurePosixPath(name).name, size, segmented=has_mask)
@@ -177,7 +180,11 @@ class _Export:
         return {**page, **({"object": objects} if objects else {})}
 
     def _memberships(self, picture: Picture) -> dict[str, list[str]]:
-        """Return a dict from the image lists with an image to the texts after the image's name."""
+        """Return the image lists that contain an image.
+
+        The result is a dict from the name of a list to the texts of the image's lines in it, after
+        the image's name.
+        """
         split = None if picture.split is None else split_name(picture.split, "to_voc")
         has_mask = any(picture.columns.get(column) is not None for column in MASKS)
         defaults = voc.default_sets(split, self.sets, self.main, has_mask=has_mask)
@@ -208,13 +215,13 @@ def _merge_page(page: Mapping[str, Any], rest: object) -> dict[str, Any]:
 
 
 def _agrees(imported: object, size: Mapping[str, str]) -> bool:
-    """Return whether the size in an imported file, which may be invalid, matches the image."""
+    """Return whether the size in an imported file, which may be any value, matches the image."""
     sides = imported if isinstance(imported, dict) else {}
     return all(str(sides.get(key, "")).strip() == size[key] for key in ("width", "height"))
 
 
 def _quote(stem: str) -> str:
-    """Return an image's name as image lists have it, in quotes if it has spaces, as in CVAT."""
+    """Return an image's name for image lists, in quotes if it has spaces, as CVAT writes it."""
     return f'"{stem}"' if any(c.isspace() for c in stem) else stem
 
 

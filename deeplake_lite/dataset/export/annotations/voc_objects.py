@@ -1,8 +1,9 @@
 """Conversion of PASCAL VOC annotations to objects, and back.
 
-VOC numbers pixels from 1, and a box includes its last pixel: ``xmin=1``, ``xmax=64`` covers 64
-pixels. Here, coordinates refer to pixel edges: the same box goes from 0 to 64. So 1 is subtracted
-from ``xmin`` and ``ymin`` only, as in the evaluation code of VOC, COCO and Detectron2.
+VOC numbers pixels from 1, and a box includes its last pixel: ``xmin=1`` and ``xmax=64`` cover 64
+pixels. In this package, coordinates refer to pixel edges, so the same box goes from 0 to 64.
+Therefore, 1 is subtracted from ``xmin`` and ``ymin`` only, as in the evaluation code of VOC, COCO
+and Detectron2.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ def _add_offset(value: np.floating[Any], offset: int) -> str:
 
 
 def rebuild(obj: Object, origin: int) -> dict[str, Any]:
-    """Convert an object to an element ``<object>``, as a dict: the inverse of `parse`."""
+    """Convert an object to an element ``<object>``, as a dict that `parse` converts back."""
     sides = [*(_add_offset(value, origin) for value in obj.box[:2]), *map(decimal, obj.box[2:])]
     flag = {name: str(int(value)) for name, value in obj.flags.items()}
     result: dict[str, Any] = {"name": obj.label or "", "pose": "Unspecified"}
@@ -116,13 +117,13 @@ def rebuild(obj: Object, origin: int) -> dict[str, Any]:
 
 
 def with_rest_of(obj: Object, original: Mapping[str, Any], origin: int) -> Object:
-    """Return an object whose `rest` has those values of the file that its cells cannot hold."""
+    """Return a copy of an object whose `rest` has the file's values that its cells cannot hold."""
     full = replace(obj, flags={**dict.fromkeys(FLAGS, False), **obj.flags})
     return replace(obj, rest=rest_of(original, rebuild(full, origin)))
 
 
 def page(name: str, size: tuple[int | None, int | None], *, segmented: bool) -> dict[str, Any]:
-    """Return the elements of an image's XML file other than its objects, as a dict."""
+    """Return the elements of an image's XML file as a dict, without the elements for objects."""
     result: dict[str, Any] = {"folder": "VOC", "filename": name}
     if size[0] is not None and size[1] is not None:
         result["size"] = {"width": str(size[0]), "height": str(size[1]), "depth": "3"}
@@ -135,7 +136,9 @@ def page(name: str, size: tuple[int | None, int | None], *, segmented: bool) -> 
 def default_sets(
     split: str | None, known: Sequence[str], main: str, *, has_mask: bool
 ) -> dict[str, list[str]]:
-    """Return a dict from the image lists of a split to their texts for an image, which are empty.
+    """Return the image lists that contain an image by default, according to its split.
+
+    The result is a dict from the name of a list to the text after the image's name, which is empty.
 
     >>> default_sets("val", ["Main/val", "Main/trainval"], "Main", has_mask=True)
     {'Main/val': [''], 'Main/trainval': ['']}
@@ -153,7 +156,7 @@ def default_sets(
 
 
 def presence(objects: Sequence[Object], label: str) -> str:
-    """Return 1 if a class is present, 0 if all its objects are difficult, or -1 if it is absent.
+    """Return "1" if an image has objects of a class, "0" if all are difficult, "-1" without any.
 
     >>> presence([Object("cat", flags={"difficult": True})], "cat"), presence([], "cat")
     ('0', '-1')

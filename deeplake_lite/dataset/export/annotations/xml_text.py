@@ -28,7 +28,7 @@ def check_text(text: str) -> str:
 
 
 def attributes(values: Mapping[str, Any]) -> str:
-    r"""Return the attributes of an element as XML, with a space before each attribute.
+    r"""Return the attributes of an element as XML text, with a space before each attribute.
 
     >>> attributes({"label": 'a "cat"', "z_order": 0})
     ' label=\'a "cat"\' z_order="0"'
@@ -49,15 +49,16 @@ def content(text: str) -> str:
 
 
 def lines_of(tag: str, value: Any, depth: int = 0) -> Iterator[str]:
-    r"""Yield the lines of an element.
+    r"""Yield the lines of an element as XML text.
 
     Parameters
     ----------
     tag : str
         Name of the element.
     value : str, dict or list
-        The element's text; or a dict that maps names to children, ``@name`` to attributes, and
-        ``#text`` to the text; or a list of such values, for several elements with this name.
+        The element's text; or a dict that maps the names of children to their values, ``@name`` to
+        the value of the attribute ``name``, and ``#text`` to the text; or a list of such values,
+        for several elements with the same name.
     depth : int
         Nesting depth of the element.
 

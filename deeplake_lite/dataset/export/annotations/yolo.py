@@ -72,31 +72,31 @@ def write_yolo(view: View, path: str | Path, task: Task | None) -> Path:
 
 @dataclass
 class _Losses:
-    """Counts of objects and rows that the format cannot hold unchanged."""
+    """Counts of objects and rows that a YOLO dataset cannot hold unchanged."""
 
     joined: int = 0
-    """Objects with several outlines."""
+    """Number of objects whose several outlines are joined into one."""
 
     boxes: int = 0
-    """Objects without an outline."""
+    """Number of objects without an outline, which get their box as an outline."""
 
     turned: int = 0
-    """Objects whose outline becomes a rotated rectangle."""
+    """Number of objects whose outline becomes a rotated rectangle."""
 
     moved: int = 0
-    """Objects whose box differs from their outline's bounding box by more than a pixel."""
+    """Number of objects whose box is not, to within a pixel, the bounding box of their outline."""
 
     clipped: int = 0
-    """Objects that extend beyond their image."""
+    """Number of objects that extend beyond their image."""
 
     outside: int = 0
-    """Objects that lie entirely outside their image."""
+    """Number of objects that lie entirely outside their image."""
 
     images: int = 0
-    """Rows without an image."""
+    """Number of rows without an image."""
 
     splits: int = 0
-    """Rows whose split is null."""
+    """Number of rows whose split is null."""
 
     def sentences(self) -> Iterator[str]:
         """Yield a sentence about each kind of loss."""
@@ -183,7 +183,10 @@ class _Export:
         return [self.labels, *(f for f in wanted if f is not None)]
 
     def warn(self) -> None:
-        """Warn about everything that is left out or changed. Raises InvalidValueError."""
+        """Warn about everything that is left out or changed.
+
+        Raises InvalidValueError if a row is invalid.
+        """
         used = {f.name for f in [*self._fields, self.image]} | {"path"}
         if self._split is not None:
             used.add("split")
@@ -284,7 +287,7 @@ class _Export:
             row += count
 
     def _name(self, values: Mapping[str, Any], i: int, row: int) -> tuple[str, str]:
-        """Return the name of an image, without suffix, and its split."""
+        """Return the name of an image, without its suffix, and the name of its split."""
         split = self._split(values["split"][i]) if self._split is not None else DEFAULT_SPLIT
         if split is None:
             self.losses.splits += 1
@@ -322,7 +325,7 @@ class _Export:
         return lines
 
     def _clip(self, numbers: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Clip an object's numbers to its image; return None for an object outside the image."""
+        """Clip an object's numbers to its image. Return None if the object is outside the image."""
         limits = self._limits(len(numbers))
         result = np.where(limits, np.clip(numbers, 0, 1), numbers)
         if self.task in ("detect", "pose") and (result[:4] != numbers[:4]).any():
@@ -335,7 +338,7 @@ class _Export:
         return result
 
     def _limits(self, count: int) -> NDArray[np.bool_]:
-        """Return a mask of those numbers of an object that must be fractions from 0 to 1."""
+        """Return a mask of the numbers of an object that must be fractions from 0 to 1."""
         limits = np.ones(count, bool)
         if self.task == "pose" and self._dims == 3:
             limits[4 + 2 :: 3] = False  # visibility
@@ -360,7 +363,7 @@ class _Export:
     def _objects(
         self, values: Mapping[str, Any], i: int, row: int, size: NDArray[np.float64]
     ) -> list[NDArray[np.float64]]:
-        """Return an array per object of a row: its coordinates as fractions of the image."""
+        """Return each object of a row as an array of coordinates, as fractions of the image."""
         boxes = [] if self.boxes is None or self.boxes.name not in values else [
             *self._in_fractions(values[self.boxes.name][i], size)
         ]  # fmt: skip
@@ -384,7 +387,7 @@ class _Export:
         return [self._outline(parts, boxes, n, size, row) for n, parts in enumerate(outlines)]
 
     def _in_fractions(self, boxes: Any, size: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Convert boxes to centre and size, as fractions of the image."""
+        """Convert boxes to centre, width and height, as fractions of the image's size."""
         assert self.boxes is not None
         coordinates = self.boxes.htype.coordinates
         assert coordinates is not None
@@ -401,7 +404,10 @@ class _Export:
         size: NDArray[np.float64],
         row: int,
     ) -> NDArray[np.float64]:
-        """Return an object's outline, (2 k,), as fractions. Raises InvalidValueError."""
+        """Return the outline of object `number`, (2 k,), as fractions.
+
+        Raises InvalidValueError if this is impossible.
+        """
         if not len(parts):
             self.losses.boxes += 1
             if number >= len(boxes):
@@ -427,7 +433,7 @@ class _Export:
 
 
 def _only(view: View, name: str, kind: str, fits: Any) -> Field | None:
-    """Return the fitting column with a name, or the only fitting one, or None.
+    """Return the column that fits and has the given name, or else the only one that fits, or None.
 
     Raises SchemaError if several columns fit.
     """
@@ -443,7 +449,7 @@ def _only(view: View, name: str, kind: str, fits: Any) -> Field | None:
 
 
 def _safe(part: str) -> str:
-    """Replace characters of a file name that could lead out of the folder.
+    """Replace the characters of a file name with which it could lead out of the folder.
 
     >>> _safe("../a:b")
     '__a_b'

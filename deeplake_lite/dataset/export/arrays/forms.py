@@ -1,4 +1,6 @@
-"""Conversion of columns to plain arrays of values, offsets, shapes and nulls.
+"""Conversion of columns to plain arrays: of values, of offsets, of shapes, and of flags for nulls.
+
+A column's *form* says which arrays represent it:
 
 ==========  ========================================================================================
 form        arrays of the column ``x``, which has n rows
@@ -6,8 +8,8 @@ form        arrays of the column ``x``, which has n rows
 ``stack``   ``x`` (n, …), if all values have the same shape
 ``flat``    ``x``, the concatenated values, and ``x_offsets`` (n + 1,): row i has
             ``x[x_offsets[i]:x_offsets[i + 1]]``. If only the first axis varies, ``x`` keeps the
-            others; otherwise it has one axis, and ``x_shapes`` (n, axes) has the shape of each
-            value, padded with -1
+            other axes; otherwise ``x`` has one axis, and ``x_shapes`` (n, axes) has the shape
+            of each value, padded with -1
 ``text``    ``x`` (n,), NumPy strings
 ``utf8``    ``x``, UTF-8 strings as uint8, and ``x_offsets``, if NumPy strings would be large, or
             lose a NUL at the end
@@ -47,7 +49,7 @@ NOTE = "deeplake_lite"
 """Name of the array in npz files that records the column types, as JSON."""
 
 IN_MEMORY = 16 * 2**20
-"""Columns above this size, in bytes, are collected in a temporary file."""
+"""Size, in bytes, above which a column is collected in a temporary file."""
 
 PIECE = 4 * 2**20
 """Number of bytes that are read from a temporary file at a time."""
@@ -55,7 +57,7 @@ PIECE = 4 * 2**20
 
 @dataclass(frozen=True)
 class Stored:
-    """An array that is to be written, given as consecutive pieces of its bytes."""
+    """An array that an export writes, given as consecutive pieces of its bytes."""
 
     name: str
     dtype: np.dtype[Any]
@@ -74,7 +76,7 @@ class Stored:
 
 
 class Form(Protocol):
-    """A collector of a column's cells, which converts them to the arrays of one form."""
+    """A collector of a column's cells, which converts the cells to the arrays of one form."""
 
     def add(self, cells: Cells) -> None:
         """Append cells to the column."""
@@ -116,7 +118,7 @@ def form_of(name: str, htype: Htype, files: ExitStack, *, pixels: bool) -> Form:
 
 
 class _Spool:
-    """Bytes that are collected in memory, or in a temporary file if there are many."""
+    """Bytes that are collected in memory, or in a temporary file above `IN_MEMORY` bytes."""
 
     def __init__(self, files: ExitStack) -> None:
         spooled = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 (`files` closes it)
@@ -225,7 +227,7 @@ class _Strings(_Base):
 
     @property
     def is_text(self) -> bool:
-        """Whether NumPy strings can hold the values without wasting much memory."""
+        """Whether NumPy strings can hold the values unchanged, without wasting much memory."""
         size = 4 * self.longest * len(self.counts)
         return not self.ends_with_nul and size <= 16 * self.spool.size + 2**20
 
@@ -284,7 +286,7 @@ class _Numbers(_Base):
 
     @property
     def exported_type(self) -> Htype:
-        """The column's type, with a lossless codec for the pixels if images are decoded."""
+        """The column's type. If images are decoded, its codec stores pixels losslessly."""
         pixels = self.htype.pixels
         if pixels is None or not pixels.is_image or not is_file(self.htype):
             return self.htype

@@ -50,7 +50,7 @@ def write_numpy(
 
 @contextmanager
 def collect_arrays(view: View, images: str, method: str) -> Iterator[Arrays]:
-    """Collect the arrays of a view, with temporary files that are removed at the end.
+    """Collect the arrays of a view in temporary files, which exist until the ``with`` block ends.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def collect_arrays(view: View, images: str, method: str) -> Iterator[Arrays]:
 
 @dataclass(frozen=True)
 class Arrays:
-    """The arrays of a view, and the note with which an importer restores the columns."""
+    """The arrays of a view, and a JSON text from which an importer restores the columns' types."""
 
     view: View
     forms: Mapping[str, Form]
@@ -111,7 +111,7 @@ def _names(name: str, htype: Htype) -> Iterator[Stored]:
 
 
 def _write(archive: zipfile.ZipFile, stored: Stored, method: int) -> None:
-    """Write an array to an archive, with a fixed time, so that equal rows result in equal bytes."""
+    """Write an array to an archive, with a fixed time, so that equal arrays give equal bytes."""
     info = zipfile.ZipInfo(f"{stored.name}.npy", (1980, 1, 1, 0, 0, 0))
     info.compress_type = method
     header = {

@@ -29,7 +29,7 @@ def write_torch(view: View, path: str | Path, images: str) -> Path:
 
 
 def _tensor(torch: Any, array: NDArray[Any]) -> Any:
-    """Convert an array to a tensor, or to a list of strings; times become integers."""
+    """Convert an array of numbers or times to a tensor, and an array of strings to a list."""
     if array.dtype.kind == "U":
         return array.tolist()
     return torch.from_numpy(array.view("i8") if array.dtype.kind in "mM" else array)

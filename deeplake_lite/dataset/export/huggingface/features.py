@@ -1,6 +1,7 @@
 """Conversion of a view's rows to Arrow batches with Hugging Face features.
 
-The metadata also records the lake's types, from which this package restores them.
+The metadata of the Arrow schema also records the lake's types, so that importers of this package
+restore them.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ FILE_ROWS = 256
 """Rows per batch if any column holds files, because Arrow has 32-bit offsets for their bytes."""
 
 ROWS = 4_096
-"""Rows per batch otherwise."""
+"""Rows per batch if no column holds files."""
 
 MAX_SECONDS = 2**63 // 1000
-"""Largest time in seconds that Parquet can store, because Parquet stores milliseconds."""
+"""Largest number of seconds that can be written as a time, because Parquet stores milliseconds."""
 
 _EXTENSION = "datasets.features.features.{}ExtensionType"
 """Name of the Arrow extension type of a feature such as Array2D."""
@@ -50,11 +51,11 @@ class FeatureExport:
     view: View
 
     plain: frozenset[str] = frozenset()
-    """Columns whose rows do not fit the types from which they were imported; see `find_misfits`."""
+    """Names of the columns that no longer fit the types of their import; see `find_misfits`."""
 
     @cached_property
     def source_info(self) -> Mapping[str, Any]:
-        """Description and features of the dataset that the lake was imported from."""
+        """Description and features of the dataset that the lake was imported from, if known."""
         source_info = self.view.rows.table.metadata.get("huggingface")
         return source_info if isinstance(source_info, dict) else {}
 
@@ -98,20 +99,20 @@ class FeatureExport:
         return FILE_ROWS if any(map(_has_files, self.read_fields)) else ROWS
 
     def batches(self, label: str, rows: int | None = None) -> Iterator[pa.RecordBatch]:
-        """Yield the rows in batches; `label` is shown next to the progress bar."""
+        """Yield the rows in batches. `label` is shown next to the progress bar."""
         for block in read_blocks(self.view, self.read_fields, label, rows or self.batch_rows):
             yield self.batch(block)
 
     def batch(self, cells: Mapping[str, Cells]) -> pa.RecordBatch:
-        """Convert a dict that maps the lake's columns to cells to an Arrow batch."""
+        """Convert cells, given as a dict by column of the lake, to an Arrow batch."""
         arrays = [column.array(cells) for column in self.columns]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
 
 def find_misfits(view: View, method: str) -> frozenset[str]:
-    """Return columns whose rows do not fit the types from which they were imported, and warn.
+    """Return the names of columns that no longer fit the types of their import, and warn.
 
-    This reads only columns that may not fit, such as decimals, times of day and structs.
+    Only the columns that may not fit are read, such as decimals, times of day and structs.
 
     Raises
     ------
@@ -132,7 +133,7 @@ def find_misfits(view: View, method: str) -> frozenset[str]:
 
 
 def _misfits(export: FeatureExport, method: str) -> dict[str, str]:
-    """Return a dict that maps columns that do not fit their types to the reasons."""
+    """Return a dict from names of columns to reasons why they do not fit their original types."""
     columns = [c for c in export.columns if c.is_risky or _has_seconds(c, export)]
     fields = [f for column in columns for f in column.fields]
     reasons = dict[str, str]()
@@ -157,7 +158,7 @@ def _has_seconds(column: ExportColumn, export: FeatureExport) -> bool:
 
 
 def _check_seconds(name: str, array: pa.Array) -> None:
-    """Reject times in seconds that Parquet cannot store in milliseconds."""
+    """Raise InvalidValueError if a time in seconds is too large for Parquet's milliseconds."""
     while is_list(array.type):
         array = array.flatten()
     if not (kinds.is_timestamp(array.type) and array.type.unit == "s"):
@@ -173,7 +174,7 @@ def _check_seconds(name: str, array: pa.Array) -> None:
 
 
 def _field(name: str, kind: pa.DataType, feature: Feature) -> pa.Field:
-    """Return the Arrow field of a feature, with the extension type of a feature like Array2D."""
+    """Return the Arrow field of a feature, with an extension type for features such as Array2D."""
     if type_of(feature) in ARRAYS:
         extension = {  # from which `datasets` recognizes its own type
             "ARROW:extension:name": _EXTENSION.format(feature["_type"]),
@@ -184,7 +185,7 @@ def _field(name: str, kind: pa.DataType, feature: Feature) -> pa.Field:
 
 
 def _kind(kind: pa.DataType, feature: Feature) -> pa.DataType:
-    """Return an Arrow type whose nested fields have the extension types of their features."""
+    """Return the Arrow type `kind`, with the feature's extension types in its nested fields."""
     if kinds.is_struct(kind) and (fields := fields_of(feature)):
         return pa.struct([_field(f.name, f.type, fields.get(f.name)) for f in kind])
     if is_list(kind) and (item := item_of(feature)) is not None:

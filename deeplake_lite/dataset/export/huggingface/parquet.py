@@ -1,7 +1,7 @@
 """Export of a view as a folder of Parquet files with a dataset card, as on the hub.
 
-The folder has files such as ``data/train-00000-of-00002.parquet``, and README.md with the feature
-of each column. Each split has its own files, without the column of splits.
+The folder has files such as ``data/train-00000-of-00002.parquet``, and a README.md that describes
+the features of all columns. Each split has its own files, without the column of splits.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.cells import Cells
 
 GROUP_BYTES = 16 * 2**20
-"""Size of a row group in memory. Readers load whole row groups."""
+"""Approximate size of a row group in memory, in bytes. Readers load whole row groups."""
 
 FILE_ROWS = 50_000
 """Default number of rows per file."""
@@ -76,7 +76,7 @@ def write_parquet(
 
 
 def _metadata(splits: Splits, export: FeatureExport) -> dict[str, Any]:
-    """Return the metadata to write to each file of a split."""
+    """Return the metadata that each Parquet file gets, as JSON values."""
     content = export.metadata
     if splits.field is not None:
         content["deeplake_lite"][SPLIT] = splits.field.htype.get_config()
@@ -116,7 +116,7 @@ class _Parquet:
     export: FeatureExport
     metadata: Mapping[str, str]
     nbytes: int = 0
-    """Size of all written rows in memory."""
+    """Size that all written rows have in memory, in bytes."""
 
     _group: list[pa.RecordBatch] = field(default_factory=list)
     """Rows of the next row group."""
@@ -137,13 +137,13 @@ class _Parquet:
             self._group.clear()
 
     def finish(self) -> Mapping[str, Any]:
-        """Write the remaining rows; return the size of all rows in memory."""
+        """Write the remaining rows. Return a dict with the size of all rows in memory."""
         self._flush()
         return {"bytes": self.nbytes}
 
 
 def _card(splits: Splits, plain: frozenset[str], sizes: dict[str, tuple[int, int]]) -> str:
-    """Return the dataset card: a header in JSON, which is also YAML, and a description in text."""
+    """Return the dataset card: a YAML header, written as JSON, and a description in text."""
     export = FeatureExport(next(iter(splits.views.values())), plain)
     info = {
         "features": [card_feature(name, f) for name, f in export.features.items()],

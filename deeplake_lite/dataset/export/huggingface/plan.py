@@ -1,7 +1,8 @@
 """Mapping of a lake's columns to the columns of an export for Hugging Face.
 
 Columns that were imported from features or Arrow types, and whose types have not changed since, get
-the original features and Arrow types back: time zones, decimals, structs, and file paths.
+the original features and Arrow types back: time zones, decimals, structs, and file paths. An import
+splits a struct into one column of the lake per field, so an exported column may have several parts.
 """
 
 from __future__ import annotations
@@ -54,10 +55,10 @@ class Part:
     """The lake's column."""
 
     path: tuple[str, ...]
-    """Names of the struct fields that lead to the part; empty if the part is the whole column."""
+    """Names of the struct fields that lead to the part, or none if it is the whole column."""
 
     feature: Feature
-    """Feature of the part, including the lists around its structs."""
+    """Feature of the part, including the lists that contain the structs around it."""
 
     kind: pa.DataType | None = None
     """Arrow type of the part, or None for the default type of its cells."""
@@ -66,7 +67,10 @@ class Part:
     """The lake's column with the paths of the part's files, or None if there is none."""
 
     def array(self, cells: Mapping[str, Cells]) -> pa.Array:
-        """Convert cells, by column, to an Arrow array. Raises Misfit if they do not fit `kind`."""
+        """Convert the part's cells, from a dict of all columns' cells, to an Arrow array.
+
+        Raises Misfit if the cells do not fit `kind`.
+        """
         array = array_for(self.field.htype, cells[self.field.name])
         if _innermost_type(self.feature) in FILES or self.paths is not None:
             array = as_files(array)
@@ -98,10 +102,13 @@ class ExportColumn:
     """The lake's columns that the exported column combines."""
 
     kind: pa.DataType | None = None
-    """Arrow type of a struct that combines several columns, possibly in lists."""
+    """Arrow type of the struct, possibly in lists, that has the parts, or None for one part."""
 
     def array(self, cells: Mapping[str, Cells]) -> pa.Array:
-        """Convert cells, by column, to an Arrow array. Raises Misfit if they do not fit a type."""
+        """Convert cells, from a dict of all columns' cells, to the array of the exported column.
+
+        Raises Misfit if the cells do not fit the Arrow type.
+        """
         arrays = [part.array(cells) for part in self.parts]
         if self.kind is None:
             return arrays[0]
@@ -121,14 +128,15 @@ class ExportColumn:
 
 
 def plan(view: View, plain: frozenset[str] = frozenset()) -> tuple[ExportColumn, ...]:
-    """Return the exported columns of a view, ordered by the position of their first part.
+    """Return the exported columns of a view, in the order of the first lake column of each.
 
     Parameters
     ----------
     view : View
         The rows.
     plain : set of str
-        Exported columns that keep the lake's types, because rows do not fit the original types.
+        Names of the columns that get the lake's types, because rows do not fit the original
+        types.
     """
     fields = {f.name: f for f in view.schema}
     restored = dict[str, ExportColumn]()
@@ -143,7 +151,7 @@ def plan(view: View, plain: frozenset[str] = frozenset()) -> tuple[ExportColumn,
 
 
 def imported_features(metadata: Mapping[str, Any]) -> dict[str, Feature]:
-    """Return a dict from columns to the features from which a lake was imported."""
+    """Return a dict from the names of columns to the features that a lake was imported from."""
     features = dict[str, Feature]()
     for key in ("arrow", "huggingface"):
         notes = metadata.get(key)
@@ -152,7 +160,10 @@ def imported_features(metadata: Mapping[str, Any]) -> dict[str, Feature]:
 
 
 def _plain(f: Field, *, is_plain: bool = False) -> ExportColumn:
-    """Return the exported column of a field whose original type is not restored."""
+    """Return the exported column for a lake column whose original type is not restored.
+
+    `is_plain` tells whether the original type is known, but some rows do not fit it.
+    """
     feature = recording_feature(f.htype)
     bare = without_record(feature)
     is_date = type_of(bare) == "Value" and bare["dtype"] == "date32"
@@ -192,7 +203,10 @@ def _restore_column(
 
 
 def _part(leaf: Leaf, fields: Mapping[str, Field]) -> Part | None:
-    """Return a column with the feature of its import, or None if its type has changed since."""
+    """Return the part for a field of an imported feature, with the imported feature and Arrow type.
+
+    Return None if the type of the lake's column has changed since the import.
+    """
     f = fields[leaf.name]
     paths = fields.get(leaf.paths.name) if leaf.paths is not None else None
     paths = paths if paths is not None and _is_paths(paths.htype, f.htype) else None
@@ -206,14 +220,14 @@ def _part(leaf: Leaf, fields: Mapping[str, Field]) -> Part | None:
 
 
 def _with_default(part: Part) -> Part:
-    """Return a part unchanged if it has a feature, or else with the feature of its column type."""
+    """Return a part unchanged if it has a feature, or else with the feature for its column type."""
     return part if part.feature is not None else replace(
         part, feature=recording_feature(part.field.htype)
     )  # fmt: skip
 
 
 def _update_feature(feature: Feature, htype: Htype) -> Feature:
-    """Update a feature to a column's current classes or image mode. Return None if impossible.
+    """Return a feature with a column's current classes or image mode, or None if they do not fit.
 
     >>> from deeplake_lite.htypes import ClassLabel
     >>> _update_feature({"names": ["a"], "_type": "ClassLabel"}, ClassLabel(["a", "b"]))

@@ -57,7 +57,7 @@ def feature_of(htype: Htype) -> Feature:
 
 
 def recording_feature(htype: Htype) -> Feature:
-    """Return the feature of a column type, which records the type if imports cannot infer it.
+    """Return the feature for a column type. It records the type if importers could not infer it.
 
     >>> from deeplake_lite.htypes import Boxes
     >>> recording_feature(Boxes("xyxy"))["feature"]["feature"]["id"]
@@ -70,7 +70,7 @@ def recording_feature(htype: Htype) -> Feature:
 
 
 def inferred_htype(feature: Feature, kind: pa.DataType | None) -> Htype | None:
-    """Return the column type as which a feature is imported, or None if it cannot be imported."""
+    """Return the column type that an import gives a feature, or None if no import is possible."""
     if kind is None:
         return None
     try:
@@ -80,7 +80,7 @@ def inferred_htype(feature: Feature, kind: pa.DataType | None) -> Htype | None:
 
 
 def could_become(array: Htype, target: Htype) -> bool:
-    """Return whether `array` is like `target`, or would be if arrays in it became sequences.
+    """Return whether `array` would be like `target` if some arrays in it were sequences.
 
     Lists of numbers are imported as arrays, or as sequences if they contain nulls.
 
@@ -100,7 +100,7 @@ def could_become(array: Htype, target: Htype) -> bool:
 
 
 def is_alike(a: Htype, b: Htype) -> bool:
-    """Return whether types differ at most in nullability, defaults, class names or image codecs.
+    """Return whether two types differ at most in nullability, default, class names or image codec.
 
     >>> from deeplake_lite.htypes import Image, Scalar, Sequence
     >>> is_alike(Image("auto"), Image("png", nullable=True))
@@ -126,7 +126,7 @@ def array_for(htype: Htype, cells: Cells) -> pa.Array:
 
 
 def with_paths(files: pa.Array, paths: pa.Array) -> pa.Array:
-    """Add paths to files, or to lists of files. Raises Misfit if lists have different lengths.
+    """Add paths to the structs of files, or of lists of files. Raises Misfit if lengths differ.
 
     >>> with_paths(as_files(pa.array([b"x", None])), pa.array(["a", None])).to_pylist()
     [{'bytes': b'x', 'path': 'a'}, None]
@@ -142,7 +142,7 @@ def with_paths(files: pa.Array, paths: pa.Array) -> pa.Array:
 
 
 def narrow(array: pa.Array) -> pa.Array:
-    """Convert an array: offsets to 32 bits, classes to numbers, and tensors to lists.
+    """Convert an array's offsets to 32 bits, its classes to numbers, and its tensors to lists.
 
     >>> narrow(pa.array(["b", None, "b"]).dictionary_encode()).to_pylist()
     [0, None, 0]
@@ -183,7 +183,7 @@ def _tensor_lists(array: pa.ExtensionArray, kind: pa.FixedShapeTensorType) -> pa
 
 
 def _with_files(array: pa.Array, htype: Htype) -> pa.Array:
-    """Convert images, even in lists, to structs of bytes and path, and JSON to Arrow's JSON."""
+    """Convert images, also in lists, to structs of bytes and path, and JSON to Arrow's type."""
     if htype.item is not None:
         mask = array.is_null() if array.null_count else None
         return pa.ListArray.from_arrays(

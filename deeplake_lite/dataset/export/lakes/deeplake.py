@@ -26,7 +26,7 @@ FILE_ROWS = 128
 """Rows per block if any column holds files."""
 
 BLOCK_ROWS = 2_048
-"""Rows per block otherwise."""
+"""Rows per block if no column holds files."""
 
 
 def write_deeplake(view: View, path: str | Path, message: str) -> Path:
@@ -67,7 +67,10 @@ def _clear(root: Path) -> None:
 
 
 def _columns(view: View) -> list[Column]:
-    """Return the columns that can be written; warn about losses. Raises SchemaError if none can."""
+    """Return the columns that can be written, and warn about losses.
+
+    Raises SchemaError if no column can be written.
+    """
     columns, losses = list[Column](), list[str]()
     for f in view.schema:
         column, loss = column_of(view, f)
@@ -86,7 +89,7 @@ def _columns(view: View) -> list[Column]:
 
 
 def _describe(dataset: Any, view: View, columns: list[Column]) -> None:
-    """Add the columns, and the metadata of the dataset and of each column."""
+    """Add the columns to a new dataset, and write the metadata of the dataset and its columns."""
     _write_metadata(dataset.metadata, view.rows.table.metadata)
     for column in columns:
         dataset.add_column(column.field.name, column.kind)

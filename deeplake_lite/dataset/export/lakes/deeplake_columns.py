@@ -56,14 +56,17 @@ class Column:
 
 
 def _stored_values(htype: Htype, cells: Cells) -> list[Any]:
-    """Return values as the lake stores them: files as bytes, and classes as numbers."""
+    """Return a list of values as the lake stores them: files as bytes, and classes as numbers."""
     if htype.classes is not None:
         return htype.decode_cells(cells)
     return values_of(htype, cells)
 
 
 def column_of(view: View, f: Field) -> tuple[Column | None, str]:
-    """Return the Deep Lake column for a field, or None, and a phrase about what is lost, or ""."""
+    """Return the Deep Lake column for a field, and a phrase about losses.
+
+    The column is None if Deep Lake cannot store the field, and the phrase is "" without losses.
+    """
     import deeplake
 
     types = deeplake.types
@@ -77,7 +80,7 @@ def column_of(view: View, f: Field) -> tuple[Column | None, str]:
 
 
 def _plain(htype: Htype, types: Any) -> tuple[Any, Callable[[Any], Any], str]:
-    """Return the type, a conversion and a phrase about losses, for values other than files."""
+    """Return the Deep Lake type, a conversion and a phrase about losses, for other values."""
     pixels, coordinates = htype.pixels, htype.coordinates
     if pixels is not None and pixels.is_mask:
         if pixels.role == "object_masks":
@@ -108,7 +111,7 @@ def _plain(htype: Htype, types: Any) -> tuple[Any, Callable[[Any], Any], str]:
 
 
 def _numbers(htype: Htype, types: Any) -> tuple[Any, Callable[[Any], Any], str]:
-    """Return the type, a conversion and a phrase about losses, for numbers and arrays."""
+    """Return the Deep Lake type, a conversion and a phrase about losses, for numbers and arrays."""
     dtype = np.dtype(htype.value_dtype)
     axes = htype.axes if htype.scalar is None else ()
     if htype.is_embedding and dtype.kind == "f":
@@ -161,7 +164,7 @@ def _mask_files(f: Field, types: Any) -> Column:
 
 
 class MaskColumn(Column):
-    """A column of masks that the lake stores as files. They are written as pixels."""
+    """A column of masks that the lake stores as files, but that are written as pixels."""
 
     def values(self, cells: Cells) -> list[Any]:
         """Return the decoded masks."""
@@ -194,7 +197,7 @@ def _scan(view: View, f: Field) -> Iterator[Any]:
 
 
 def _sequence(view: View, f: Field, types: Any) -> tuple[Column | None, str]:
-    """Return the column for sequences, as images or JSON, and a phrase about losses.
+    """Return the column for sequences, written as images or JSON, and a phrase about losses.
 
     Deep Lake crashes if it reads empty sequences together with other sequences, so a column with
     empty sequences is left out.
@@ -223,7 +226,7 @@ def _sequence(view: View, f: Field, types: Any) -> tuple[Column | None, str]:
 
 
 def _array(value: Any) -> Any:
-    """Return an array with a dtype that does not spell out the machine's byte order.
+    """Return a C-contiguous array whose dtype does not name a byte order, such as ``"int32"``.
 
     Deep Lake misreads arrays with dtypes such as ``"<i4"``.
     """
@@ -237,7 +240,7 @@ def _item(value: Any) -> Any:
 
 
 def _finite(value: Any) -> Any:
-    """Return a number. Raises InvalidValueError for an infinite one, whose commit would fail."""
+    """Return a number. Raises InvalidValueError for infinities, with which a commit would fail."""
     number = value.item()
     if number in (math.inf, -math.inf):
         raise InvalidValueError(

@@ -23,7 +23,7 @@ FILE_ROWS = 256
 """Rows per batch if any column holds files."""
 
 BLOCK_ROWS = 4_096
-"""Rows per batch otherwise."""
+"""Rows per batch if no column holds files."""
 
 
 def write_lance(view: View, path: str | Path, rows_per_file: int) -> Path:
@@ -57,7 +57,7 @@ def write_lance(view: View, path: str | Path, rows_per_file: int) -> Path:
 
 
 class _Batches:
-    """Batches that Lance requests in another thread, and the error that stopped them."""
+    """The batches of a view, which Lance requests in another thread, and the error in reading."""
 
     def __init__(self, view: View, schema: pa.Schema) -> None:
         self._view, self._schema = view, schema

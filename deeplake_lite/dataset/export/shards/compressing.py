@@ -1,4 +1,4 @@
-"""Compression of whole files of an export."""
+"""Compression of whole files that an export has written."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ LEVELS = {"zstd": (1, 22, 3), "gz": (0, 9, 9)}
 
 
 def split_codec(compression: str | None, names: Sequence[str]) -> tuple[str, int] | None:
-    """Parse a compression, such as ``"zstd:7"``, into its name and level. Raises OptionError.
+    """Parse a compression, such as ``"zstd:7"``, into its name and level.
+
+    Raises OptionError if it is invalid.
 
     >>> split_codec("zstd", ["zstd"]), split_codec("gz:1", ["zstd", "gz"])
     (('zstd', 3), ('gz', 1))

@@ -1,4 +1,4 @@
-"""Serialization of a view's rows as ``tf.train.Example``, and the file that records their types.
+"""Serialization of a view's rows as ``tf.train.Example``, and the file with the columns' types.
 
 An Example holds lists of bytes, int64 and float32. Image files are written as they are stored,
 strings and JSON as UTF-8, classes as their numbers, and times and booleans as integers. Nulls have
@@ -32,11 +32,11 @@ SIDECAR = "deeplake_lite.json"
 """Name of the file that records the lake's types."""
 
 WIDE = ("float64", "complex128")
-"""Dtypes that are rounded to float32."""
+"""Dtypes whose numbers are rounded to float32, the only floating-point type of an Example."""
 
 
 def warn_of_losses(view: View, method: str) -> None:
-    """Warn about rounded numbers."""
+    """Warn about columns whose numbers are rounded to float32."""
     wide = [f.name for f in view.schema if f.htype.value_dtype in WIDE]
     if wide:
         warnings.warn(

@@ -1,6 +1,7 @@
 """Conversion of Arrow arrays to the flat lists of bytes, int64 and float32 of an Example.
 
-If TensorFlow Datasets has a name for a list, the list has that name:
+Each list is a feature of the Example. The features of a column ``x`` have the names that TensorFlow
+Datasets gives them, as far as it has such features:
 
 =========================  =======================================================================
 ``x``                      the values, in C order
@@ -36,12 +37,13 @@ if TYPE_CHECKING:
 FLAT, LENGTHS, VALID = "ragged_flat_values", "ragged_row_lengths_", "valid_"
 
 PARTS = {"data": "value", "shape": "shape"}
-"""Maps the fields of an array in which several axes vary to the names of their features."""
+"""Maps the fields of the struct that holds an array with several variable axes to the names of the
+fields' features."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """The position of an array in a nested type, which determines the names of its features."""
+    """The position of an array within nested lists, which determines the names of its features."""
 
     name: str
     """Name of the array's feature."""
@@ -76,20 +78,26 @@ class Place:
         return f"{self.name}/{VALID}{self.depth}"
 
     def part(self, name: str) -> Place:
-        """Return the place of a field of the array's structs."""
+        """Return the position of a field of the array's structs."""
         return replace(self, name=f"{self.name}/{PARTS.get(name, name)}")
 
     def in_fixed(self) -> Place:
-        """Return the place of the items of the array's fixed-size lists."""
+        """Return the position of the items of the array's fixed-size lists."""
         return replace(self, depth=self.depth + 1)
 
     def in_list(self, kind: pa.DataType) -> Place:
-        """Return the place of the items of the array's lists, of type `kind` and any length."""
+        """Return the position of the items of the array's lists of variable length.
+
+        `kind` is the Arrow type of the lists.
+        """
         is_ragged = self.is_ragged or self.has_lengths(kind)
         return Place(self.name, self.level + 1, self.depth + 1, is_ragged)
 
     def has_lengths(self, kind: pa.DataType) -> bool:
-        """Return whether lengths must be written, because they do not follow from the values."""
+        """Return whether the lengths of lists must be written.
+
+        Otherwise, they follow from the number of values in a row.
+        """
         return not self.is_row or unit_of(kind.value_type) == 0
 
 
@@ -107,11 +115,11 @@ class Flat:
     """Number of values of each row."""
 
     is_valid: bool = False
-    """Whether the values are 1 for items and 0 for nulls."""
+    """Whether the values are flags: 1 for items and 0 for nulls."""
 
 
 def flatten(array: pa.Array, name: str) -> list[Flat]:
-    """Return the features for the values of a column. Features of null rows are meaningless.
+    """Return the features for the values of a column, a `Flat` each. Ignore those of null rows.
 
     Raises
     ------
@@ -130,7 +138,7 @@ def flatten(array: pa.Array, name: str) -> list[Flat]:
 
 
 def unit_of(kind: pa.DataType) -> int:
-    """Return how many values or list lengths are written for one element of a type.
+    """Return how many values, or lengths of lists, a feature has for one element of an Arrow type.
 
     >>> unit_of(pa.list_(pa.list_(pa.int8(), 3), 2)), unit_of(pa.list_(pa.int8()))
     (6, 1)
@@ -170,7 +178,7 @@ def _flatten(array: pa.Array, place: Place, counts: Counts) -> Iterator[Flat]:
 
 
 def sum_runs(values: Counts, counts: Counts) -> Counts:
-    """Return the sums of runs of consecutive values, where `counts` has the runs' lengths.
+    """Return the sums of runs of consecutive values. `counts` has the number of values in each run.
 
     >>> sum_runs(np.array([1, 2, 3]), np.array([2, 0, 1]))
     array([3, 0, 3])

@@ -1,4 +1,4 @@
-"""Hashes of files, with algorithms that are chosen by the names that other formats use."""
+"""Hashes of files. The algorithms have the names that file formats such as MDS use for them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The journal of an export, which lists finished files so that the export can be resumed.
 
-The journal is a file in the folder of the export, with one line of JSON for the export and one for
-each finished file. The journal is removed at the end::
+The journal is a file in the folder of the export. Its first line describes the export, and each
+further line describes a finished file, all as JSON. The journal is removed at the end::
 
     {"export": "to_webdataset", "identity": "5f0c…", "files": 12}
     {"path": "000000.tar", "rows": 1000, "bytes": 536870912, "info": {}}
@@ -77,16 +77,16 @@ def resumable_folder(root: Path, header: Mapping[str, Any]) -> Iterator[Journal]
     """Create the folder of an export, or continue an interrupted export.
 
     After an error that may be temporary (a full disk, a failing store, Ctrl-C), finished files
-    stay, and a note in the error says so. After any other error, the folder is emptied, or removed
-    if it is new.
+    stay, and a note added to the error says so. After any other error, the folder is emptied, or
+    removed if it is new.
 
     Parameters
     ----------
     root : Path
         The folder.
     header : mapping
-        JSON values that identify the export: ``export``, the name of the method; ``files``, the
-        number of files; and everything else that the files depend on.
+        JSON values that identify the export: the name of the method under the key ``export``, the
+        number of files under the key ``files``, and everything else that the files depend on.
 
     Raises
     ------
@@ -122,7 +122,10 @@ def remove_drafts(root: Path) -> None:
 
 
 def _finished(root: Path, header: Mapping[str, Any]) -> dict[str, Written]:
-    """Return a dict from paths to files that the same export has finished. Raises ExistsError."""
+    """Return a dict from paths to the files that the same export has already finished.
+
+    Raises ExistsError if the folder holds anything but the same export.
+    """
     method = header["export"]
     if not root.is_dir():
         raise ExistsError(
@@ -147,7 +150,7 @@ def _finished(root: Path, header: Mapping[str, Any]) -> dict[str, Written]:
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
-    """Return the lines of a journal, as dicts, up to the first incomplete line."""
+    """Return the lines of a journal as a list of dicts, up to the first incomplete line."""
     lines = []
     for text in path.read_text("utf-8", errors="replace").splitlines():
         try:

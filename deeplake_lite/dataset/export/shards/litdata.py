@@ -1,9 +1,9 @@
 """Export of a view to LitData's optimized format.
 
-A chunk, ``chunk-0-0.bin``, starts with the number of samples, followed by the offset of each sample
-and of the end. A sample consists of the sizes of all values, followed by the values. Counts,
-offsets and sizes are little-endian uint32. The file ``index.json`` lists the chunks, the serializer
-of each value, and the structure of a sample.
+A chunk, such as ``chunk-0-0.bin``, starts with the number of samples, followed by the offset of
+each sample and the offset at which the last sample ends. A sample consists of the sizes of all
+values, followed by the values. Counts, offsets and sizes are little-endian uint32. The file
+``index.json`` lists the chunks, the serializer of each value, and the structure of a sample.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ ARRAYS = (
 """Dtypes of arrays. A chunk stores the dtype of an array as an index into this tuple."""
 
 MAX_BYTES = 2**32 - 1
-"""Largest offset in a chunk."""
+"""Largest offset that a chunk can store, in bytes."""
 
 _LEAF: dict[str, Any] = {"type": None, "context": None, "children_spec": []}
 
@@ -107,7 +107,7 @@ def _config(
 
 
 def _serializer(column: SampleColumn) -> str:
-    """Return LitData's name for the serializer of a column's values."""
+    """Return the name of LitData's serializer for a column's values."""
     match column.kind:
         case "file" if column.field.htype.pixels is not None and not column.has_nulls:
             return "jpeg"  # decodes all formats that torchvision supports
@@ -149,14 +149,16 @@ def _numpy(array: NDArray[Any]) -> bytes:
 
 
 _FLOATS = 3
-"""Byte before a list of floats. JSON text has no such byte."""
+"""First byte of a value that is a list of floats. No JSON text starts with this byte."""
 
 _FLOAT = 9
-"""Byte before a float."""
+"""First byte of a value that is a float. No JSON number starts with this byte."""
 
 
 def _finite(text: bytes) -> bytes:
-    r"""Replace JSON with binary floats if it has NaN or infinities, which strict parsers reject.
+    r"""Replace the JSON of floats by binary floats if it has NaN or infinities.
+
+    Strict parsers reject JSON with NaN or infinities.
 
     >>> _finite(b'[1.0,NaN]')[:5], _finite(b'[1.0]')
     (b'\x03\x02\x00\x00\x00', b'[1.0]')
@@ -195,7 +197,7 @@ def _name(split: str, codec: tuple[str, int] | None, number: int, _: int) -> str
 
 
 def _row_bytes(sizes: Mapping[str, NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Return the planned size of each row, including the offset and the sizes of values."""
+    """Return the number of bytes that each row takes in a chunk, with its offset and sizes."""
     total: NDArray[np.int64] = np.sum([size + 4 for size in sizes.values()], axis=0, dtype=np.int64)
     return total + 4
 
@@ -227,7 +229,7 @@ class _Chunk:
         self.file.seek(self.start)
 
     def write(self, cells: Mapping[str, Cells], first: int) -> None:
-        """Write samples. Raises InvalidValueError if they do not fit in a chunk."""
+        """Write a sample for each row. Raises InvalidValueError if the chunk becomes too large."""
         values = [_bytes_of(column, cells[column.field.name]) for column in self.columns]
         sizes = np.array([[len(value) for value in column] for column in values], np.int64).T
         totals = sizes.sum(axis=1) + 4 * len(values)
@@ -245,7 +247,7 @@ class _Chunk:
         self.sizes += totals.tolist()
 
     def finish(self) -> Mapping[str, Any]:
-        """Write the header and compress the file. Return the chunk's entry in the index."""
+        """Write the header, and compress the file. Return the chunk's entry in the index."""
         ends = self.start + np.cumsum([0, *self.sizes], dtype=np.int64)
         self.file.seek(0)
         self.file.write(np.array([len(self.sizes), *ends], "<u4").tobytes())

@@ -1,9 +1,10 @@
 """Export of a view to MDS, the format of MosaicML's streaming datasets.
 
-A shard, ``shard.00000.mds``, starts with the number of samples, the offset of each sample and of
-the end, and JSON that describes the columns. A sample consists of the sizes of those values whose
-encoding has no fixed size, followed by all values. The file ``index.json`` lists the shards. All
-numbers are little-endian, and all sizes and offsets are uint32.
+A shard, such as ``shard.00000.mds``, starts with the number of samples, the offset of each sample,
+the offset at which the last sample ends, and JSON that describes the columns. A sample consists of
+the sizes of those values whose encoding has no fixed size, followed by all values. The file
+``index.json`` lists the shards. All numbers are little-endian, and all sizes and offsets are
+uint32.
 """
 
 from __future__ import annotations
@@ -49,10 +50,10 @@ _DTYPE_CODES = {
 }  # fmt: skip
 
 MAX_BYTES = 2**32 - 1
-"""Largest offset in a shard."""
+"""Largest offset that a shard can store, in bytes."""
 
 HASH = "xxh64"
-"""The hash that detects damage to shards."""
+"""Name of the hash algorithm with which readers detect damage to shards."""
 
 
 def write_mds(
@@ -137,7 +138,7 @@ class Layout:
 
 
 def _encoding(column: SampleColumn) -> str:
-    """Return MDS's name for the encoding of a column's values."""
+    """Return the name of the MDS encoding for a column's values."""
     htype = column.field.htype
     match column.kind:
         case "file" if htype.pixels is not None and not column.has_nulls:
@@ -193,7 +194,7 @@ def _bytes_of(column: SampleColumn, cells: Cells) -> list[bytes]:
 
 
 def _encode_shape(array: NDArray[Any]) -> bytes:
-    """Return an array's header: a byte with number of axes and integer width, then the lengths.
+    """Return an array's header: a byte for the number of axes and the integer width, and the shape.
 
     >>> _encode_shape(np.zeros((300, 2))).hex(" ")
     '09 2c 01 02 00'
@@ -229,7 +230,7 @@ def raw_name(number: int) -> str:
 
 
 def _row_bytes(layout: Layout, sizes: Mapping[str, NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Return the planned size of each row, including the offset and the sizes of values."""
+    """Return the number of bytes that each row takes in a shard, with its offset and sizes."""
     fixed = layout.config["column_sizes"]
     columns = [
         4 + sizes[c.field.name] if size is None else np.full_like(sizes[c.field.name], size)
@@ -262,7 +263,7 @@ class _Mds:
         self.file.seek(self.start)
 
     def write(self, cells: Mapping[str, Cells], first: int) -> None:
-        """Write samples. Raises InvalidValueError if they do not fit in a shard."""
+        """Write a sample for each row. Raises InvalidValueError if the shard becomes too large."""
         columns = self.layout.columns
         values = [_bytes_of(column, cells[column.field.name]) for column in columns]
         sizes = [
@@ -287,7 +288,7 @@ class _Mds:
             self.file.writelines(parts)
 
     def finish(self) -> Mapping[str, Any]:
-        """Write the header and compress the file. Return the shard's entry in the index."""
+        """Write the header, and compress the file. Return the shard's entry in the index."""
         ends = self.start + np.cumsum([0, *self.sizes], dtype=np.int64)
         self.file.seek(0)
         self.file.write(np.array([len(self.sizes)], "<u4").tobytes())
@@ -305,7 +306,7 @@ class _Mds:
 
 
 def _describe_file(path: Path, basename: str) -> dict[str, Any]:
-    """Return the name, size and hash of a file, as the index of MDS has them."""
+    """Return the entry of a file in the index of MDS: its name, its size and its hash."""
     return {
         "basename": basename,
         "bytes": path.stat().st_size,

@@ -1,7 +1,7 @@
 """The plan of a sharded export, which assigns rows to files before anything is written.
 
-The first row of each file depends on the sizes of cells, which storage knows without reading the
-cells. So the files depend only on the rows, and not on the number of workers or on interruptions.
+The sizes of cells, which are known without reading the cells, determine the first row of each file.
+So the files depend only on the rows, and not on the number of workers or on interruptions.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ class Sink(Protocol):
     """A file of an export that is open for writing."""
 
     def write(self, cells: Mapping[str, Cells], first: int) -> None:
-        """Write rows, given as a dict from columns to cells; `first` is the first row's number."""
+        """Write rows, given as a dict from columns to cells. The first row has position `first`."""
 
     def finish(self) -> Mapping[str, Any]:
-        """Write the rest of the file; return JSON values for the index of the export."""
+        """Complete the file. Return JSON values about the file for the index of the export."""
 
 
 def refuse_to_name(number: int, count: int) -> str:
-    """Stand in for `Part.name` in worker processes, which receive the names of their files."""
+    """Replace `Part.name` in worker processes, which get the names of files and never call it."""
     raise NotImplementedError(number, count)
 
 
@@ -64,10 +64,10 @@ class Part:
     """The rows."""
 
     fields: Sequence[Field]
-    """The columns to read; at least one."""
+    """The columns to read, at least one."""
 
     name: Callable[[int, int], str]
-    """Function that returns the path of a file, given its number and the number of files."""
+    """Function that returns the path of a file, given the file's number and the number of files."""
 
     open: Callable[[Path, Shard], AbstractContextManager[Sink]]
     """Function that opens the file at a path, for the rows of a shard. The function may be sent to
@@ -76,13 +76,14 @@ class Part:
     """
 
     max_bytes: int | None = None
-    """Maximum planned size of a file, unless a single row is larger."""
+    """Maximum size of a file according to `row_bytes`, unless a single row is larger."""
 
     max_rows: int | None = None
     """Maximum number of rows of a file."""
 
     row_bytes: Callable[[Mapping[str, Sizes]], Sizes] = _total
-    """Function that returns the planned size of each row, given a dict from columns to cell sizes.
+    """Function that returns the size that each row will have in a file, given a dict from the names
+    of columns to the sizes of their cells.
     """
 
     block_rows: int = BLOCK_ROWS
@@ -92,17 +93,23 @@ class Part:
     """Minimum number of files, even if there are no rows: 0 or 1."""
 
     def sizes(self, first: int, stop: int) -> Sizes:
-        """Return the planned size of the rows `first` to `stop`, without reading their cells."""
+        """Return the sizes that the rows from `first` up to `stop` (exclusive) will have in a file.
+
+        Their cells are not read.
+        """
         table, slots = self.view.rows.locate(np.arange(first, stop))
         return self.row_bytes({f.name: _cell_bytes(table, f, slots) for f in self.local_fields})
 
     @property
     def local_fields(self) -> list[Field]:
-        """The columns in this process, because ids of computed columns differ between processes."""
+        """The columns `fields`, with the ids that they have in this process.
+
+        Computed columns have different ids in different processes.
+        """
         return [self.view.field(f.name) for f in self.fields]
 
     def shards(self) -> list[Shard]:
-        """Return the files, in the order of their rows."""
+        """Return the planned files, in the order of their rows."""
         starts = self._starts()
         ends = [*starts[1:], len(self.view)] if starts else []
         return [
@@ -111,7 +118,7 @@ class Part:
         ]
 
     def measure(self) -> tuple[str, int]:
-        """Return a digest of the rows and their version, and the planned size of the rows."""
+        """Return a digest of the rows and their version, and the total size of the files."""
         view = self.view
         table, slots = view.rows.locate()
         digest, total = xxhash.xxh3_128(), 0
@@ -161,7 +168,10 @@ class Shard:
     """Path relative to the folder of the export."""
 
     def blocks(self) -> Iterator[tuple[int, dict[str, Cells]]]:
-        """Yield each block as its first row's number and a dict from column names to cells."""
+        """Yield the first row and the cells of each block of rows.
+
+        The first row is a position in the part's view, and the cells are a dict from column names.
+        """
         part, fields = self.part, self.part.local_fields
         table, slots = part.view.rows.locate(np.arange(self.rows.start, self.rows.stop))
         for rows in chunks.spans(len(slots), PLANNED_ROWS):
@@ -177,7 +187,7 @@ class Shard:
 
 @dataclass
 class _Splitter:
-    """Splitter of consecutive rows into runs that are as long as the maximum size allows.
+    """Splits consecutive rows into runs that are as long as the maximum size allows.
 
     >>> splitter = _Splitter(max_bytes=10, max_rows=3)
     >>> splitter.append(np.array([4, 4, 4, 25]))
@@ -195,7 +205,7 @@ class _Splitter:
     _used: int = 0
 
     def append(self, sizes: Sizes) -> None:
-        """Append rows of the given sizes."""
+        """Append rows with the given sizes, in bytes."""
         totals = np.concatenate([[0], np.cumsum(sizes)])
         start, first = 0, self._count
         while start < len(sizes):
@@ -219,7 +229,7 @@ class _Splitter:
 
 
 def _cell_bytes(table: Any, f: Field, slots: NDArray[np.int64]) -> Sizes:
-    """Return the size of each cell: the stored size of files, the uncompressed size of arrays."""
+    """Return the size of each cell in bytes: the stored size, or for arrays the decoded size."""
     layout = f.htype.layout
     if not isinstance(layout, Ragged) or layout.dtype in ("bytes", "utf8", "json"):
         return np.asarray(table.sizes(f.id, slots), np.int64)

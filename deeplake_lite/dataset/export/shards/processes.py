@@ -1,10 +1,10 @@
 """Worker processes of an export, which write one file after the other.
 
-Python code writes most formats, and threads cannot run it in parallel. A worker is a new process
-that imports only this package, so scripts need no ``if __name__ == "__main__"``. From standard
-input, it reads the parts of the export, and then the files to write, until the input ends. To
-standard output, it writes whether it can read the rows, and then numbers of rows, finished files
-and errors.
+Python code writes most formats, and threads cannot run Python code in parallel. A worker is a new
+process that imports only this package, so scripts need no ``if __name__ == "__main__"``. A worker
+reads the parts of the export from standard input, and then the files to write, until the input
+ends. On standard output, it replies whether it can read the rows, and then sends the numbers of
+written rows, the finished files, and errors.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ PROGRAM = (
 
 
 def pickle_assignment(root: Path, parts: Sequence[Part]) -> bytes | None:
-    """Pickle the folder and parts of an export for workers; return None if that is impossible."""
+    """Pickle the folder and parts of an export for workers. Return None if that is impossible."""
     try:
         with spreading_credentials():
             return pickle.dumps((root, [replace(part, name=refuse_to_name) for part in parts]))
@@ -81,13 +81,13 @@ class Worker:
                 pipe.close()
 
     def kill(self) -> None:
-        """Kill the process. Any thread may call this."""
+        """Kill the process. Any thread may call this method."""
         self._process.kill()
 
     def start(self) -> bool:
-        """Wait until the process has started; return whether it can read the rows.
+        """Wait until the process has started, and return whether the process can read the rows.
 
-        The process cannot read them if, for example, a column type is defined in a notebook.
+        The process cannot read the rows if, for example, a column type is defined in a notebook.
 
         Raises
         ------
@@ -100,7 +100,7 @@ class Worker:
             return pickle.load(self._replies) is READY
 
     def write(self, number: int, shard: Shard, progress: Callable[[int], None]) -> Written:
-        """Write a file; see `write_file`. `number` is the index of the file's part.
+        """Let the process write a file; see `write_file`. `number` is the index of the file's part.
 
         Raises
         ------
@@ -121,7 +121,7 @@ class Worker:
 
     @contextmanager
     def _as_storage_error(self, task: str) -> Iterator[None]:
-        """Raise StorageError if the process exits during the block."""
+        """Raise StorageError if the process exits during the ``with`` block."""
         try:
             yield
         except (EOFError, BrokenPipeError, pickle.UnpicklingError):

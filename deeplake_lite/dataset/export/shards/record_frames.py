@@ -1,4 +1,7 @@
-"""Frames of TFRecord files: length, masked CRC32C of the length, data, masked CRC32C of the data.
+"""Frames of TFRecord files, which store one record each.
+
+A frame consists of the length of the data, the masked CRC32C of the length, the data, and the
+masked CRC32C of the data.
 
 https://www.tensorflow.org/tutorials/load_data/tfrecord#tfrecords_format_details
 """
@@ -10,14 +13,14 @@ import struct
 import google_crc32c
 
 HEAD = struct.Struct("<QI")
-"""Length of the data, and the checksum of the length."""
+"""Format of a frame's start: the length of the data, and the checksum of the length."""
 
 TAIL = struct.Struct("<I")
-"""Checksum of the data."""
+"""Format of a frame's end: the checksum of the data."""
 
 
 def masked_crc(data: bytes) -> int:
-    """Return the masked checksum of bytes.
+    """Return the CRC32C of bytes, masked as TFRecord files require.
 
     >>> hex(masked_crc(b"123456789"))
     '0xc78ab0e5'

@@ -58,7 +58,7 @@ def _write(
     suffix: str,
     open_file: _Open,
 ) -> list[Path]:
-    """Write the rows of a view to files with the given suffix, and a file of column types."""
+    """Write the rows of a view to files with the given suffix, and the columns' types to a file."""
     method = f"to_{suffix.replace('_', '')}"
     root = Path(checks.location("path", path)).expanduser()
     max_bytes, workers = checks.memory("shard_bytes", shard_bytes), workers_of(num_workers)

@@ -1,8 +1,8 @@
 """Conversion of columns to the kinds of values that sample formats support.
 
-Formats such as MDS and LitData store a dictionary per row, with a few kinds of values. Each format
-maps each kind to one of its encodings. The kinds cannot express all types of the lake, so a record
-in the format's index lists the types, from which importers restore them.
+Formats such as MDS and LitData store each row as a dictionary whose values are of a few kinds. Each
+format maps each kind to one of its encodings. The kinds cannot express all types of the lake, so
+the format's index also records the types, and importers restore them.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ class SampleColumn:
     """The lake's column."""
 
     kind: Kind
-    """Kind of the values: ``npy`` and ``file`` are bytes, empty for nulls; ``json`` is text."""
+    """Kind of the values. ``npy`` and ``file`` mean bytes, which are empty for nulls, and ``json``
+    means JSON text as bytes."""
 
     dtype: str = ""
     """Dtype of numbers and arrays."""
@@ -84,7 +85,7 @@ class SampleColumn:
 
 
 def sample_columns(view: View, method: str, arrays: Sequence[str]) -> list[SampleColumn]:
-    """Return the columns that samples can hold; warn about the other columns and other losses.
+    """Return the columns that samples can hold, and warn about the other columns and other losses.
 
     Parameters
     ----------
@@ -133,7 +134,7 @@ def _warn(method: str, names: Sequence[str], phrase: str) -> None:
 
 
 def note_of(view: View, columns: Sequence[SampleColumn]) -> dict[str, Any]:
-    """Return the record of the lake's types and metadata for the index, as JSON values."""
+    """Return the lake's types and metadata as JSON values, to be recorded in the format's index."""
     return {
         "columns": {
             c.field.name: {
@@ -148,7 +149,7 @@ def note_of(view: View, columns: Sequence[SampleColumn]) -> dict[str, Any]:
 
 
 def _column(view: View, f: Field, arrays: Sequence[str]) -> SampleColumn | None:
-    """Return the kind of a column's values in samples, or None if samples cannot hold them."""
+    """Return a column with the kind of its values, or None if samples cannot hold the values."""
     column = _column_without_nulls(f)
     if column is None or not f.htype.nullable or not has_nulls(view, f):
         is_npy = column is not None and column.kind == "array" and column.dtype not in arrays

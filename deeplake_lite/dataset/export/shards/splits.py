@@ -1,4 +1,4 @@
-"""The splits of a view, which many formats write to separate files."""
+"""The splits of a view, such as training and test rows, which many exports write separately."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NAME = re.compile(r"\w+(\.\w+)*")
 
 @dataclass(frozen=True)
 class Splits:
-    """The splits of a view."""
+    """The splits of a view, according to its column ``split``."""
 
     view: View
 
@@ -33,9 +33,9 @@ class Splits:
 
     @classmethod
     def of(cls, view: View, method: str) -> Splits:
-        """Find the column of splits: a class column without nulls whose classes are file names.
+        """Find the column of splits: a class column without nulls whose classes can be file names.
 
-        Warns if rows of different splits alternate, because separate files do not keep the order.
+        Warns if the rows are not sorted by split, because separate files do not keep their order.
         """
         f = view.schema[SPLIT] if SPLIT in view.columns else None
         names = f.htype.classes.names if f is not None and f.htype.classes is not None else ()
@@ -55,7 +55,10 @@ class Splits:
 
     @cached_property
     def views(self) -> dict[str, View]:
-        """Maps each split to its rows, without the column, or "" to all rows if there are none."""
+        """Maps the name of each split to a view of its rows, without the column of splits.
+
+        If the view has no column of splits, maps "" to the view of all rows.
+        """
         if self.field is None or self.field.htype.classes is None:
             return {"": self.view}
         numbers = np.asarray(self.view[SPLIT][:])

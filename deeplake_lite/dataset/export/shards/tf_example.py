@@ -1,10 +1,10 @@
 """The messages ``tf.train.Example`` and ``tf.train.SequenceExample``, without TensorFlow.
 
 The package ``protobuf`` parses messages in C, merges repeated fields as the format demands, and
-limits the depth. A decoder in Python would be as fast for records of images (16 µs compared to 18
-µs for seven features), but we would have to maintain it.
+limits the depth of messages. A decoder in Python would be as fast for records of images (16 µs
+compared to 18 µs for seven features), but it would be code to maintain.
 
-Both messages begin with the same field, so one class serves for both.
+Both messages begin with the same field, so a single message class represents both of them.
 https://github.com/tensorflow/tensorflow/blob/master/tensorflow/core/example/example.proto
 """
 
@@ -38,13 +38,14 @@ _FIELDS: dict[str, dict[str, tuple[int, str]]] = {
     "FeatureLists": {"feature_list": (1, "map FeatureList")},
     "Example": {"features": (1, "one Features"), "feature_lists": (2, "one FeatureLists")},
 }
-"""Maps messages to the number and type of their fields. ``kind`` labels alternatives (oneof)."""
+"""Maps the name of each message to a dict from the names of its fields to their numbers and types.
+Fields whose type begins with ``kind`` are alternatives (a oneof)."""
 
 _SCALARS = {"bytes": _Field.TYPE_BYTES, "float": _Field.TYPE_FLOAT, "int64": _Field.TYPE_INT64}
 
 
 def _build_example() -> Any:
-    """Return the message class, in a descriptor pool separate from TensorFlow's."""
+    """Return the message class, which is in a descriptor pool separate from TensorFlow's."""
     file = descriptor_pb2.FileDescriptorProto(name="example.proto", package="lake", syntax="proto3")
     for name, fields in _FIELDS.items():
         message = file.message_type.add(name=name)
@@ -79,7 +80,7 @@ def _add(message: Any, name: str, number: int, kind: str, label: str) -> None:
 
 
 Example: Any = _build_example()
-"""The class of both messages."""
+"""The message class that represents both ``Example`` and ``SequenceExample``."""
 
 
 def parse_example(data: bytes) -> Any:

@@ -1,8 +1,8 @@
 """Files that let TensorFlow Datasets (TFDS) read an export, with ``tfds.builder_from_directory``.
 
 ``features.json`` describes the columns that TFDS can read. TFDS supports nulls only in numbers, so
-other nullable columns are left out. ``dataset_info.json`` lists the files, and
-``label.labels.txt`` has the class names.
+nullable columns of other types are left out. ``dataset_info.json`` lists the files of the export,
+and ``x.labels.txt`` has the class names of the column ``x``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MODULE = "tensorflow_datasets.core.features"
 _DTYPES = {"halffloat": "float16", "float": "float32", "double": "float64"}
 
 MAX_NAME_LENGTH = 200
-"""A file with class names is written only for columns whose names are at most this long."""
+"""Maximum length of a column's name. Class names of columns with longer names are not written."""
 
 
 def tfds_files(view: View, file_format: str, written: Sequence[Written]) -> dict[str, bytes]:
@@ -63,7 +63,10 @@ def _json(content: object) -> bytes:
 
 
 def _add(features: dict[str, Feature], name: str, feature: Feature) -> bool:
-    """Add a feature to the features of its group. Return False if the group has that name."""
+    """Add a feature to the nested dict of features. Return False if its name is already in use.
+
+    In ``a/b``, ``a`` names the group of features that has the feature ``b``.
+    """
     group, slash, rest = name.partition("/")
     if not slash:
         return group not in features and features.setdefault(group, feature) is feature
@@ -150,7 +153,7 @@ def _tensor(dtype: str, sizes: list[str]) -> Feature:
 
 
 def _dtype(kind: pa.DataType) -> str:
-    """Return the TFDS dtype of an Arrow type; times and classes are int64."""
+    """Return the TFDS dtype of an Arrow type. Times and classes are int64."""
     if kinds.is_boolean(kind) or kinds.is_integer(kind) or kinds.is_floating(kind):
         return _DTYPES.get(str(kind), str(kind))
     return "int64"

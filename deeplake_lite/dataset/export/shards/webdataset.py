@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 BLOCK = 512
-"""Size of a tar header, and of the blocks to which content is padded, in bytes."""
+"""Size in bytes of a tar header, and of the blocks to a multiple of which content is padded."""
 
 NOT_FILES = ("key", "shard")
 """Columns that `from_webdataset` adds, and whose values do not come from files."""
@@ -47,7 +47,7 @@ _IMAGE_ENDS = frozenset({"bmp", "jpeg", "jpg", "png", "tif", "tiff", "webp"})
 """Extensions of image files."""
 
 RESERVED = re.compile(r"__[^/]*__(?:/|$)")
-"""Pattern at the start of paths that WebDataset reserves for metadata, and therefore skips."""
+"""Pattern of the start of paths that WebDataset skips, because they are reserved for metadata."""
 
 IMAGE = "*"
 """Placeholder for the extension of an image file, which depends on the file's content."""
@@ -100,7 +100,7 @@ def _note(view: View, columns: Sequence[_Column]) -> dict[str, Any]:
 
 
 def _row_bytes(names: Sequence[str], sizes: Mapping[str, NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Return the size of each row in a tar file: for each value, a header and whole blocks."""
+    """Return the size of each row in a tar file, where each value has a header and whole blocks."""
     return np.sum([BLOCK + -(-sizes[name] // BLOCK) * BLOCK for name in names], axis=0)
 
 
@@ -125,7 +125,10 @@ class _Column:
 
 
 def _columns(view: View) -> list[_Column]:
-    """Return the columns that become files; warn about other columns. Raises SchemaError."""
+    """Return the columns whose values become files, and warn about other columns.
+
+    Raises SchemaError if the values of no column can be files.
+    """
     columns, left_out = list[_Column](), list[str]()
     for f in view.schema:
         if f.name in NOT_FILES:
@@ -155,7 +158,7 @@ def _columns(view: View) -> list[_Column]:
 
 
 def _clash(a: str, b: str) -> bool:
-    """Return whether files with two extensions may have the same name, ignoring case.
+    """Return whether files of one sample with these extensions may have equal names, ignoring case.
 
     >>> _clash("a_b.txt", "A_b.txt"), _clash("left.*", "left.jpg"), _clash("*", "txt")
     (True, True, False)
@@ -169,7 +172,7 @@ def _clash(a: str, b: str) -> bool:
 
 
 def _column(f: Field) -> _Column | None:
-    """Return how a column's values become files, or None if its values cannot be files."""
+    """Return a column with its file extension and encoder, or None if values cannot be files."""
     form = _form(f.htype)
     if form is None:
         return None
@@ -247,7 +250,7 @@ class _Tar:
         self._last = view[key.name][first - 1] if key is not None and first else None
 
     def write(self, cells: Mapping[str, Cells], first: int) -> None:
-        """Write a sample for each row. Raises InvalidValueError."""
+        """Write a sample for each row. Raises InvalidValueError if a value cannot be written."""
         fields = [column.field for column in self._columns]
         values = {f.name: values_of(f.htype, cells[f.name]) for f in fields}
         keys: Any = self._key
@@ -284,7 +287,10 @@ class _Tar:
 
 
 def _check_key(key: str | None, last: str | None, row: int) -> None:
-    """Reject a key that WebDataset would read back differently. Raises InvalidValueError."""
+    """Raise InvalidValueError if WebDataset would read the samples' keys back differently.
+
+    `last` is the key of the previous row.
+    """
     base = "" if key is None else key.rpartition("/")[2]
     if key is None or not base or "." in base or "\0" in key or key == last or RESERVED.match(key):
         raise InvalidValueError(

@@ -1,7 +1,7 @@
 """Writer of sharded exports, which is parallel, resumable, and shows a progress bar.
 
-The module of each format makes a `Part` for each series of files. A part opens files and writes
-rows to them. `write_shards` does everything else:
+The module of each format creates a `Part` for each series of files, such as the files of a split. A
+part opens the files and writes rows to them. `write_shards` does everything else:
 
 1. It plans the rows of each file (`plan`).
 2. A thread writes the files that are not finished yet. If the export is large, and other processes
@@ -32,15 +32,16 @@ if TYPE_CHECKING:
     from deeplake_lite.pool import Job
 
 MAX_WORKERS = 8
-"""Maximum default number of workers."""
+"""Maximum number of workers if the user does not choose a number."""
 
 LARGE_BYTES = 2**30
 LARGE_ROWS = 100_000
-"""Exports with fewer bytes and rows start no processes, because starting one takes a second."""
+"""Number of rows of a large export. Smaller exports, which also have less than `LARGE_BYTES` bytes,
+start no processes, because starting a process takes a second."""
 
 THREADS = 1
-"""Number of workers that are threads of this process, and can begin at once. Tests set this to 0,
-so that processes write everything."""
+"""Number of workers of a large export that are threads of this process, and can begin at once.
+Tests set this number to 0, so that processes write all files."""
 
 FORMAT = 1
 """Version of the written bytes. A release that writes different bytes for the same rows must raise
@@ -48,7 +49,9 @@ this number, so that the release does not continue exports that an older release
 
 
 def workers_of(num_workers: object) -> int:
-    """Return the given number of workers, or else one per core, up to 8. Raises OptionError.
+    """Return the given number of workers, or one per core, up to 8, for None.
+
+    Raises OptionError if it is invalid.
 
     >>> workers_of(3)
     3
@@ -124,17 +127,17 @@ def write_shards(
 
 
 class _StoppedError(Exception):
-    """Raised to abandon a file, because writing another file has failed."""
+    """Raised to stop the writing of a file, because the writing of another file has failed."""
 
 
 class _Run:
-    """The writing of files by a thread and by processes, each of which a thread controls."""
+    """The writing of files by workers: threads that write, or that control a writing process."""
 
     def __init__(self, root: Path, shards: Sequence[tuple[int, Shard]]) -> None:
         self._root, self._shards = root, shards
         self._waiting = deque(shards)
         self._messages: SimpleQueue[int | Written | BaseException] = SimpleQueue()
-        """Messages from the threads: a number of rows, a finished file, or an error."""
+        """Messages from the threads: a number of written rows, a finished file, or an error."""
         self._workers: list[Worker] = []
         self._stopped = False
 
@@ -178,7 +181,7 @@ class _Run:
             worker.kill()
 
     def _work(self, assignment: bytes | None) -> None:
-        """Write files one after the other. Runs in a thread."""
+        """Write files one after the other, in a thread or in the process that it controls."""
         try:
             if assignment is None:
                 self._write_all(self._write_here)

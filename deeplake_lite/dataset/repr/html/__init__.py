@@ -1,8 +1,8 @@
 """Rendering of datasets, views, columns and diffs as HTML and text, without I/O.
 
-`values` has the dataclasses with the data to render, `words` formats numbers and strings, `text`
-renders text, `pages` renders HTML, `tags` escapes strings and limits the size of a page, and
-`style` is the style sheet.
+`values` has dataclasses with the data to show, `words` formats numbers and strings, `text` draws
+these data as text, and `pages` draws them as HTML. For the HTML, `tags` escapes strings and limits
+the size of a page, and `style` is the style sheet.
 """
 
 from deeplake_lite.dataset.repr.html.pages import render_column, render_dataset, render_diff

@@ -1,7 +1,7 @@
 """HTML pages of datasets, columns and diffs: at most 60 KB, with at most 8 thumbnails.
 
-A page has no scripts, ids or URLs, and it stays readable if its CSS is removed. The functions do
-not raise.
+A page has no scripts, ids or URLs, and it stays readable if its CSS is removed. The functions never
+raise errors.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ MAX_COLUMNS = 12
 _MAX_TALLIES = 4
 _COLUMN_FIELDS = ("column", "type", "dtype", "shape", "size", "")
 _SIDE_BY_SIDE = 5  # if there are more bars, they are drawn in two columns
-_LINE = 84  # characters of a row in a table that fits into 700 pixels
+_LINE = 84  # maximum width in characters of a table that fits into 700 pixels
 
 
 def render_dataset(summary: DatasetSummary) -> str:
@@ -235,7 +235,7 @@ def _caption(row: PreviewRow) -> Html:
 
 
 def _strings(rows: Sequence[PreviewRow], columns: int) -> Html:
-    """Draw a table of the columns without images; `columns` is the total number of columns."""
+    """Draw a table of the columns that have no images. `columns` is the total number of columns."""
     cells = [cell for row in rows for cell in row.cells]
     with_images = {cell.column for cell in cells if isinstance(cell.content, Picture)}
     names = dict.fromkeys(cell.column for cell in cells if cell.column not in with_images)
@@ -348,7 +348,7 @@ def _example(example: DiffExample) -> Html:
 
 
 def _change(example: DiffExample, cell: CellChange) -> Html:
-    """Draw the old and the new value of a cell, or the only value in an added or removed row."""
+    """Draw a cell's old and new value, or the only value if the row was added or removed."""
     alt = f"{clip(cell.column, 40)}, row {example.row:,}"
     before = tag("span", _content(cell.before, alt), look="removed")
     after = tag("span", _content(cell.after, alt), look="added")

@@ -1,8 +1,9 @@
 """The style sheet of the pages, which uses the host's colours and is scoped to one class.
 
-The text colour is inherited, greys are the same colour with less opacity, and accents are legible
-on both white and black, so that no rule depends on whether the page is dark. ``&`` stands for the
-root class. It is doubled, because Jupyter's rules for tables have the specificity ``(0, 2, 2)``.
+No rule depends on whether the page is dark: the text colour is inherited, greys are the same colour
+with less opacity, and accents are legible on both white and black. ``&`` stands for the root class.
+The class is repeated in every rule, because Jupyter's rules for tables have the specificity ``(0,
+2, 2)``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Building blocks of a page: escaping, elements, thumbnails, size limit and fallback to text.
 
-All parts have the type `Html`, which is an escaped string; mypy rejects plain strings as parts.
-All information is in elements and attributes that common sanitisers allow. The style sheet only
-affects the appearance.
+All parts have the type `Html`, an escaped string, so mypy rejects plain strings as parts. All
+information is in elements and attributes that common sanitisers allow. The style sheet only affects
+the appearance.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ SIDE = 76
 """Longer side of a thumbnail, in pixels. A page of 700 pixels fits eight thumbnails in a row."""
 
 _MIMES = frozenset({"image/png", "image/jpeg", "image/webp", "image/gif", "image/bmp"})
-_TAG_BYTES = 160  # size of an <img> element without its data, minus the size of a placeholder
+_TAG_BYTES = 160  # bytes of an <img> without its data, minus the bytes of a placeholder
 
 
 def page[S](summary: S, draw: Callable[[S], Html], text: Callable[[S], str]) -> str:
-    """Draw a page of at most `MAX_BYTES`; if that fails, return the text in a ``<pre>`` element.
+    """Draw a page of at most `MAX_BYTES`. If that fails, return the text in a ``<pre>`` element.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def with_pictures[S](summary: S, *, room: int) -> S:
 
     def keep_if_it_fits(picture: Picture) -> Picture:
         nonlocal left, count
-        cost = 4 * -(-len(picture.data) // 3) + _TAG_BYTES  # base64 writes 3 bytes as 4
+        cost = 4 * -(-len(picture.data) // 3) + _TAG_BYTES  # base64 encodes 3 bytes as 4
         if count == MAX_THUMBNAILS or cost > left or picture.mime not in _MIMES:
             return replace(picture, data=b"")
         left, count = left - cost, count + 1
@@ -87,7 +87,7 @@ def with_pictures[S](summary: S, *, room: int) -> S:
 
 
 def _map_pictures(value: object, change: Callable[[Picture], Picture]) -> Any:
-    """Rebuild nested dataclasses and tuples with `change` applied to every image, in order."""
+    """Rebuild nested dataclasses and tuples with `change` applied to each image in turn."""
     if isinstance(value, Picture):
         return change(value)
     if isinstance(value, tuple | list):
@@ -141,7 +141,7 @@ def _attributes(look: str, attributes: dict[str, object]) -> str:
 
 
 def user(text: object, most: int = 60, *, name: str = "bdi", **attributes: Any) -> Html:
-    """Build an element that keeps a user's right-to-left text from reordering the text around it.
+    """Build an element whose text, which may be right-to-left, does not reorder the text around it.
 
     See https://www.w3.org/International/articles/inline-bidi-markup/.
     """
@@ -168,9 +168,9 @@ def thumbnail(picture: Picture, alt: str) -> Html:
 
 
 def section(title: str, aside: str, *parts: Html, shut: bool = False) -> Html:
-    """Draw a section that can be folded; return an empty string if there is no content.
+    """Draw a section that can be folded. Returns an empty string if there is no content.
 
-    `aside` is a remark after the title, and `shut` says whether the section is folded at first.
+    `aside` is a remark after the title. If `shut` is true, the section is folded at first.
     """
     body = join(parts)
     if not body:

@@ -1,6 +1,7 @@
 """Text reprs of datasets, columns and diffs, for places that show no HTML.
 
-Each repr begins with a header and, for a dataset, a line per column. The functions do not raise.
+Each repr begins with a header. A dataset has a line for each column. The functions never raise
+errors.
 """
 
 from __future__ import annotations
@@ -106,14 +107,14 @@ def column_line(column: ColumnSummary) -> tuple[str, ...]:
 
 
 def content_text(content: Content, most: int = 60) -> str:
-    """Return the preview of a value as one short line, which for an image is its size."""
+    """Return the preview of a value as one short line. For an image, the line says its size."""
     if isinstance(content, Picture):
         return f"[{content.width} × {content.height} image]"
     return "null" if content is None else clip(content, most)
 
 
 def _safe[S](write: Callable[[S], Iterable[str]], summary: S) -> str:
-    """Join the lines of a summary; if that fails, return the shortened repr of the summary."""
+    """Join the lines that `write` returns. If it fails, return a shortened repr of the summary."""
     try:
         return "\n".join(line.rstrip() for line in write(summary))
     except Exception:
@@ -175,7 +176,7 @@ def _example(example: DiffExample) -> str:
 
 
 def change_text(kind: str, before: Content, after: Content) -> str:
-    """Format the old and the new value of a cell, or the only value in an added or removed row."""
+    """Format a cell's old and new value, or the only value if the row was added or removed."""
     sides = {"added": (after,), "removed": (before,)}.get(kind, (before, after))
     return " → ".join(map(content_text, sides))
 
@@ -214,7 +215,7 @@ def _rest(total: int, shown: int, noun: str) -> Iterator[str]:
 
 
 def _align(lines: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    """Align fields in columns, two spaces apart; leave out fields that are empty in all lines."""
+    """Align fields in columns, two spaces apart. Fields that all lines leave empty are omitted."""
     fields = [column for column in zip(*lines, strict=True) if any(column)]
     widths = [max(map(len, column)) for column in fields]
     for line in zip(*fields, strict=True):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 type Axis = int | tuple[int, int] | None
-"""Size of an axis: an integer, (minimum, maximum) if rows differ, or None if unknown."""
+"""Size of an axis: an integer, a pair (minimum, maximum) if rows differ, or None if unknown."""
 
 type Content = Picture | str | None
 """The preview of a cell (see `Htype.preview`), or None for a null."""
@@ -73,7 +73,7 @@ class PreviewRow:
 
 @dataclass(frozen=True)
 class Tally:
-    """Number of rows in each class, in each bin of a histogram, or with each value."""
+    """The number of rows in each class, in each bin of a histogram, or with each value."""
 
     column: str
     """Name of the column."""
@@ -85,7 +85,9 @@ class Tally:
     """Noun for an entry of `counts`: ``"class"``, ``"bin"`` or ``"value"``."""
 
     def leading(self, most: int) -> tuple[tuple[str, int], ...]:
-        """Return at most `most` counts to show: the largest classes, or else the first entries.
+        """Return at most `most` counts to show.
+
+        These are the largest classes, or the first bins or values.
 
         >>> Tally("label", (("a", 1), ("b", 3), ("c", 2))).leading(2)
         (('b', 3), ('c', 2))
@@ -164,7 +166,7 @@ class DatasetSummary:
 
     @property
     def version(self) -> str:
-        """Branch and commit as one word, ``main@7F3K``."""
+        """Branch and commit as one word, such as ``main@7F3K``."""
         return "@".join(filter(None, (self.branch, self.commit)))
 
 

@@ -18,7 +18,7 @@ _UNITS = ("B", "KB", "MB", "GB", "TB")
 
 
 def visible(text: object) -> str:
-    r"""Make every character of a string visible, by escaping control characters and bidi marks.
+    r"""Make every character of a string visible. Control characters and bidi marks are escaped.
 
     >>> visible("a\tb\x00\u202ec\n")
     'a⇥b\\x00\\u202ec↵'
@@ -28,7 +28,7 @@ def visible(text: object) -> str:
 
 
 def is_hidden(char: str) -> bool:
-    r"""Return whether a character is invisible, or reorders text around it as bidi marks do.
+    r"""Return whether a character is invisible or, like bidi marks, reorders the text around it.
 
     >>> is_hidden("\u202e"), is_hidden("\n"), is_hidden("\xa0"), is_hidden("é")
     (True, True, False, False)
@@ -55,7 +55,7 @@ def clip(text: object, most: int) -> str:
 
 
 def size(nbytes: int | None) -> str:
-    """Format a number of bytes; return an empty string for None.
+    """Format a number of bytes. Returns an empty string for None.
 
     >>> size(812), size(3_400_000), size(43_210), size(999_999), size(None)
     ('812 B', '3.4 MB', '43 KB', '1.0 MB', '')
@@ -96,7 +96,7 @@ def timestamp(when: datetime) -> str:
 
 
 def share(number: int, largest: int) -> float:
-    """Return the length of a number's bar, from 0 to 1, as a fraction of the largest bar."""
+    """Return the length of a number's bar, as a fraction of the largest number's bar."""
     return min(max(number / largest, 0.0), 1.0) if largest > 0 else 0.0
 
 
@@ -110,7 +110,7 @@ def bar(part: float, width: int = 20) -> str:
 
 
 def fit_widths(widths: Sequence[int], room: int) -> list[int]:
-    """Divide a line among fields: short fields get the width they need, long fields equal parts.
+    """Divide a line among fields. Short fields get their full width, long fields equal shares.
 
     >>> fit_widths([5, 100, 8, 60], 93)
     [5, 40, 8, 40]
@@ -124,7 +124,7 @@ def fit_widths(widths: Sequence[int], room: int) -> list[int]:
 
 
 def more(total: int, shown: int, noun: str) -> str:
-    """Say how many entries are hidden; return an empty string if none are.
+    """Return a string that says how many entries are hidden, or "" if none are hidden.
 
     >>> more(43, 12, "column"), more(3, 12, "column")
     ('… 31 more columns', '')

@@ -29,10 +29,11 @@ if TYPE_CHECKING:
 
 
 def map_rows(tensor: Tensor, wrap: Callable[[exp.Expr], exp.Expr], text: str) -> Tensor:
-    """Return a copy of a tensor that reads different rows.
+    """Return a copy of a tensor that reads other rows.
 
-    `wrap` takes and returns the SQL for the row position of a leaf. The new keys contain the new
-    SQL, so that two tensors that read different rows have different keys.
+    `wrap` maps the SQL for the row position of a leaf to the SQL for the new row position. The keys
+    of the copy contain the new SQL, so that two tensors that read different rows have different
+    keys.
     """
     env = {key: wrap(node.copy()) for key, node in tensor.env.items()}
     names = {key: f"p_{node.sql('duckdb')}" for key, node in env.items()}
@@ -127,7 +128,7 @@ def aggregate_group(
 
 
 def count(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
-    """Lower COUNT(*) and COUNT(DISTINCT x); return None for COUNT(x), which `call` handles."""
+    """Lower COUNT(*) and COUNT(DISTINCT x). Returns None for COUNT(x), which `call` lowers."""
     if not e.expressions or isinstance(e.expressions[0], exp.Star):
         _count_unless_nested(scope)
         return Sql(exp.Anonymous(this="COUNT", expressions=[exp.Star()]), NUMBER)
@@ -198,7 +199,7 @@ def _refuse_tensors(low: Lowering, e: exp.Expr, scope: Scope) -> None:
 
 
 def _picks_rows(tensor: Tensor) -> bool:
-    """Return whether `pick_row` has set which rows a tensor reads."""
+    """Return whether the rows that a tensor reads were chosen by `pick_row`."""
     return all(isinstance(node, exp.Anonymous | exp.Filter) for node in tensor.env.values())
 
 

@@ -485,10 +485,10 @@ ALLOWED = frozenset(
         "weighted_avg",
     ]
 )
-"""DuckDB functions that queries may call. The results depend only on the arguments. Functions that
-sleep are excluded, and so are those that reveal or change the state of the database, the process or
-other queries. The results of functions in `growth.GROWS`, which may be much larger than the
-arguments, are checked.
+"""DuckDB functions that queries may call. Their results depend only on their arguments. Functions
+that sleep are excluded, and so are functions that reveal or change the state of the database, the
+process or other queries. The functions in `growth.GROWS` may return results that are much larger
+than their arguments, so the length of these results is checked.
 """
 
 
@@ -511,4 +511,5 @@ GRAMMAR = frozenset(
         "row_number",
     ]
 )
-"""Functions that are part of DuckDB's grammar; some releases do not list them in the catalog."""
+"""Functions that are part of DuckDB's grammar, and that some releases do not list in the
+catalog."""

@@ -25,7 +25,7 @@ class Arguments:
 
     values: list[Value] = field(default_factory=list)
     options: dict[str, Any] = field(default_factory=dict)
-    """A dict from the names to the values of options, which are constants."""
+    """Maps the names of options to their values, which are constants."""
     order: list[exp.Expr] = field(default_factory=list)
     """Terms of ORDER BY within the call."""
     distinct: bool = False
@@ -90,7 +90,7 @@ def _is_misnamed(part: exp.Expr, entry: Function, scope: Scope) -> bool:
 
 
 def _parameters(entry: Function | None) -> dict[str, bool]:
-    """Return a dict from each parameter in a function's signature to whether it has a default."""
+    """Return a dict that tells for each parameter in a function's signature if it has a default."""
     if entry is None or "(" not in entry.signature:
         return {}
     inside = entry.signature.split("(", 1)[1].rstrip(")")

@@ -1,9 +1,9 @@
 """Lower a function call to SQL for DuckDB, a tree for NumPy, or an aggregate over a group.
 
-DuckDB computes functions of scalars; the registry contains functions of tensors, which NumPy
-computes. Some names, such as SUM and MIN, belong to a function in both. With such a name, a call on
-a tensor outside of GROUP BY reduces the tensor of each row with NumPy, and any other call is an
-aggregate of rows.
+DuckDB computes functions of scalars. The registry contains functions of tensors, which NumPy
+computes. Some names, such as SUM and MIN, belong to a function of each kind. With such a name, a
+call on a tensor outside of GROUP BY reduces the tensor of each row with NumPy, and any other call
+is an aggregate of rows.
 """
 
 from __future__ import annotations
@@ -47,16 +47,16 @@ _OPERATORS: dict[str, Callable[[exp.Anonymous], exp.Expr]] = {
         default=e.expressions[0],
     ),
 }
-"""Functions that are replaced with operators or with CASE."""
+"""Maps each function that is replaced with an operator or with CASE to its replacement."""
 
 _ARGUMENT_COUNTS = {
     "DATE_ADD": 2, "EQUALS": 2, "LOGICAL_AND": 2, "LOGICAL_OR": 2, "LOGICAL_NOT": 1, "NULLIF": 2,
 }  # fmt: skip
-"""Number of arguments of each function in `_OPERATORS`. LOGICAL_AND and LOGICAL_OR also accept
-more arguments."""
+"""Maps each function in `_OPERATORS` to its number of arguments. LOGICAL_AND and LOGICAL_OR also
+accept more arguments."""
 
 _RETURNS_WHOLE = function_names.PICKS | function_names.LISTS | {"COALESCE", "IFNULL"}
-"""Functions that return values of their arguments unchanged."""
+"""Functions that return their arguments, or values among them, unchanged."""
 
 NAMED = _OPERATORS.keys() | SPECIAL.keys() | OF_OTHERS.keys() | LAMBDAS.keys() | {"COLUMNS"}
 """Names of functions that `call` handles before it searches the registry and DuckDB's catalog."""
@@ -119,7 +119,7 @@ def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
 
 
 def _check_nullif(low: Lowering, e: exp.Anonymous, scope: Scope) -> None:
-    """Reject tensors in NULLIF, and count the size of the arguments, which the CASE repeats.
+    """Reject tensors in NULLIF, and limit the size of its arguments, which the CASE repeats.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """Lower CAST, in which types may have their SQL or their NumPy names.
 
-DuckDB converts scalars, and NumPy converts tensors.
+DuckDB casts scalars, and NumPy casts tensors.
 """
 
 from __future__ import annotations
@@ -114,21 +114,21 @@ _UNITS = {
     ],
     "nanoseconds": [exp.DType.TIMESTAMP_NS],
 }  # fmt: skip
-"""A dict from the units of times to the SQL types with this unit."""
+"""Maps each unit of time to the SQL types with this unit."""
 
 _FINER = {
     type_: rf"[.]\d{{{places}}}\d*[1-9]"
     for places, types in zip((0, 3, 6, 9), _UNITS.values(), strict=True)
     for type_ in types
 }
-"""A dict from each time type to a pattern that matches strings with more digits after the decimal
-point than the type can represent."""
+"""Maps each time type to a pattern that matches strings with more digits after the decimal point
+than this type can represent."""
 
 _FINER[exp.DType.INTERVAL] += r"|[.]\d{3}\d*[1-9]\d*\s*(ms|milli)|[.]\d*[1-9]\d*\s*(us|micro)"
 
 
 def _read_time(value: Constant, e: exp.Cast) -> Constant:
-    """Return a constant string that is cast to a time type, parsed if DuckDB would misread it.
+    """Return a constant string that is cast to a time. If DuckDB would misread it, return the time.
 
     In TRY_CAST, a string with more digits than the type can represent becomes null.
 
@@ -219,9 +219,9 @@ _FRACTION = r"[.]\d+"
 
 
 def _precision_message(to: exp.DataType) -> tuple[str, str]:
-    """Return the message for a string with too many digits, as two parts.
+    """Return the two parts of the message for a string with too many digits.
 
-    The string goes between the two parts.
+    The string is inserted between the two parts.
     """
     unit = next(unit for unit, types in _UNITS.items() if to.this in types)
     start = f"A string that is cast to {to.meta[WRITTEN].upper()} must be a whole number of {unit}"
@@ -331,7 +331,7 @@ _BEYOND = 65520
 """Smallest number that is rounded to infinity as a float16."""
 
 _COARSE = (_MOMENTS - {exp.DType.TIMESTAMP_NS}) | {exp.DType.TIME, exp.DType.TIMESTAMPTZ}
-"""Types of timestamps and times of day in microseconds or coarser units."""
+"""Types of timestamps and times of day with units of a microsecond or more."""
 
 
 def _is_list(value: Value) -> bool:
@@ -363,14 +363,14 @@ def _kind_of_type(to: exp.DataType) -> Kind:
 
 
 _FLOATS = {"float32": "FLOAT", "float64": "DOUBLE"}
-"""A dict from NumPy's names of float types to the SQL names."""
+"""Maps NumPy's names of float types to the SQL names."""
 
 _DTYPES = {
     "BOOLEAN": "bool", "TINYINT": "int8", "SMALLINT": "int16", "INT": "int32", "BIGINT": "int64",
     "UTINYINT": "uint8", "USMALLINT": "uint16", "UINT": "uint32", "UBIGINT": "uint64",
     "FLOAT": "float32", "DOUBLE": "float64",
 }  # fmt: skip
-"""A dict from the SQL names of numeric types to the NumPy names."""
+"""Maps the SQL names of numeric types to the NumPy names."""
 
 
 def _dtype(to: exp.DataType, tensor: Tensor) -> str:
@@ -386,7 +386,7 @@ def _dtype(to: exp.DataType, tensor: Tensor) -> str:
 
 
 def _name_of(to: exp.DataType) -> str | None:
-    """Return the NumPy name of a numeric type; None for other types."""
+    """Return the NumPy name of a numeric type, or None for other types."""
     written = to.meta[WRITTEN].lower()
     is_numpy = written in _DTYPES.values() or written == "float16"
     return written if is_numpy else _DTYPES.get(to.this.value)

@@ -37,15 +37,15 @@ _KINDS = {
     NUMBER: _INTEGERS | {"DECIMAL"},
     REAL: _INTEGERS | {"DECIMAL", "FLOAT", "DOUBLE"},
 }
-"""A dict from kinds to the DuckDB types of this kind. The kind of a function's results is the first
-one that includes all return types of the function."""
+"""Maps each kind to the DuckDB types of this kind. The kind of a function's results is the first
+kind that includes all return types of the function."""
 
 
 class Function(NamedTuple):
     """Facts about all overloads of a function in the catalog."""
 
     types: frozenset[str | None]
-    """The return types of the overloads; None for an overload whose return type is not known."""
+    """The return types of the overloads. None stands for a return type that is not known."""
     takes_no_text: bool
     """Whether no overload accepts strings or values of any type."""
     takes_nanoseconds: bool
@@ -56,7 +56,7 @@ class Function(NamedTuple):
 
 @cache
 def catalog() -> Mapping[str, Function]:
-    """Return the functions that queries may call, in a dict whose keys are lowercase names."""
+    """Return a dict that maps the lowercase names of functions that queries may call to facts."""
     with connect() as connection:
         rows = connection.sql(_QUERY).fetchall()
     listed = {name.lower(): Function(frozenset(types), *facts) for name, types, *facts in rows}
@@ -85,7 +85,7 @@ def catalog_kind(name: str) -> Kind:
 
 
 def _kind_of(types: Collection[str | None]) -> Kind:
-    """Return the first kind that includes all of the given types, or `ANY` if there is none."""
+    """Return the first kind that includes all of the given types, or `ANY` if no kind does."""
     return next((kind for kind, covered in _KINDS.items() if {*types} <= covered), ANY)
 
 

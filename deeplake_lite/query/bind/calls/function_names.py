@@ -6,7 +6,8 @@ NAMES = {
     "MEAN": "AVG", "STD": "STDDEV_SAMP", "STDDEV": "STDDEV_SAMP", "VAR": "VAR_SAMP",
     "VARIANCE": "VAR_SAMP", "PROD": "PRODUCT", "LOG": "LN",
 }  # fmt: skip
-"""A dict from names in the query language to the different names of these functions in DuckDB."""
+"""Maps names in the query language to DuckDB's names of the same functions, where the two
+differ."""
 
 AGGREGATES = {
     "COUNT", "SUM", "AVG", "MEAN", "MIN", "MAX", "STD", "STDDEV", "VAR", "VARIANCE", "MEDIAN",
@@ -30,7 +31,7 @@ ROWWISE = {
 they aggregate the tensors of a group element by element."""
 
 ELEMENTWISE = {"AVG": "MEAN", "STDDEV": "STD", "VARIANCE": "VAR"}
-"""A dict from synonyms of elementwise aggregates to the names that are used internally."""
+"""Maps synonyms of elementwise aggregates to the names that are used internally."""
 
 LISTS = {"LIST", "ARRAY_AGG"}
 """Aggregates that return all values of a group."""
@@ -45,13 +46,13 @@ PICKS = {"FIRST", "LAST", "ANY_VALUE"} | BY_ANOTHER | WINDOWS
 """Functions that pick one of many rows and return the value of this row unchanged."""
 
 PASSES_NULLS = {"ANY_VALUE"} | BY_ANOTHER
-"""Functions of `PICKS` that skip rows whose value is null."""
+"""Functions of `PICKS` that pass over rows whose value is null."""
 
 PICKS_SCALARS = {
     "ARBITRARY", "ARGMAX", "ARGMIN", "ARG_MAX_NULL", "ARG_MAX_NULLS_LAST", "ARG_MIN_NULL",
     "ARG_MIN_NULLS_LAST",
 }  # fmt: skip
-"""Functions like those in `PICKS`, but which queries may apply only to scalars."""
+"""Functions that pick a row, as those in `PICKS` do, but that only accept scalars."""
 
 OF_JSON = {
     "JSON", "JSON_ARRAY", "JSON_ARRAY_LENGTH", "JSON_CONTAINS", "JSON_EXISTS", "JSON_EXTRACT",
@@ -88,8 +89,8 @@ LIKE_ARGUMENT = {
     "LIST_SLICE": 0, "LIST_SORT": 0, "LIST_WHERE": 0, "REPEAT": 0,
     "DATETRUNC": 1, "DATE_TRUNC": 1, "TIME_BUCKET": 1,
 } | dict.fromkeys(ELEMENTS, 0)  # fmt: skip
-"""A dict from functions whose result has the same kind as one of the arguments, to the position of
-this argument."""
+"""Maps functions whose result has the same kind as one of the arguments to the position of this
+argument."""
 
 TAKES_NOTHING = {"CUME_DIST", "DENSE_RANK", "PERCENT_RANK", "RANK", "ROW_NUMBER"}
 """Window functions without arguments."""
@@ -135,14 +136,14 @@ OF_TIMES = {
     "ADD": 0, "AGE": 0, "DATEDIFF": 1, "DATESUB": 1, "DATE_DIFF": 1, "DATE_SUB": 1, "SUBTRACT": 0,
     "TIME_BUCKET": 1,
 }  # fmt: skip
-"""A dict from functions that combine times to the position of the first argument that is a time."""
+"""Maps functions that combine times to the position of the first argument that is a time."""
 
 HOLDS_VALUES = {"APPROX_TOP_K", "HISTOGRAM", "HISTOGRAM_EXACT"}
 """Aggregates that return a list or a map of values, in which classes appear as names."""
 
 SORTED = {"PERCENTILE_CONT": "QUANTILE_CONT", "PERCENTILE_DISC": "QUANTILE_DISC", "MODE": "MODE"}
-"""A dict from functions that are used with WITHIN GROUP (ORDER BY x) to the DuckDB functions that
-take x as an argument instead."""
+"""Maps functions that are used with WITHIN GROUP (ORDER BY x) to the DuckDB functions to which x is
+passed as an argument instead."""
 
 REAL = {
     "SQRT", "LN", "LOG", "LOG2", "LOG10", "EXP", "POW", "POWER", "SIN", "COS", "TAN", "ASIN",
@@ -161,7 +162,7 @@ UNIFIES = {"COALESCE", "IFNULL", "GREATEST", "LEAST"}
 """Functions whose arguments must have types that fit in one column."""
 
 WITH_DEFAULT = {"LAG", "LEAD"}
-"""Functions whose third argument is the value to return where the row that they look for does not
+"""Functions with a third argument, which is returned if the row that they look for does not
 exist."""
 
 KEEPS_CLASS = {"MIN", "MAX", "MODE"} | PICKS | PICKS_SCALARS

@@ -34,14 +34,14 @@ MAX_LENGTH_FACTOR = 1_000_000
 """Maximum factor by which nested calls of REPLACE may multiply the length of a string."""
 
 _ITEM_BYTES = 16
-"""Maximum size of a list item in bytes: 8 for a number, 16 for a short string."""
+"""Maximum size of a list item in bytes, which is 8 for a number and 16 for a short string."""
 
 _SHORT = 100
 """Maximum length of a constant string or list that needs no check."""
 
 _FEW_ITEMS = 1 << 14
-"""Number of characters from which on a string must be checked before it is split. The items of
-2,048 shorter strings take at most 512 MiB."""
+"""Strings with at least this number of characters are checked before they are split. DuckDB splits
+2,048 strings at a time, and the items of that many shorter strings take at most 512 MiB."""
 
 _LONGEST = 2_000
 """Maximum length, in characters of SQL, of an expression that a check repeats."""
@@ -103,7 +103,7 @@ def check_growth(
 def check_joined(
     args: Sequence[Value], nodes: list[exp.Expr], e: exp.Expr, lengths: Sequence[exp.Expr]
 ) -> list[exp.Expr]:
-    """Return the strings to join, with a check if two come from subqueries or if in a lambda.
+    """Return the strings to join, with a check if two are from subqueries, or within a lambda.
 
     A column of a subquery may itself be a joined string, so each level of nested subqueries could
     double the length.
@@ -126,7 +126,7 @@ def check_joined(
 def _check_joined_in_lambda(
     nodes: list[exp.Expr], e: exp.Expr, lengths: Sequence[exp.Expr]
 ) -> list[exp.Expr]:
-    """Return the strings to join in a lambda, with a check of the total length in the last one."""
+    """Return the strings to join in a lambda. The last one also checks their total length."""
     size: exp.Expr = exp.Literal.number(0)
     for node in nodes:
         if len(node.sql("duckdb")) > _LONGEST:
@@ -198,8 +198,8 @@ def _check_split(
 ) -> list[exp.Expr]:
     """Return the arguments of a function that splits a string, with a check of the list's length.
 
-    Short strings are not checked, because counting the separators takes about as long as splitting,
-    and a list can have at most one item more than the string has characters.
+    Short strings are not checked. Counting their separators would take about as long as splitting
+    them, and the list has at most one item more than the string has characters.
     """
     for value, node in zip(args, nodes, strict=True):
         if not isinstance(value, Constant) and len(node.sql("duckdb")) > _LONGEST:
@@ -233,7 +233,7 @@ def check_list_of_text(node: exp.Expr, e: exp.Expr, lengths: Sequence[exp.Expr])
 def _with_split_check(
     node: exp.Expr, separators: exp.Expr, e: exp.Expr, lengths: Sequence[exp.Expr]
 ) -> exp.Expr:
-    """Return a string with a check of the number of separators in it, which short strings pass."""
+    """Return a string with a check of its number of separators. Short strings always pass."""
     size: exp.Expr = exp.Add(this=exp.convert(1), expression=separators)
     if not lengths:
         is_short = exp.LT(this=_characters(node), expression=exp.convert(_FEW_ITEMS))

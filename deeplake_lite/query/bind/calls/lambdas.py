@@ -1,8 +1,8 @@
 """Lower lambdas: ``LIST_TRANSFORM(list, x -> …)`` and similar functions.
 
 A parameter has the kind of the list's items, so the body is lowered like any other expression. In
-the SQL for DuckDB, each parameter gets a name that contains the nesting depth of its lambda and
-that no column can have.
+the SQL for DuckDB, the name of each parameter contains the nesting depth of its lambda, and no
+column can have such a name.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def filter_list(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
 def reduce_list(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
     """Lower LIST_REDUCE, which combines the items of a list with a lambda.
 
-    The first parameter is the result for the preceding items, so it must have the kind of the
+    The first parameter is the result for the preceding items, so it must have the same kind as the
     lambda's result. If lowering the body gives a wider kind, the body is lowered again with this
     kind for the parameter, until the two kinds are equal.
 
@@ -229,7 +229,7 @@ def _kind_of_numbers(kinds: set[Kind]) -> Kind | None:
 
 
 def _item_kind_of(value: Value) -> Kind:
-    """Return the kind of a lambda's result, which becomes an item; for a list, with its items."""
+    """Return the kind of a lambda's result as an item. A list's kind includes its items' kind."""
     kind = kind_of(value)
     if isinstance(value, Constant) and has_axes(value):
         kinds = {kind_of(item) for item in items_of(value) if not is_null_constant(item)}
@@ -238,7 +238,7 @@ def _item_kind_of(value: Value) -> Kind:
 
 
 def _item_kind(kind: Kind) -> Kind:
-    """Return the kind of an item without a column type, unless the column type is a scalar type."""
+    """Return the kind of an item. The column type is kept only if it is a scalar type."""
     return kind if kind.column_dtype or kind.htype is None else replace(kind, htype=None)
 
 
@@ -317,4 +317,4 @@ LAMBDAS = {
     **dict.fromkeys(["LIST_FILTER", "ARRAY_FILTER", "FILTER"], filter_list),
     **dict.fromkeys(["LIST_REDUCE", "ARRAY_REDUCE", "REDUCE"], reduce_list),
 }
-"""A dict from the names of functions that take lambdas to the Python functions that lower them."""
+"""Maps the names of functions that take lambdas to the Python functions that lower them."""

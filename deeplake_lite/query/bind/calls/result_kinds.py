@@ -107,7 +107,7 @@ def result_kind(name: str, duckdb_name: str, args: list[Value]) -> Kind:
 def _extended_kind(name: str, args: list[Value]) -> Kind | None:
     """Return the kind of the list that a function such as LIST_APPEND returns.
 
-    Return None if the items may have different kinds.
+    Returns None if the items may have different kinds.
     """
     items = {kind_of(item) for at, a in enumerate(args) for item in items_in(name, at, a)}
     if {kind.name for kind in items} == {"number"}:

@@ -175,7 +175,7 @@ def _check_form(name: str, args: Sequence[Value], e: exp.Anonymous) -> None:
 
 
 def _as_path(value: Value) -> Value:
-    """Rewrite a constant JSON path so that DuckDB can read it; return other values unchanged."""
+    """Rewrite a constant JSON path so that DuckDB can read it. Return other values unchanged."""
     if isinstance(value, Constant) and isinstance(value.value, str):
         return constant(readable_path(value.value))
     return value
@@ -218,7 +218,7 @@ def _widen(value: Value, default: Value, low: Lowering, scope: Scope) -> Value:
 def _unify_items(name: str, args: list[Value], low: Lowering, scope: Scope) -> list[Value]:
     """Return the arguments of a function of lists, converted so that all items have one type.
 
-    The arguments are lists, and values to look up in a list or to add to a list. If an argument is
+    The arguments are lists, and values to find in a list or to add to a list. If an argument is
     JSON, all items become JSON.
     """
     if name == "MAP":  # keys and values may have different kinds
@@ -229,7 +229,7 @@ def _unify_items(name: str, args: list[Value], low: Lowering, scope: Scope) -> l
         check_column(samples)
         if (
             name not in function_names.EXTENDS_LISTS | function_names.RESIZES
-        ):  # the function compares the items
+        ):  # in these cases, the function compares items
             of_kinds = {kind_of(item): item for item in samples}
             for pair in combinations(of_kinds.values(), 2):
                 check_times_beside_json(*pair)
@@ -271,7 +271,7 @@ def _check_times(name: str, args: list[Value], parts: list[exp.Expr]) -> None:
 
 
 def _read_times(name: str, args: list[Value]) -> list[Value]:
-    """Return the arguments, with constant strings parsed as times if another argument is a time."""
+    """Return the arguments. If one of them is a time, constant strings are parsed as times."""
     if name in ("ADD", "SUBTRACT") and len(args) == 2:
         return read_quoted_times(exp.Add if name == "ADD" else exp.Sub, args)
     time = next((a for a in args if kind_of(a).name == "time"), None)
@@ -281,7 +281,7 @@ def _read_times(name: str, args: list[Value]) -> list[Value]:
 
 
 def _parse_quoted_times(name: str, args: list[Value]) -> list[Value]:
-    """Return the arguments, with constant strings parsed as times if a list has times as items."""
+    """Return the arguments. If a list contains times, constant strings are parsed as times."""
     items = [item for at, a in enumerate(args) for item in items_in(name, at, a)]
     time = next((item for item in items if kind_of(item).name == "time"), None)
     if time is None:
@@ -293,7 +293,7 @@ def _parse_quoted_times(name: str, args: list[Value]) -> list[Value]:
 
 
 def _kind_of_list(value: Value) -> Kind:
-    """Return the kind of a value, which for a constant list of JSON is a list of JSON values."""
+    """Return the kind of a value. For a constant list of JSON, this is a list of JSON values."""
     return JSON.as_list if isinstance(value, Constant) and value.is_json else kind_of(value)
 
 
@@ -307,9 +307,9 @@ def _sort_like_argument(
 ) -> exp.Expr:
     """Return a term of ORDER BY in a call with DISTINCT.
 
-    In such a call, DuckDB can sort only by the argument itself. So if the argument has been
-    converted, for example to class names, a term that equals the unconverted argument is replaced
-    with the converted argument `node`.
+    DuckDB can sort such a call only by the argument itself. If the argument has been converted, for
+    example to class names, a term that equals the unconverted argument is therefore replaced with
+    the converted argument `node`.
     """
     if term.this == low.as_sql(argument, scope):
         term.set("this", node.copy())

@@ -56,8 +56,8 @@ if TYPE_CHECKING:
 def _metadata(what: str, type_: Any) -> Any:
     """Return a Python function that lowers SHAPE, NDIM, SIZE or NBYTES of an unchanged column.
 
-    These need only metadata that is stored with the column, not its values. For an argument that is
-    not an unchanged column, the Python function returns None.
+    These properties are read from metadata that is stored with the column, without reading its
+    values. For an argument that is not an unchanged column, the Python function returns None.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def _size(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
 
 
 def _length(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
-    """Lower LEN of JSON, bytes, or an unchanged tensor column; return None for other arguments.
+    """Lower LEN of JSON, bytes, or an unchanged tensor column. Returns None for other arguments.
 
     For a tensor, LEN is the length of the first axis.
     """
@@ -115,7 +115,7 @@ def _length(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
 
 
 def _unnest(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
-    """Lower UNNEST(x); return None if the number of arguments is wrong."""
+    """Lower UNNEST(x). Returns None if the number of arguments is wrong."""
     if len(e.expressions) != 1:
         return None
     return unnest(low, low.value(e.expressions[0], scope), e.expressions[0], scope)
@@ -184,7 +184,8 @@ def _part_type(whole: Type) -> Type:
 
 
 def _shape_type(value: object) -> Type:
-    return Type("int64", (value.type.ndim if isinstance(value, Tensor) else 0,))  # None: varies
+    # The item is None if the number of axes varies.
+    return Type("int64", (value.type.ndim if isinstance(value, Tensor) else 0,))
 
 
 def _row_position(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
@@ -199,11 +200,11 @@ def _row_position(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None
 
 
 def _row_id(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
-    """Lower ROW_ID(); return None if the argument is not the name of a source."""
+    """Lower ROW_ID(). Returns None if the argument is not the name of a source."""
     alias = e.expressions[0].name if e.expressions else None
     for relation in _enclosing_relations(scope) if alias is not None else scope.relations:
         if alias == relation.alias and relation.instance is None:
-            break  # a subquery hides sources with the same name in enclosing queries
+            break  # the inner source hides sources with the same name in enclosing queries
         if relation.instance is not None and alias in (None, relation.alias):
             row = exp.column(ROW, table=relation.table)
             key = "r_" + row.sql("duckdb")
@@ -242,9 +243,9 @@ def _hash(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
 
 
 def _with_nulls(tensor: Tensor) -> Tensor:
-    """Return a list of numbers from DuckDB as a sequence whose items may be null.
+    """Return a list of numbers from DuckDB as a sequence, whose items may be null.
 
-    By default, it would be an array, which cannot contain nulls.
+    Otherwise, the list would be an array, which cannot contain nulls.
     """
     tree = tensor.tree
     if not isinstance(tree, Given) or not tree.type.is_number or tree.type.ndim != 1:
@@ -313,7 +314,7 @@ def _keys(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
 
 
 def _contains(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
-    """Lower CONTAINS if the first argument is JSON, bytes or a tensor; otherwise return None."""
+    """Lower CONTAINS if the first argument is JSON, bytes or a tensor. Otherwise, return None."""
     if len(e.expressions) != 2:
         return None
     value = low.value(e.expressions[0], scope)
@@ -412,5 +413,5 @@ SPECIAL = {
 }
 
 OF_OTHERS = {"DATA": _refuse_data}
-"""Functions of other query languages. Calling one is an error, whose message explains how to write
-the same in this language."""
+"""Maps functions of other query languages to Python functions that raise an error. The message
+explains how to write the same in this language."""

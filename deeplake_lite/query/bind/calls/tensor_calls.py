@@ -45,8 +45,8 @@ def call_tensors(
             f"{name} of a tensor returns the value of one row, but the call is {text_of(e)}. For "
             "the values of n rows, write ORDER BY … LIMIT n."
         )
-    # Functions that pick a row get row positions instead of tensors, so that tensors are read only
-    # for the rows in the result.
+    # Functions that pick a row are applied to row positions instead of tensors, so that tensors
+    # are read only for the rows in the result.
     if (
         name in function_names.PICKS
         and isinstance(first, Tensor)

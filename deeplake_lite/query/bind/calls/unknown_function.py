@@ -12,7 +12,7 @@ from deeplake_lite.query.functions.user import OWN
 
 
 def unknown_function(name: str) -> NotFoundError:
-    """Return the error for an unknown function; the message suggests similar names."""
+    """Return the error for an unknown function. The message suggests similar names."""
     ours = {n for n in (*REGISTRY, *OWN, *SPECIAL) if n.isidentifier()} - _WORDS
     of_duckdb = {n.upper() for n in catalog()} - ours
     similar = [

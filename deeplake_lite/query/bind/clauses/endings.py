@@ -28,7 +28,7 @@ MAX_ROWS = 1 << 62
 
 
 def order_by(binder: Binder, order: exp.Order, scope: Scope, items: list[Value]) -> list[exp.Expr]:
-    """Return the lowered terms of ORDER BY; `items` are the values of the select list."""
+    """Return the lowered terms of ORDER BY. `items` are the values of the select list."""
     terms: list[exp.Expr] = []
     for term in order.expressions:
         with locate_errors(binder.low.text, term):
@@ -37,7 +37,7 @@ def order_by(binder: Binder, order: exp.Order, scope: Scope, items: list[Value])
 
 
 def _sort_terms(binder: Binder, term: exp.Expr, scope: Scope, items: list[Value]) -> list[exp.Expr]:
-    """Return the lowered terms for one term of ORDER BY: several for ALL, otherwise one."""
+    """Return the lowered terms for one term of ORDER BY. Only ALL gives several terms."""
     e = term.this
     if isinstance(e, exp.Var) and e.name.upper() == "ALL":
         meaning, others = "ORDER BY ALL sorts by all items", "ORDER BY 1, 2 for the first two items"
@@ -53,7 +53,7 @@ def _sort_terms(binder: Binder, term: exp.Expr, scope: Scope, items: list[Value]
 
 
 def is_number(e: exp.Expr) -> bool:
-    """Return whether a term of ORDER BY or GROUP BY is a number, which means an item of SELECT."""
+    """Return whether a term of ORDER BY or GROUP BY is a number, which refers to a SELECT item."""
     number = e.this if isinstance(e, exp.Neg) else e
     return isinstance(number, exp.Literal) and not number.is_string
 
@@ -103,7 +103,7 @@ def limit(binder: Binder, tree: exp.Expr, out: exp.Query, scope: Scope) -> int |
 def whole_number(
     binder: Binder, e: exp.Expr, scope: Scope, what: str, *, percent: bool = False
 ) -> int | float:
-    """Return the constant number in a clause such as LIMIT or SEED, which `what` names.
+    """Return the constant number in a clause, such as LIMIT or SEED. `what` names the clause.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def _number_of_rows(
 def stop_early(tree: exp.Select, scope: Scope, out: exp.Select, limit: int | None) -> None:
     """If a query needs only the first `limit` rows that pass its conditions, record this number.
 
-    The source then stops reading once so many rows have passed.
+    The source can then stop reading when this number of rows has passed.
     """
     stops = limit is not None and not any(
         tree.args.get(k) for k in ("order", "group", "distinct", "having", "qualify", "joins")
@@ -149,7 +149,7 @@ def stop_early(tree: exp.Select, scope: Scope, out: exp.Select, limit: int | Non
 
 
 def _row_column(tree: exp.Expr, scope: Scope, projection: Projection) -> tuple[str, str]:
-    """Return the name of the only source, and of the result column with the row positions in it.
+    """Return the name of the only source, and the result column with the positions of its rows.
 
     Raises
     ------

@@ -50,9 +50,10 @@ def keys_of(tree: exp.Select, scope: Scope, low: Lowering) -> list[exp.Expr]:
 
 
 def _check_keys(group: exp.Group) -> None:
-    """Check that GROUP BY has keys, and has none of ROLLUP, CUBE, GROUPING SETS and parentheses.
+    """Check that GROUP BY lists expressions, without parentheses around all of them.
 
-    Raises QueryError if this is not the case.
+    Raises QueryError for GROUP BY without keys, with ROLLUP, CUBE or GROUPING SETS, and for keys in
+    parentheses.
     """
     if not group.expressions and not group.args.get("all"):
         raise QueryError(
@@ -73,7 +74,7 @@ def _check_keys(group: exp.Group) -> None:
 
 
 def _key(e: exp.Expr, scope: Scope, low: Lowering) -> exp.Expr:
-    """Return the SQL of one key, and add the value of the key for a group to the scope."""
+    """Return the SQL of one key. In the scope, the key then stands for its value in a group."""
     e = in_brackets(e, scope)
     before = scope.aggregates.count
     value = low.value(e, scope)
@@ -98,12 +99,12 @@ def _key(e: exp.Expr, scope: Scope, low: Lowering) -> exp.Expr:
 
 
 def _first_value(value: Value, low: Lowering, scope: Scope) -> Sql:
-    """Return the value that all rows of a group have in common, as FIRST of the value."""
+    """Return the value that all rows of a group share, which is FIRST of the value."""
     return Sql(exp.Anonymous(this="FIRST", expressions=[low.as_sql(value, scope)]), kind_of(value))
 
 
 def _spellings(e: exp.Expr, scope: Scope) -> list[exp.Expr]:
-    """Return a column with and without the name of its source; return other expressions as is."""
+    """Return a column with and without the name of its source. Keep other expressions."""
     if not isinstance(e, exp.Column):
         return [e]
     owners = [r.alias for r in scope.relations if e.name in r.columns]

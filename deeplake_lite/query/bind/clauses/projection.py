@@ -1,6 +1,7 @@
 """The columns of a lowered SELECT.
 
-A column has either values, or row positions in a source, with which values are read on access.
+The columns of DuckDB's result contain either values or row positions, with which values are read
+from a source when they are accessed.
 """
 
 from __future__ import annotations
@@ -24,14 +25,15 @@ class Lowered:
     sql: exp.Query
     """The query that DuckDB runs."""
     columns: dict[str, Value]
-    """The columns of the query, as expressions of the columns of DuckDB's result; the keys are the
-    names in the user's query."""
+    """Maps the column names in the user's query to expressions of the columns of DuckDB's
+    result."""
     limit: int | None = None
     """Sum of LIMIT and OFFSET; None if there is no limit in rows."""
     clauses: list[Clause] = field(default_factory=list)
     """Clauses that follow LIMIT."""
     order: tuple[str, ...] = ()
-    """Columns of row positions by which to sort DuckDB's result; empty if DuckDB sorts it."""
+    """Columns of row positions by which to sort DuckDB's result, or () if DuckDB sorts the
+    result."""
 
 
 class Projection:

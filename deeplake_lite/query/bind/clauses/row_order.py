@@ -1,4 +1,4 @@
-"""Give the rows of a result an order that does not depend on DuckDB's threads.
+"""A fixed order for the rows of a result, which does not depend on DuckDB's threads.
 
 When DuckDB joins, groups or numbers rows, or compares them with a subquery, the order of the rows
 depends on which thread finishes first. Views are saved and used for training, so the same query of
@@ -37,8 +37,8 @@ ITEM = "__item"
 
 GREATEST = {"ARG_MAX", "ARGMAX", "MAX_BY", "ARG_MAX_NULL", "ARG_MAX_NULLS_LAST"}
 LEAST = {"ARG_MIN", "ARGMIN", "MIN_BY", "ARG_MIN_NULL", "ARG_MIN_NULLS_LAST"}
-"""Aggregates that pick the row with the smallest value, as those in `GREATEST` pick the row with
-the largest value. Among equal values, they pick the first row."""
+"""Aggregates that pick the row with the smallest value. Those in `GREATEST` pick the row with the
+largest value. If values are equal, both pick the first row."""
 
 NULLS_LAST = {"ARG_MAX_NULLS_LAST", "ARG_MIN_NULLS_LAST"}
 """Members of `GREATEST` and `LEAST` that pick a row whose value is null only if all values are
@@ -89,8 +89,8 @@ def positions_to_sort_by(select: exp.Select, scope: Scope) -> list[exp.Expr]:
     """Return the columns of row positions by which to sort the result of a join.
 
     The list is empty if DuckDB sorts the result. DuckDB does not sort a join, because it would have
-    to compute all rows before the first could be counted; the rows are counted because a result
-    with more rows than fit in memory is an error.
+    to compute all rows before the first could be counted. Rows are counted, because a result with
+    more rows than fit in memory is an error.
     """
     parts = ("order", "limit", "offset", "group", "distinct")
     is_join = select.args.get("joins") and not any(select.args.get(part) for part in parts)
@@ -136,8 +136,8 @@ def _is_cross_product(join: exp.Join) -> bool:
 def _limit_sources(select: exp.Select, most: int) -> None:
     """Limit each source of a cross join to its first `most` rows.
 
-    The combinations are sorted by position, so the first `most` ones need no further rows. Without
-    this limit, DuckDB would compute all combinations before sorting.
+    Combinations are sorted by position, so the first `most` combinations only contain these rows.
+    Without this limit, DuckDB would compute all combinations before sorting.
     """
     for part in (select.args["from_"], *select.args["joins"]):
         source = part.this
@@ -154,7 +154,7 @@ def _positions(scope: Scope) -> list[exp.Expr]:
 
 
 def _position(relation: Relation) -> exp.Expr:
-    """Return the column of row positions of a relation, which is added to a subquery if needed."""
+    """Return the column of row positions of a relation. If it is missing in a subquery, add it."""
     if relation.instance is None and relation.source is not None:
         node, relation.source = relation.source, None
         node.replace(as_source(_with_positions(node.copy()), relation.table))
@@ -208,8 +208,8 @@ def _find_own[T: exp.Expr](select: exp.Select, kind: type[T]) -> Iterator[T]:
 def _order_aggregate(call: exp.Anonymous, scope: Scope) -> None:
     """Make an aggregate process its rows in a fixed order.
 
-    The order is that of the ORDER BY within the call, if there is one. Tied rows, or else all rows,
-    are in the order of their positions.
+    Rows are in the order of the ORDER BY within the call, if there is one. Tied rows, or all rows
+    if there is no ORDER BY, are in the order of their positions.
     """
     name, args = call.name.upper(), call.expressions
     window = call.find_ancestor(exp.Window)
@@ -223,7 +223,7 @@ def _order_aggregate(call: exp.Anonymous, scope: Scope) -> None:
         is_least, nulls_last = name in LEAST, name in NULLS_LAST
         args[1].replace(_break_ties(value, positions, least=is_least, nulls_last=nulls_last))
     elif name in ANY and window is not None and len(args) == 1 and by_position:
-        if not isinstance(args[0], exp.Order):  # DuckDB sorts each frame anew for ANY_VALUE
+        if not isinstance(args[0], exp.Order):  # for ANY_VALUE, DuckDB would sort each frame again
             call.set("this", "ARG_MIN")
             call.append("expressions", func("ROW", *(term.this for term in by_position)))
     elif (name in ORDERED or (window is not None and name in OF_FRAMES)) and args:
@@ -250,16 +250,16 @@ def _sort_rows(
         terms = [] if order is None else [term.copy() for term in order.expressions]
     if not isinstance(first, exp.Distinct):
         terms = [*terms, *by_position]
-    elif not terms:  # distinct values can only be sorted by themselves
+    elif not terms:  # DuckDB can sort distinct values only by themselves
         terms = [_ascending(first.expressions[0].copy())]
     if terms:
         args[-1].replace(exp.Order(this=last.copy(), expressions=terms))
 
 
 def _inline_windows(select: exp.Select) -> None:
-    """Replace the names of windows with their definitions, so that each can get its own order."""
+    """Replace the names of windows with their definitions, so that each can have its order."""
     named = {window.this.name: window for window in select.args.get("windows") or ()}
-    for window in named.values():  # each one may extend an earlier one
+    for window in named.values():  # a window may extend an earlier window
         _complete(window, named)
     for window in list(_find_own(select, exp.Window)):
         if window not in named.values():
@@ -291,7 +291,7 @@ def _break_ties(
 ) -> exp.Expr:
     """Return the value that ARG_MAX or ARG_MIN compares, combined with the row position.
 
-    Of several rows with equal values, the aggregate then picks the first.
+    If several rows have equal values, the aggregate then picks the first of these rows.
     """
     if not positions:
         return value

@@ -1,4 +1,4 @@
-"""Lower a SELECT to a query that DuckDB runs.
+"""Translation of a SELECT to a query that DuckDB runs, which is called lowering.
 
 Each mention of a source in FROM becomes a separate table. In place of an unchanged column or a
 tensor, the query for DuckDB returns the row positions from which the values are read on access.
@@ -49,7 +49,7 @@ type Open = Callable[[str, str | None], Source]
 
 
 type RunSubquery = Callable[[Plan], Any]
-"""A function that runs the plan of a subquery and returns the only value in its result, or None if
+"""A function that runs the plan of a subquery, and returns the only value of the result, or None if
 the result has no row."""
 
 
@@ -95,12 +95,14 @@ class Binder:
         self.instances: list[Instance] = []
         """The sources in the FROM clauses that have been lowered so far."""
         self.queries: list[dict[str, tuple[str, Lowered]]] = []
-        """The queries that WITH clauses name. There is one dict for each enclosing query, the
-        innermost last. It maps names to the table in the SQL for DuckDB and the lowered query."""
+        """The queries that WITH clauses name. The list has a dict for each enclosing query, and the
+        innermost query's dict is the last. Each dict maps names to (table in the SQL for DuckDB,
+        lowered query)."""
         self.ctes: list[exp.CTE] = []
         """The queries that WITH clauses name, as syntax trees."""
         self.relations: dict[str, exp.Query] = {}
-        """The SQL of subqueries; the keys are the names of their tables in the SQL for DuckDB."""
+        """Maps the names of tables in the SQL for DuckDB to the SQL of the subqueries that they
+        stand for."""
         self.ungrouped: list[int] = []
         """Offsets in the text of columns that a grouped query neither groups nor aggregates."""
         self.count = 0
@@ -123,7 +125,7 @@ class Binder:
             for name, value in lowered.columns.items()
         )
         udfs = tuple(self.low.udfs.values())
-        prune_columns(lowered.sql)  # first, so that unneeded columns are not read below
+        prune_columns(lowered.sql)  # so that unneeded columns are not read below
         used = {(c.table, c.name) for c in lowered.sql.find_all(exp.Column)}
         for i in self.instances:
             i.scalars = {name: f for name, f in i.scalars.items() if (i.table, name) in used}
@@ -218,7 +220,8 @@ class Binder:
         if clause.args.get("recursive"):
             raise QueryError("WITH RECURSIVE is not part of the language. Use WITH.")
         for cte in clause.expressions:
-            lowered = self.query(cte.this, parent or Scope())  # not outermost
+            # Pass a parent scope, because this query is not the outermost one.
+            lowered = self.query(cte.this, parent or Scope())
             with locate_errors(self.low.text, cte):
                 lowered.columns = rename_columns(lowered.columns, cte.args["alias"])
             self.queries[-1][cte.alias] = (self.new_name("q"), lowered)
@@ -343,10 +346,10 @@ class Binder:
         # The result of a join is counted before it is sorted, because it may not fit into memory.
         sorts = row_order.positions_to_sort_by(out, scope) if outermost else []
         order = [projection.column(position).name for position in sorts]
-        # This comes last, since ORDER BY and SAMPLE BY may add columns. DuckDB needs at least one.
+        # Set the columns last, as ORDER BY and SAMPLE BY may add some. DuckDB needs at least one.
         out.set("expressions", projection.items or [exp.alias_(exp.convert(1), "c0")])
         stop_early(tree, scope, out, count)
-        # Without a LIMIT, an expression such as `x IN (SELECT …)` is independent of the order.
+        # Without a LIMIT, the value of `x IN (SELECT …)` does not depend on the order of its rows.
         rows = (not bare or count is not None) and not sorts
         row_order.make_deterministic(out, scope, rows=rows, most=count)
         return Lowered(out, columns, count, ending, tuple(order))

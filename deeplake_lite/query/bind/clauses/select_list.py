@@ -26,7 +26,7 @@ type _Item = tuple[str, Value, exp.Expr]
 
 
 def lower_items(low: Lowering, tree: exp.Select, scope: Scope, keys: set[str]) -> dict[str, Value]:
-    """Lower the select list, and return a dict from the names to the values of its items.
+    """Lower the select list, and return a dict that maps the names of its items to values.
 
     `keys` are the keys of GROUP BY as SQL text.
 
@@ -53,7 +53,7 @@ def lower_items(low: Lowering, tree: exp.Select, scope: Scope, keys: set[str]) -
             )
         is_alias = isinstance(item, exp.Alias)
         name = item.alias if is_alias else _name_of(e)
-        # Lowering counts the aggregates in the expression, including those behind aliases.
+        # Lowering counts the aggregates in the expression, and in the aliases that it uses.
         before = scope.aggregates.count
         value = low.value(e, scope.within_alias(name) if is_alias else scope)
         if scope.aggregates.count > before:
@@ -78,7 +78,7 @@ def lower_items(low: Lowering, tree: exp.Select, scope: Scope, keys: set[str]) -
 def _split_lists(
     items: list[_Item], tree: exp.Select, scope: Scope, low: Lowering
 ) -> list[tuple[str, Value]]:
-    """Return the names and values of the items, with UNNEST applied to the lists in UNGROUP BY."""
+    """Return the names and values of the items, replacing lists in UNGROUP BY with their items."""
     parts: list[exp.Expr] = tree.args.get(UNGROUP) or []
     split = [p.sql().upper() for p in parts] == ["SPLIT"] and not scope.find("SPLIT", None)
     selected = [e for _, _, e in items] + [exp.column(name) for name, _, _ in items]
@@ -94,7 +94,7 @@ def _split_lists(
     for name, value, e in items:
         if is_sequence(value) if split else e in parts or exp.column(name) in parts:
             value = unnest(low, value, e, scope)
-            scope.aliases[name] = func("UNNEST", e.copy())  # so that ORDER BY sees the items
+            scope.aliases[name] = func("UNNEST", e.copy())  # ORDER BY sorts by items
         out.append((name, value))
     return out
 
@@ -146,7 +146,7 @@ def _star(item: exp.Expr) -> exp.Star | None:
 
 
 def _counts_rows(e: exp.Expr) -> bool:
-    """Return whether each ``*`` in an expression is in a call, as in COUNT(*), or in a subquery."""
+    """Return whether each ``*`` in an expression is in a call (``COUNT(*)``) or in a subquery."""
     return all(
         isinstance(star.parent, exp.Anonymous)
         or star.find_ancestor(exp.Select) is not e.find_ancestor(exp.Select)
@@ -169,7 +169,7 @@ def _reads_rows(value: Value, scope: Scope) -> bool:
 
 
 def _unique(items: list[tuple[str, Value]]) -> dict[str, Value]:
-    """Return a dict from names to values, with a number added to a name that is repeated.
+    """Return a dict that maps names to values. If a name is repeated, a number is added to it.
 
     >>> list(_unique([("x", 1), ("x", 2)]))
     ['x', 'x_1']

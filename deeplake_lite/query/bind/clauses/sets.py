@@ -1,8 +1,8 @@
 """Lower UNION, INTERSECT and EXCEPT.
 
-DuckDB compares the rows of the two sides. For a tensor, it compares the digests, and the row
-positions from which the tensor is read later are in additional columns. Columns that DuckDB does
-not compare are called carried.
+DuckDB compares the rows of the two queries. For a tensor, it compares digests, and additional
+columns have the row positions from which the tensor is read later. Columns that DuckDB does not
+compare are called carried.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class _Side:
     table: str
     """Name of the query's table in the combined SQL."""
     columns: dict[str, Value]
-    """Columns of the query, as expressions of the columns of `table`; the keys are their names."""
+    """Maps the names of the query's columns to expressions of the columns of `table`."""
 
 
 def set_operation(
@@ -121,7 +121,7 @@ def set_operation(
 
 
 def _item(tree: exp.SetOperation, at: int) -> exp.Expr:
-    """Return the expression of column `at` in the right query, to which errors point."""
+    """Return the expression of column `at` in the right query. Errors show its position."""
     select = tree.expression.find(exp.Select)
     items: list[exp.Expr] = [] if select is None else select.expressions
     return items[min(at, len(items) - 1)] if items else tree
@@ -130,8 +130,9 @@ def _item(tree: exp.SetOperation, at: int) -> exp.Expr:
 def _halves(tree: exp.SetOperation) -> tuple[exp.Expr, exp.Expr]:
     """Return the two queries that a set operation combines, rearranged if it is a chain.
 
-    The parser nests a chain such as a UNION b UNION c as deeply as the chain is long, so a long
-    chain is split in the middle. In a chain of EXCEPT, a - b - c becomes a - (b + c).
+    The parser nests a chain such as ``a UNION b UNION c`` as deeply as the chain is long.
+    Therefore, a long chain is split in the middle. In a chain of EXCEPT, a - b - c becomes a - (b +
+    c).
     """
     parts = [tree.expression]
     left = tree.this
@@ -179,7 +180,7 @@ class _Columns:
         self.pairs: list[tuple[exp.Expr, exp.Expr]] = []
 
     def add(self, left: exp.Expr, right: exp.Expr) -> str:
-        """Add a column with its expressions for the two sides; return its name."""
+        """Add a column with its expressions for the two sides, and return its name."""
         self.pairs.append((left, right))
         return f"{self._prefix}{len(self.pairs) - 1}"
 
@@ -253,7 +254,8 @@ def _parse_time(side: _Side, value: Value, other: Value) -> Value:
         return value
     moment = agree(Constant(literal.this, literal), other)
     assert isinstance(moment, Constant)
-    is_text = isinstance(moment.value, str)  # with no more digits than the timestamp
+    # Such a string has no more digits than a timestamp can have.
+    is_text = isinstance(moment.value, str)
     return Sql(exp.cast(moment.node.copy(), "TIMESTAMP") if is_text else moment.node.copy(), TIME)
 
 
@@ -274,7 +276,7 @@ def _add_column(
     *,
     of_both: bool,
 ) -> Value:
-    """Add the compared and carried columns for one column of the result; return its value.
+    """Add the compared and carried columns for one column of the result, and return its value.
 
     Parameters
     ----------
@@ -333,7 +335,7 @@ def _add_column(
 
 
 def _kinds_of(a: Value, b: Value, low: Lowering) -> tuple[Kind, Kind]:
-    """Return the kinds of two values; a NULL gets the kind of the other value."""
+    """Return the kinds of two values. If one of them is NULL, it gets the kind of the other."""
     kind_a, kind_b = kind_of(a), kind_of(b)
     if low.types.is_null(a):
         return kind_b, kind_b
@@ -349,7 +351,7 @@ def _add_numbers(
     *,
     of_both: bool,
 ) -> Sql:
-    """Do the work of `_add_column` for integers in one query and floats in the other."""
+    """Do what `_add_column` does, for integers in one of the queries and floats in the second."""
     kinds = [kind_of(side) for side in pair]
     if of_both:
         floats = [low.as_sql(v, Scope()) for v in beside_floats.as_floats(pair, kinds)]
@@ -373,7 +375,7 @@ def _check_kinds(label: str, names: list[KindName]) -> None:
 
 
 def _choice(label: str, a: Tensor, b: Tensor, carried: _Columns, table: str, type_: Type) -> Tensor:
-    """Return a tensor that, in each row, is one of two tensors.
+    """Return a tensor whose value in each row is that of one of two tensors.
 
     A carried column says which of the two tensors a row has, as 0 or 1. The row positions of the
     other tensor are null.
@@ -391,8 +393,8 @@ def _carry(
 ) -> tuple[Tree, dict[str, exp.Expr]]:
     """Add the row positions of a tensor to the carried columns.
 
-    In the other query, these columns are NULL without a type. A NULL with a type would change the
-    type of the column, as UBIGINT combined with BIGINT becomes HUGEINT.
+    In the other query, these columns are NULL without a type. If the NULL had a type, it would
+    change the type of the column. For example, UBIGINT combined with BIGINT becomes HUGEINT.
 
     Parameters
     ----------

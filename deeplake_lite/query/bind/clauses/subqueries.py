@@ -36,8 +36,9 @@ if TYPE_CHECKING:
 def one_value(binder: Binder, tree: exp.Query, scope: Scope) -> Value:
     """Lower a subquery that is used as a value. Raises QueryError unless it has one column.
 
-    Only a lowered subquery shows whether its value is a tensor, in which case it must be lowered
-    differently. The binder is then restored to its state before the first lowering.
+    Whether the value is a tensor is known only after the subquery has been lowered, but tensors
+    must be lowered differently. In this case, the binder is restored to its state before the first
+    lowering.
     """
     before = _record_state(binder)
     sql, columns = binder.low.lower_query(tree, scope)
@@ -48,15 +49,16 @@ def one_value(binder: Binder, tree: exp.Query, scope: Scope) -> Value:
         )
     if columns[0].kind != TENSOR:
         return Sql(exp.Subquery(this=sql), columns[0].kind)
-    _restore(binder, before)  # `lower_query` has lowered the digest of the tensor
+    _restore(binder, before)  # `lower_query` has lowered the tensor's digest instead of the tensor
     lowered = binder.query(tree, scope)
     [tensor] = lowered.columns.values()
     if isinstance(tensor, Tensor) and _is_correlated(lowered, scope):
         return _correlate(tensor, lowered, tree)
-    _restore(binder, before)  # the query was lowered only to learn the type of its value
+    _restore(binder, before)  # the query was only lowered to find out the type of its value
     if isinstance(tensor, Tensor):
         return _compute(binder, tree, tensor.type)
-    return Sql(exp.Subquery(this=binder.low.lower_query(tree, scope)[0]))  # for a constant list
+    # Otherwise, the value is a constant list.
+    return Sql(exp.Subquery(this=binder.low.lower_query(tree, scope)[0]))
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,7 @@ def _compute(binder: Binder, tree: exp.Query, type_: Type) -> Tensor:
         binder.low.moment,
         run_subquery=binder.run_subquery,
     )
-    inner.low.text = binder.low.text  # errors show their position in the whole query
+    inner.low.text = binder.low.text  # errors show positions in the whole query
     inner.low.effort = binder.low.effort
     plan = inner.plan(_with_names(binder, _as_nested(tree)))
     binder.low.seed, binder.low.moment = plan.seed, plan.moment
@@ -132,9 +134,10 @@ def _compute(binder: Binder, tree: exp.Query, type_: Type) -> Tensor:
 
 
 def _as_nested(tree: exp.Query) -> exp.Query:
-    """Return a subquery as a query of its own.
+    """Return a subquery as an independent query.
 
-    A subquery without FROM is put into FROM, because on its own it would read the dataset.
+    A subquery without FROM is put into the FROM of another SELECT, because an independent query
+    without FROM reads the dataset.
     """
     if not isinstance(tree, exp.Select) or tree.args.get("from_"):
         return tree

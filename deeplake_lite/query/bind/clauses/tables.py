@@ -37,8 +37,8 @@ def read_from(
 ) -> tuple[exp.Expr | None, list[exp.Join]]:
     """Lower FROM and the joins, and add their relations to the scope.
 
-    Return the lowered first item of FROM, or None if the SELECT reads no source, and the lowered
-    joins.
+    Returns the first item of FROM, or None if the SELECT reads no source, and a list of the joins,
+    all of them lowered.
     """
     clause, joins = tree.args.get("from_"), list(tree.args.get("joins") or ())
     if clause is not None:
@@ -74,19 +74,19 @@ def _reads(tree: exp.Select, source: Source) -> bool:
     return any(
         c.table
         or c.name not in aliases
-        or (c.name in stored and not isinstance(c.parent, exp.Ordered))  # ORDER BY sorts by aliases
+        or (c.name in stored and not isinstance(c.parent, exp.Ordered))  # not an alias in ORDER BY
         for c in tree.find_all(exp.Column)
     )
 
 
 _OF_ROWS = {"ROW_NUMBER", "ROW_ID", "RANDOM"}
-"""Functions that return a value per row without reading a column."""
+"""Functions that return a value for each row without reading a column."""
 
 
 def rename_columns(columns: dict[str, Value], alias: exp.TableAlias | None) -> dict[str, Value]:
     """Return the columns of a relation, renamed by its alias.
 
-    An alias such as ``AS t(a, b)`` names the first columns; the others keep their names.
+    An alias such as ``AS t(a, b)`` names the first columns. All further columns keep their names.
 
     Raises
     ------
@@ -116,7 +116,8 @@ def table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
 def _table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
     if isinstance(e, exp.Subquery):
         parts = {key: part for key, part in e.args.items() if key not in ("alias", "joins")}
-        lowered = binder.query(exp.Subquery(**parts), scope.parent or Scope())  # not outermost
+        # Pass a parent scope, because this query is not the outermost one.
+        lowered = binder.query(exp.Subquery(**parts), scope.parent or Scope())
         name = binder.new_name("t")
         columns = rename_columns(dict(lowered.columns), e.args.get("alias"))
         binder.low.types.record_query(name, lowered.sql)
@@ -168,10 +169,10 @@ def _table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
 
 
 class Columns(dict[str, Value]):
-    """A dict of the columns of a source, which looks up the exact type of a column on first use."""
+    """A dict of the columns of a source. The exact type of a column is looked up on first use."""
 
     def __getitem__(self, name: str) -> Value:
-        """Return a column; its type includes the number of axes, if all values have the same."""
+        """Return a column, with the number of axes in its type if all values have the same."""
         value = super().__getitem__(name)
         is_open = isinstance(value, Tensor) and (value.type.shape is None or value.type.items)
         if isinstance(value, Tensor) and is_open and isinstance(value.tree, Cell):
@@ -207,7 +208,7 @@ def source_table(binder: Binder, source: Source, alias: str, scope: Scope) -> ex
 
 
 _DTYPES = {"text": "str", "json": "object", "bytes": "bytes", "bool": "bool"}
-"""A dict from kinds of columns to their dtypes."""
+"""Maps kinds of columns to the dtypes of these columns."""
 
 
 def _record_dtype(binder: Binder, table: str, column: str, kind: Kind) -> None:
@@ -273,7 +274,8 @@ def using(
 ) -> exp.Expr:
     """Return the condition of a join with USING (…), and merge the shared columns in the scope.
 
-    `names` maps each shared column to the syntax node to which an error about the column points.
+    `names` maps each shared column to the syntax node whose position is shown in errors about the
+    column.
     """
     tests = []
     low = binder.low
@@ -292,7 +294,7 @@ def using(
 
 
 def _is_same(a: Value, b: Value, low: Lowering, scope: Scope) -> exp.Expr:
-    """Return the condition that two values are equal; tensors are compared as a whole."""
+    """Return the condition that two values are equal. Tensors are compared as a whole."""
     if isinstance(a, Tensor) and isinstance(b, Tensor) and needs_numpy(a) and needs_numpy(b):
         return compare_digests(exp.EQ, a, b, low, scope)
     return compare_scalars(exp.EQ, a, b, low, scope)

@@ -1,6 +1,6 @@
 """Find expressions that use values of single rows although the rows are grouped.
 
-DuckDB rejects such expressions.
+DuckDB rejects such expressions, so they are found to tell users where the error is.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _takes_rows(node: exp.Expr, keys: list[exp.Expr]) -> bool:
 def _has_windows_of_groups(node: exp.Expr) -> bool:
     """Return whether PARTITION BY or ORDER BY of a window contains an aggregate.
 
-    If so, the rows are grouped, even without GROUP BY.
+    In this case, the rows are grouped even without GROUP BY.
     """
     parts = (
         part

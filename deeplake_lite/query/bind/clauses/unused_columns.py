@@ -27,7 +27,7 @@ def prune_columns(query: exp.Expr) -> None:
 
 
 def _prunable_selects(query: exp.Expr) -> Iterator[tuple[exp.Select, set[str]]]:
-    """Yield each subquery whose columns are read only by name, and the names it has in FROM.
+    """Yield each subquery whose columns are only read by name, and the names that it has in FROM.
 
     A subquery whose columns are also read with ``*`` is left out.
     """
@@ -44,8 +44,8 @@ def _prunable_selects(query: exp.Expr) -> Iterator[tuple[exp.Select, set[str]]]:
 def _sources_of_star(select: exp.Select) -> Iterator[str]:
     """Yield the names of the sources whose columns a SELECT returns with ``*``.
 
-    A source that has the same name as the SELECT itself is left out, because names of columns then
-    remain valid.
+    A source that has the same name as the SELECT itself is left out, because the names of its
+    columns remain valid.
     """
     if any(isinstance(item, exp.Star) for item in select.expressions):
         own = select.parent.alias if isinstance(select.parent, exp.Subquery) else ""
@@ -54,7 +54,7 @@ def _sources_of_star(select: exp.Select) -> Iterator[str]:
 
 
 def _prune(select: exp.Select, names: set[str], read: Counter[tuple[str, str]]) -> bool:
-    """Remove the columns of a SELECT that nothing reads; return whether any were removed.
+    """Remove the columns of a SELECT that nothing reads. Return whether any were removed.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Lower WHERE, and let a source check the conditions that depend only on its columns."""
+"""Lower WHERE, and assign conditions on the columns of a single source to this source."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 def lower_where(low: Lowering, tree: exp.Select, scope: Scope) -> list[exp.Expr]:
     """Return the lowered conditions that AND combines in WHERE.
 
-    If there is only one source, conditions that depend on single rows are also added to the source.
+    If there is only one source, conditions that depend on single rows are also assigned to this
+    source.
     """
     where = tree.args.get("where")
     if where is None:
@@ -49,8 +50,9 @@ def _conjuncts(e: exp.Expr) -> Iterator[exp.Expr]:
 def _assign_condition(instance: Instance, node: exp.Expr) -> None:
     """Add a condition to a source if the condition depends only on single rows of the source.
 
-    A condition on stored columns is added to `cheap`, because it can be checked first, so that
-    fewer rows need precomputed columns. A condition on precomputed columns is added to `staged`.
+    A condition on stored columns is added to the source's `cheap` conditions. These are checked
+    first, so that precomputed columns are needed for fewer rows. A condition on precomputed columns
+    is added to `staged`.
     """
     columns = list(node.find_all(exp.Column))
     of_others = any(c.table != instance.table for c in columns)

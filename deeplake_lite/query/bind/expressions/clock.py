@@ -1,4 +1,4 @@
-"""Lower the current time, which stays the same within a query and whenever the query is run again.
+"""Lower the current time, which is the same throughout a query and whenever the query is repeated.
 
 When the query first runs, the clock is read once, and the time in UTC becomes a constant in the
 query. A saved or pickled view stores this time, just as it stores the seed of RANDOM.
@@ -24,7 +24,7 @@ _FORMATS: dict[type[exp.Expr], tuple[str, str]] = {
     exp.Localtime: ("%H:%M:%S.%f", "TIME"),
     exp.Localtimestamp: ("%Y-%m-%d %H:%M:%S.%f", "TIMESTAMP"),
 }
-"""A dict from the syntax nodes for the current time to the string format and the DuckDB type."""
+"""Maps the syntax nodes for the current time to a string format and a DuckDB type."""
 
 
 def current_time(low: Lowering, e: exp.Expr, scope: Scope) -> Sql:
@@ -37,7 +37,7 @@ def current_time(low: Lowering, e: exp.Expr, scope: Scope) -> Sql:
 
 
 def age(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
-    """Lower AGE(x), the time from x to the start of today; return None for AGE(x, y)."""
+    """Lower AGE(x), the time from x to the start of today. Returns None for AGE(x, y)."""
     if len(e.expressions) != 1:
         return None
     whole = exp.Anonymous(this=e.this, expressions=[exp.CurrentDate(), e.expressions[0].copy()])

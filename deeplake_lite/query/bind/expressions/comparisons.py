@@ -1,6 +1,6 @@
 """Lower comparisons, BETWEEN and IS.
 
-DuckDB compares scalars, NumPy compares tensors, and tuples of values are compared part by part.
+DuckDB compares scalars, and NumPy compares tensors. Tuples of values are compared part by part.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ if TYPE_CHECKING:
 COMPARISON: dict[type[exp.Expr], str] = {
     exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
 }  # fmt: skip
-"""A dict from the syntax nodes of comparisons to their operators, which are also their names in the
-function registry."""
+"""Maps the syntax nodes of comparisons to operators, which are also the names of the comparisons in
+the function registry."""
 
 _STRICT: dict[type[exp.Expr], type[exp.Expr]] = {exp.LTE: exp.LT, exp.GTE: exp.GT}
 
@@ -77,7 +77,7 @@ def compare_scalars(
     left, right = scalar_to_sql(left, low, scope), scalar_to_sql(right, low, scope)
     left, right = low.types.refine(left), low.types.refine(right)
     kind, left, right = adapt_to_integers(kind, left, right)
-    if kind is exp.NEQ:  # so that `<>` is true for NaN, where all other comparisons are false
+    if kind is exp.NEQ:  # `<>` is true for NaN, all other comparisons are false
         return exp.not_(exp.paren(compare_scalars(exp.EQ, left, right, low, scope)))
     if compares_as_json(left, right):
         return compare_json(kind, left, right, low, scope)
@@ -106,7 +106,7 @@ def comparison(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
         return low.value(_compare_parts(e), scope)
     if type(e.this) in COMPARISON:
         if not isinstance(e.this.expression, exp.DPipe):
-            low.value(e.this, scope)  # errors of the first comparison take precedence
+            low.value(e.this, scope)  # raise errors of the first comparison first
         raise chained_error(e)
     if (value := _compare_hashed(low, e, scope)) is not None:
         return value
@@ -122,7 +122,7 @@ def comparison(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
 def _compare_hashed(low: Lowering, e: exp.Expr, scope: Scope) -> Value | None:
     """Lower HASH(x) = HASH(list) as a comparison of x with the list.
 
-    The type of x determines whether the list is an array, class names or JSON. Return None for
+    The type of x determines whether the list is an array, class names or JSON. Returns None for
     other comparisons.
     """
     sides = [
@@ -150,7 +150,8 @@ def _compare_hashed(low: Lowering, e: exp.Expr, scope: Scope) -> Value | None:
 def _check_any(e: exp.Expr, part: exp.Expr, other: Value) -> None:
     """Raise QueryTypeError for ``x = ANY(y)`` if x is a number or a string.
 
-    ANY(y) is true or false, whereas in SQL, ``x = ANY(y)`` compares x with each element of y.
+    Here, ANY(y) is true or false. In standard SQL, ``x = ANY(y)`` compares x with each element of
+    y.
 
     Parameters
     ----------
@@ -178,8 +179,8 @@ def _check_any(e: exp.Expr, part: exp.Expr, other: Value) -> None:
 def _is_elementwise(left: Value, right: Value) -> bool:
     """Return whether NumPy compares two values element by element.
 
-    This is the case if one is a tensor, or if one is a list from DuckDB, such as the result of
-    KEYS, and the other is a single value.
+    This is the case if one of them is a tensor, or if one is a list from DuckDB, such as the result
+    of KEYS, and the other is a single value.
     """
     if needs_numpy(left) or needs_numpy(right):
         return True
@@ -189,7 +190,7 @@ def _is_elementwise(left: Value, right: Value) -> bool:
 
 
 def chained_error(e: exp.Expr) -> QueryTypeError:
-    """Return the error for ``a < b < c``, or for ``a = b || c = d``, which has the same syntax."""
+    """Return the error for ``a < b < c``, and for ``a = b || c = d``, which is parsed alike."""
     joined = e.this.expression
     if isinstance(joined, exp.DPipe):
         first = type(e.this)(this=e.this.this.copy(), expression=joined.this.copy())
@@ -220,7 +221,7 @@ def _compare_parts(e: exp.Expr) -> exp.Expr:
             f"but the query compares {text_of(e.this)} with {text_of(e.expression)}. Leave out "
             "values, or add values."
         )
-    # The nodes are not copied, so that parts shared by several options are lowered only once.
+    # The nodes are not copied, so that parts that occur in several options are lowered only once.
     equal = [exp.EQ(this=a, expression=b) for a, b in pairs]
     if isinstance(e, exp.EQ):
         return exp.paren(exp.and_(*equal, copy=False), copy=False)
@@ -283,7 +284,7 @@ def _are_whole_tensors(*sides: Value) -> bool:
 def _null_safe_of_moments(
     e: exp.Expr, left: Value, right: Value, low: Lowering, scope: Scope
 ) -> exp.Expr:
-    """Return IS [NOT] DISTINCT FROM for timestamps in two units, based on an exact ``=``."""
+    """Return IS [NOT] DISTINCT FROM for timestamps in different units, using an exact ``=``."""
     nulls = [
         exp.Is(this=exp.paren(low.as_sql(side, scope)), expression=exp.null())
         for side in (left, right)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def constant(value: object) -> Constant:
-    """Return a Python value, such as that of a parameter, as a constant.
+    """Return a Python value, such as the value of a parameter, as a constant.
 
     Raises
     ------
@@ -43,7 +43,8 @@ def constant(value: object) -> Constant:
             return Constant(value, lambda: exp.Array(expressions=[constant(v).node for v in value]))
         case list():
             return list_of([constant(v) for v in value], is_json=_is_json(value))
-        case float() if not np.isfinite(value) or str(value) == "-0.0":  # SQL has no literal
+        case float() if not np.isfinite(value) or str(value) == "-0.0":
+            # SQL has no literal for such floats.
             return Constant(value, exp.cast(exp.Literal.string(str(value)), "DOUBLE"))
         case decimal.Decimal():
             return _decimal_constant(value)
@@ -79,7 +80,7 @@ def _as_interval(value: dt.timedelta) -> exp.Expr:
 
 
 def list_of(parts: Sequence[Constant], *, is_json: bool = False) -> Constant:
-    """Return a list of constants as one constant; if one is a dict, it is a list of JSON values."""
+    """Return a list of constants as one constant. If one is a dict, the items become JSON."""
     return Constant(
         [p.value for p in parts],
         lambda: exp.Array(expressions=_nodes(parts, is_json=is_json)),
@@ -91,7 +92,7 @@ def list_of(parts: Sequence[Constant], *, is_json: bool = False) -> Constant:
 def _is_json(items: Sequence[Any]) -> bool:
     """Return whether a list, or a list within it, mixes strings, numbers and lists.
 
-    Only JSON allows this.
+    Only JSON allows such lists.
     """
     if not all(isinstance(item, str | int | float | list | None) for item in items):
         return False
@@ -105,7 +106,7 @@ def _is_json(items: Sequence[Any]) -> bool:
 
 
 def _nodes(parts: Sequence[Constant], *, is_json: bool) -> list[exp.Expr]:
-    """Return the items of a list as SQL. If one of them is a dict, all become canonical JSON."""
+    """Return the items of a list as SQL. If one of them is a dict, all of them become JSON."""
     if not is_json and not any(isinstance(part.value, dict) for part in parts):
         return [part.node.copy() for part in parts]
     return [
@@ -130,7 +131,7 @@ _DECIMALS = 18
 
 
 def _decimal_constant(number: decimal.Decimal) -> Constant:
-    """Return a decimal number as a constant; with over 18 decimal places, it is a float in SQL."""
+    """Return a decimal number as a constant. With over 18 decimal places, it is a float in SQL."""
     if number.copy_abs() > MOST:
         return Constant(float(number), partial(_too_large, number), number)
     is_short = int(number.as_tuple().exponent) >= -_DECIMALS
@@ -141,7 +142,7 @@ def _decimal_constant(number: decimal.Decimal) -> Constant:
 
 
 def literal_constant(e: exp.Literal) -> Constant:
-    """Return a number in the text of a query as a constant; with an exponent, it is a float64.
+    """Return a number in the text of a query as a constant. With an exponent, it is a float64.
 
     Raises
     ------
@@ -240,7 +241,7 @@ def as_array(value: Any) -> tuple[Any, Type]:
         return value, Type("bytes" if isinstance(value, bytes) else "object")
     if isinstance(value, list) and (times := times_of(value)) is not None:
         return times, Type(times.dtype.name, times.shape)
-    if isinstance(value, list) and len(_kinds(value)) > 1:  # nulls, or JSON
+    if isinstance(value, list) and len(_kinds(value)) > 1:  # has nulls, or is JSON
         return _as_items(value), _list_type(value)
     try:
         array = np.asarray(value)
@@ -259,7 +260,7 @@ def as_array(value: Any) -> tuple[Any, Type]:
 
 
 def _kinds(items: Sequence[object]) -> set[type]:
-    """Return the Python types of all items in nested lists; for numbers, this is float."""
+    """Return the Python types of all items in nested lists, with float for all numbers."""
     kinds: set[type] = set()
     for item in items:
         if isinstance(item, list):
@@ -270,9 +271,9 @@ def _kinds(items: Sequence[object]) -> set[type]:
 
 
 def _as_items(value: Any) -> Any:
-    """Return a value with the numbers and times in it, at any depth of lists, as NumPy scalars.
+    """Return a value in which numbers and times, at any depth of lists, are NumPy scalars.
 
-    Items of sequence columns have these types, too.
+    The items of sequence columns have such types, too.
     """
     if isinstance(value, list):
         times = times_of([item for item in value if item is not None])
@@ -284,7 +285,7 @@ def _as_items(value: Any) -> Any:
 
 
 def _list_type(items: Sequence[Any]) -> Type:
-    """Return the type of a list; the items may be null, or lists of different lengths."""
+    """Return the type of a list. The items may be null, or be lists of different lengths."""
     present = [item for item in items if item is not None]
     if present and all(isinstance(item, list) for item in present):
         return Type("object", (None,), Items(_list_type([part for i in present for part in i])))
@@ -305,7 +306,7 @@ def null_tensor(type_: Type, text: str) -> Tensor:
 
 
 def option(low: Lowering, part: exp.Expr, scope: Scope) -> object:
-    """Return the Python value of a constant argument, such as ``axis = 0``; lists become tuples.
+    """Return the Python value of a constant argument, such as ``axis = 0``. Lists become tuples.
 
     Raises
     ------

@@ -1,7 +1,8 @@
 """Compare tensors by their digests, and test tensors for null.
 
 A digest is a 64-bit hash of a value. A lake also stores a digest of the bytes of each cell, which
-can be read without reading the cell. Such stored digests are comparable only within one type.
+can be read without reading the cell. Two such stored digests can be compared only if their columns
+have the same type.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 def comparable(value: Value, low: Lowering, scope: Scope, *, stored: bool = True) -> exp.Expr:
     """Return SQL for a scalar that can be compared instead of a value.
 
-    For a tensor, the scalar is the digest; for JSON, it is a string that is the same for all equal
+    For a tensor, the scalar is the digest. For JSON, it is a string that is the same for all equal
     values.
 
     Parameters
@@ -60,9 +61,9 @@ def digest_of_rows(
 
 
 def stored_type(tensor: Tensor) -> str:
-    """Return the column type, as text, of an unchanged column or of all columns in a UNION.
+    """Return the column type of an unchanged column, or of all columns of a UNION, as text.
 
-    Return "" for computed values, and for a UNION of columns of different types.
+    Returns "" for computed values, and for a UNION of columns of different types.
     """
     if tensor.plain is not None:
         return str(tensor.plain.field.htype)
@@ -87,7 +88,7 @@ def _stored_digest(tree: Tree, *, null: bool) -> Tree:
 
 
 def digest(tensor: Tensor, low: Lowering, *, stored: bool = True, null: bool = False) -> Tensor:
-    """Return the digest of a tensor; for an unchanged column, it can be the stored digest.
+    """Return the digest of a tensor, which may be the stored digest for an unchanged column.
 
     Parameters
     ----------
@@ -107,10 +108,10 @@ def digest(tensor: Tensor, low: Lowering, *, stored: bool = True, null: bool = F
 
 
 def with_comparable_digests(left: Value, right: Value, low: Lowering) -> tuple[Value, Value]:
-    """Return two values; if they are digests that are not comparable, replace them.
+    """Return two values. If they are digests that cannot be compared, other digests replace them.
 
-    Digests are not comparable if one is stored and the other is not, or if they are stored for
-    columns of different types. They are then replaced with digests of the decoded values.
+    Digests cannot be compared if only one of them is stored, or if they are stored for columns of
+    different types. They are then replaced with digests of the decoded values.
     """
     hashes = [v.tree for v in (left, right) if isinstance(v, Tensor) and is_digest(v)]
     types = {str(t.field.htype) if isinstance(t, Meta) and t.field else t for t in hashes}
@@ -133,7 +134,7 @@ def is_digest(value: Value) -> bool:
 
 
 def _digest_of_values(value: Value, low: Lowering) -> Value:
-    """Return the digest of the decoded values in place of a stored digest."""
+    """Return the digest of the decoded values, if a value is a stored digest."""
     if not isinstance(value, Tensor) or not isinstance(value.tree, Meta):
         return value
     return digest(_cell_of(value), low, stored=False)
@@ -178,7 +179,7 @@ def compare_digests(
 def _as_json_list(value: Tensor, other: Tensor) -> Tensor:
     """Return a constant list as a list of JSON values if `other` contains lists of JSON values.
 
-    As an array, ``[TRUE]`` would equal ``[1]``. In JSON, the two differ.
+    As arrays, ``[TRUE]`` and ``[1]`` would be equal. As JSON, they differ.
     """
     if not isinstance(value.tree, Literal_) or not _lists_json(other.type):
         return value
@@ -197,7 +198,7 @@ def _lists_json(type_: Type) -> bool:
 
 
 def _as_json(value: object) -> object:
-    """Return a value with the NumPy numbers in it, at any depth of lists, as Python numbers."""
+    """Return a value in which NumPy numbers, at any depth of lists, become Python numbers."""
     if isinstance(value, list):
         return [_as_json(item) for item in value]
     return value.item() if isinstance(value, np.bool_ | np.number) else value

@@ -14,13 +14,13 @@ from deeplake_lite.query.values import Call, Literal_, Tensor, Value, calls_user
 
 
 def fold(value: Value) -> Value:
-    """Return a tensor of numbers that depends only on constants as a constant.
+    """If a tensor of numbers depends only on constants, compute it and return it as a constant.
 
     Other values are returned unchanged.
     """
     if not isinstance(value, Tensor) or value.env or isinstance(value.tree, Literal_):
         return value
-    # `digests.is_digest` recognizes a digest by the call, so it is not replaced.
+    # A digest is not replaced, because `digests.is_digest` recognizes it by its call.
     is_digest = isinstance(value.tree, Call) and value.tree.name == "HASH"
     if is_digest or not value.type.is_number or calls_users(value.tree):
         return value
@@ -28,7 +28,7 @@ def fold(value: Value) -> Value:
     if number is None or number is np.ma.masked or np.ma.getmaskarray(number).any():
         return value
     array = np.asarray(number)
-    if array.dtype == object:  # booleans that may be null
+    if array.dtype == object:  # an array of booleans and nulls
         return value
     return replace(value, tree=Literal_(array, replace(value.type, shape=array.shape)))
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 def unify_tensors(
     what: str, tensors: Sequence[Tensor], text: str, low: Lowering
 ) -> tuple[list[Tensor], Type]:
-    """Return tensors that are converted to the same type, and this type.
+    """Convert tensors to the same type, and return them with this type.
 
     Parameters
     ----------
@@ -78,13 +78,13 @@ def names_of(type_: Type) -> tuple[str, ...]:
 
 
 def with_names(tensor: Tensor) -> Tensor:
-    """Return the names of the classes in a tensor; return a tensor without classes unchanged."""
+    """Return a tensor with class names in place of numbers. Without classes, it stays unchanged."""
     names = names_of(tensor.type) if _is_labels(tensor.type) else ()
     return name_classes(tensor, names, tensor.text) if names else tensor
 
 
 def with_names_beside_texts(tensors: Sequence[Tensor]) -> list[Tensor]:
-    """Return tensors with classes converted to names if one tensor is a column of strings.
+    """If one tensor is a column of strings, convert the classes in the others to names.
 
     Lists of JSON count as strings, too.
     """
@@ -98,10 +98,10 @@ def with_names_beside_texts(tensors: Sequence[Tensor]) -> list[Tensor]:
 
 
 def with_types_of_nulls(tensors: Sequence[Tensor], nulls: Sequence[bool]) -> list[Tensor]:
-    """Return the tensors, in which each constant NULL has the item type of the other tensors.
+    """Return the tensors. Each of them that is a constant NULL gets the item type of the others.
 
-    If all others are numbers, NULL keeps the smallest type, so that it does not widen the others.
-    `nulls` says which tensors are NULL.
+    If all others are numbers, NULL keeps the smallest type, so that it does not widen the type of
+    the others. `nulls` says which tensors are NULL.
     """
     pairs = list(zip(tensors, nulls, strict=True))
     items = (innermost(tensor.type) for tensor, is_null in pairs if not is_null)
@@ -116,7 +116,7 @@ def with_types_of_nulls(tensors: Sequence[Tensor], nulls: Sequence[bool]) -> lis
 
 
 def as_truths(tensor: Tensor) -> Tensor:
-    """Return lists of booleans as arrays, as logical operators require; return others unchanged.
+    """Return lists of booleans as arrays, which logical operators need; other values as they are.
 
     Items that are null stay null.
     """
@@ -137,21 +137,21 @@ def as_truths(tensor: Tensor) -> Tensor:
 
 
 def with_comparable_names(first: Tensor, second: Tensor) -> list[Tensor]:
-    """Return two tensors with comparable classes: as names if one has strings, else renumbered."""
+    """Return two tensors with comparable classes, which are names if one tensor has strings."""
     if "str" in (innermost(first.type).dtype, innermost(second.type).dtype):
         return [with_names(first), with_names(second)]
     return with_one_list_of_names([first, second])
 
 
 def innermost(type_: Type) -> Type:
-    """Return the type of the items of the innermost lists, or the type itself without lists."""
+    """Return the type of the items of the innermost lists, or the type itself if it is no list."""
     return type_ if type_.items is None else innermost(type_.items.of)
 
 
 def with_one_list_of_names(tensors: Sequence[Tensor]) -> list[Tensor]:
-    """Return the tensors, with classes renumbered so that all use the same list of names.
+    """Return the tensors with classes renumbered, so that all use the same list of names.
 
-    The list has the names of the first tensor, followed by those that only later tensors have.
+    This list has the names of the first tensor, followed by names that only later tensors have.
 
     Raises
     ------
@@ -213,7 +213,7 @@ def _has_classes(type_: Type) -> bool:
 
 
 def _renumber_classes(tensor: Tensor, names: tuple[str, ...], merged: tuple[str, ...]) -> Tensor:
-    """Return a tensor whose classes are numbered by the list `merged` instead of the list `names`.
+    """Return a tensor whose classes are numbered by the list `merged`, instead of the list `names`.
 
     Raises
     ------
@@ -238,13 +238,13 @@ def _renumber_classes(tensor: Tensor, names: tuple[str, ...], merged: tuple[str,
 
 
 def _renumber(value: object, numbers: NDArray[Any]) -> object:
-    """Replace each class in an array or a list with `numbers[class]`; None stays None."""
+    """Replace each class in an array or a list with `numbers[class]`, and keep None."""
     if value is None:
         return None
     if isinstance(value, list) or (isinstance(value, np.ndarray) and value.dtype.hasobject):
         return objects([_renumber(item, numbers) for item in value])
     array = np.asarray(value)
-    is_class = (array >= 0) & (array < len(numbers))  # pixels of a mask may have no class
+    is_class = (array >= 0) & (array < len(numbers))  # a mask may have pixels without a class
     return np.where(is_class, numbers.astype(array.dtype)[np.where(is_class, array, 0)], array)
 
 
@@ -295,7 +295,7 @@ def _check(what: str, tensors: Sequence[Tensor], text: str) -> None:
 def _unify_dtypes(what: str, tensors: list[Tensor], text: str, low: Lowering) -> list[Tensor]:
     """Return the tensors, with numbers converted to one dtype and times to the finest unit.
 
-    The dtype can represent the values of all columns. It is widened for a constant only if it
+    The dtype can represent the values of all columns. A constant widens this dtype only if it
     cannot represent the constant.
 
     Raises
@@ -347,7 +347,7 @@ def _unit_of_all(dtypes: set[str]) -> np.dtype[Any] | None:
         return None
     try:
         return reduce(np.promote_types, map(np.dtype, sorted(dtypes)))
-    except TypeError:  # months and days
+    except TypeError:  # NumPy has no common unit of months and days
         return None
 
 
@@ -356,7 +356,7 @@ def _is_time(dtype: str) -> bool:
 
 
 def _convert_unit(tensor: Tensor, unit: np.dtype[Any]) -> Tensor:
-    """Return times in a finer unit; a time that is out of the range of this unit is an error."""
+    """Return times in a finer unit. A time outside the range of this unit causes an error."""
 
     def convert(array: NDArray[Any]) -> NDArray[Any]:
         try:
@@ -371,7 +371,7 @@ def _convert_unit(tensor: Tensor, unit: np.dtype[Any]) -> Tensor:
 
 
 def _common_dtype(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype to which NumPy promotes two dtypes, or int64 if that would round integers.
+    """Return the dtype to which NumPy promotes two dtypes, or int64 if floats round integers.
 
     >>> _common_dtype(np.dtype("int8"), np.dtype("uint64"))
     dtype('int64')
@@ -382,12 +382,12 @@ def _common_dtype(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def _as_int64(tensor: Tensor) -> Tensor:
-    """Return a tensor of uint64 as int64; a number that is too large for int64 is an error."""
+    """Return a tensor of uint64 as int64. A number that is too large for int64 causes an error."""
     return _convert(tensor, "int64", lambda array: as_int64(array, tensor.text))
 
 
 def _as_floats(tensor: Tensor, dtype: np.dtype[Any]) -> Tensor:
-    """Return a tensor of integers as floats; an integer that would be rounded is an error."""
+    """Return a tensor of integers as floats. An integer that would be rounded causes an error."""
 
     def convert(array: NDArray[Any]) -> NDArray[Any]:
         if (rounded := _find_rounded(array, dtype)).size:
@@ -417,7 +417,7 @@ def _find_rounded(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 def _convert(tensor: Tensor, dtype: str, convert: Callable[[NDArray[Any]], NDArray[Any]]) -> Tensor:
-    """Return a tensor converted to another dtype by `convert`, which may raise QueryTypeError."""
+    """Return a tensor with its values converted by `convert`, which may raise QueryTypeError."""
 
     def compute(value: object, *, lead: int) -> NDArray[Any]:
         return convert(np.asarray(value))
@@ -444,7 +444,7 @@ def _holds(dtype: np.dtype[Any], value: NDArray[Any]) -> bool:
 def _list_of_all(tensors: Sequence[Tensor]) -> Htype | None:
     """Return the column type of the first tensor if all columns are lists of numbers.
 
-    Otherwise, return None, because lists that are combined with arrays become arrays.
+    Otherwise, return None, because lists become arrays when they are combined with arrays.
     """
     columns = [t.type for t in tensors if not isinstance(t.tree, Literal_)]
     are_lists = bool(columns) and all(type_.list_of is not None for type_ in columns)

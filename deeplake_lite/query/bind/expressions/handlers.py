@@ -82,5 +82,5 @@ HANDLERS: dict[str, Handler] = {
     **dict.fromkeys((kind.key for kind in operators.ARITHMETIC), operators.arithmetic),
     **dict.fromkeys((kind.key for kind in comparisons.COMPARISON), comparisons.comparison),
 }
-"""A dict from the keys that sqlglot gives to classes of nodes to their handlers. A node without a
+"""Maps the keys that sqlglot gives to classes of syntax nodes to their handlers. A node without a
 handler is rebuilt from its lowered parts."""

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 _MANY = 200
-"""Number of nodes from which on messages show only the beginning of an expression."""
+"""Messages show only the beginning of an expression with at least this number of nodes."""
 
 _udf_numbers = count()
 """Numbers for the names of UDFs. They are unique in the process, because all queries share one
@@ -54,8 +54,8 @@ _MAX_TRACES = 200
 class _CachedValue:
     """The cached value of an expression in a scope.
 
-    The key of the cache contains the ids of the expression and the scope. To keep these ids valid,
-    this object refers to both.
+    The key of the cache contains the ids of the expression and the scope. This object refers to
+    both of them, so that they are not freed and their ids not reused.
     """
 
     e: exp.Expr
@@ -66,7 +66,7 @@ class _CachedValue:
 
 
 class Lowering:
-    """Lowers the expressions of one query, and collects the UDFs and precomputed columns for them.
+    """Lowers the expressions of one query, and collects the UDFs and precomputed columns they need.
 
     Parameters
     ----------
@@ -100,13 +100,13 @@ class Lowering:
         """Cache of lowered values, because handlers lower some expressions more than once. The keys
         consist of the expression, the scope and the state of the scope."""
         self.traces: list[tuple[int, exp.Expr]] = []
-        """Offsets in the text, each with the SQL that the expression there was lowered to; inner
-        expressions come before the expressions that contain them."""
+        """Pairs of an offset in the text and the SQL to which the expression at this offset was
+        lowered. Inner expressions come before the expressions that contain them."""
         self.starts: dict[str, int] = {}
-        """A dict from the texts of tensor expressions to their offsets in the query."""
+        """Maps the texts of tensor expressions to their offsets in the query."""
         self.outputs: dict[str, int | None] = {}
-        """A dict from the names of columns to the offsets of their expressions. The outermost query
-        is lowered last, so its columns override those of subqueries with the same names."""
+        """Maps the names of columns to the offsets of their expressions. The outermost query is
+        lowered last, so its columns override those of subqueries with the same names."""
 
     def draw_seed(self) -> int:
         """Return the seed of the query, which is drawn on the first call."""
@@ -152,11 +152,11 @@ class Lowering:
         )
 
     def as_tensor(self, value: Value, text: str) -> Tensor:
-        """Return a value as a tensor; `text` is the expression as written in the query."""
+        """Return a value as a tensor. `text` is the expression as written in the query."""
         return as_tensor(value, text, self.types)
 
     def _precompute(self, tensor: Tensor, scope: Scope) -> exp.Expr:
-        """Make a tree a precomputed column or a UDF; return the SQL of the column or call."""
+        """Turn a tree into a precomputed column or a UDF. Return the SQL of the column or call."""
         if not tensor.env:
             return fold_to_sql(tensor)
         existing = self.find_precomputed(tensor, scope)
@@ -186,9 +186,9 @@ class Lowering:
         return None
 
     def _instance_of(self, tensor: Tensor, scope: Scope) -> Instance | None:
-        """Return the source that a tree reads, in FROM of this query or an enclosing query.
+        """Return the source that a tree reads, from the FROM of this or of an enclosing query.
 
-        Return None if the tree reads several sources, or also scalars that DuckDB computes.
+        Returns None if the tree reads several sources, or also reads scalars that DuckDB computes.
         """
         tables = {
             (node.table if isinstance(node, exp.Column) and node.name == ROW else None)
@@ -239,7 +239,7 @@ class Lowering:
         self.effort.spend(EXPRESSION_COST)
         before = scope.aggregates.count
         result = self._value(e, scope)
-        if not scope.parameters:  # parameters of lambdas are undefined elsewhere
+        if not scope.parameters:  # the parameters of a lambda are defined only within it
             self._trace(e, result)
             self.cache[state] = _CachedValue(e, scope, result, scope.aggregates.count > before)
         return result
@@ -316,7 +316,7 @@ class Lowering:
         return node
 
     def lower_query(self, query: exp.Query, scope: Scope) -> tuple[exp.Query, list[Sql]]:
-        """Lower a query that is part of an expression; return its SQL and its columns."""
+        """Lower a query that is part of an expression, and return its SQL and its columns."""
         return self._lower_query(query, scope)
 
     def call(

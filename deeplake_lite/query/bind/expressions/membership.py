@@ -89,7 +89,7 @@ def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
     options = [agree(value, this) for value in values]
     if not options:
         return Sql(exp.false(), BOOL)
-    if {"class", "text"} <= {kind_of(v).name for v in (this, *options)}:  # compared by name
+    if {"class", "text"} <= {kind_of(v).name for v in (this, *options)}:  # compare the names
         this, options = by_name(this), [by_name(value) for value in values]
     a = low.as_sql(agree(this, options[0]), scope)
     node = exp.In(this=a, expressions=[low.as_sql(o, scope) for o in options])
@@ -112,8 +112,8 @@ def _compares_with_both(value: Value) -> bool:
 def _values_of_list(low: Lowering, e: exp.In, scope: Scope, *, mixes: bool) -> list[Value]:
     """Return the values of the list that follows IN.
 
-    If a list mixes strings with numbers, its values become JSON, unless `mixes` says that the value
-    before IN can be compared with both.
+    If a list mixes strings with numbers, its values become JSON. If `mixes` is true, they do not,
+    because the value before IN can be compared with both.
 
     Raises
     ------
@@ -143,10 +143,10 @@ def _values_of_list(low: Lowering, e: exp.In, scope: Scope, *, mixes: bool) -> l
 def _in_query(low: Lowering, e: exp.In, inner: exp.Query, scope: Scope) -> Value:
     """Lower IN that is followed by a query.
 
-    The query must have one column for each value before IN. A value and its column are converted to
-    the same form: JSON becomes a string that is the same for all equal values, class numbers become
-    names if the two have different classes, and integers and floats become structs that compare
-    exactly.
+    The query must have one column for each value before IN. Each value and its column are converted
+    to the same form: JSON becomes a string that is the same for all equal values, class numbers
+    become names if the classes of the two differ, and integers and floats become structs that
+    compare exactly.
     """
     parts = e.this.expressions if isinstance(e.this, exp.Tuple) else [e.this]
     values = [low.value(part, scope) for part in parts]
@@ -203,7 +203,8 @@ def _in_query(low: Lowering, e: exp.In, inner: exp.Query, scope: Scope) -> Value
 
 
 _SUBQUERY = "sought"
-"""Alias of the query after IN, from which its columns are selected in converted form."""
+"""Alias of the query after IN. The columns of this query are selected under this alias, in
+converted form."""
 
 
 def _tensor_error(e: exp.Expr) -> QueryTypeError:

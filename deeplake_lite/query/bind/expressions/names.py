@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 MAX_ALIAS_EXPANSIONS = 2_000
-"""Maximum number of times that aliases may be replaced with their expressions in a query.
+"""Maximum number of times that a query may replace an alias with the alias's expression.
 
 Each replacement may double the size of the query.
 """
@@ -53,7 +53,7 @@ def column(low: Lowering, e: exp.Column, scope: Scope) -> Value:
 
 
 def _parameter(name: str, scope: Scope) -> exp.Identifier | None:
-    """Return the only parameter of a lambda that differs from a name at most in case, or None."""
+    """Return the only parameter of a lambda that has a name, ignoring case, or None."""
     matches = [p for p in scope.parameters if p.casefold() == name.casefold()]
     return exp.to_identifier(matches[0]) if len(matches) == 1 else None
 
@@ -84,11 +84,11 @@ def _unfold(low: Lowering, name: str, alias: exp.Expr, scope: Scope) -> Value:
 
 
 def _dotted(low: Lowering, first: str, others: list[str], e: exp.Column, scope: Scope) -> Value:
-    """Lower ``source.column.key…`` or ``column.key…``, given its first name and the others."""
+    """Lower ``source.column.key…`` or ``column.key…``. `first` is its first name."""
     value, keys = scope.find(others[0], first), others[1:]
     if value is None:
         owners = [r for r in scope.relations if first in r.columns]
-        if len(owners) > 1 and first in scope.tables():  # `first` is the source
+        if len(owners) > 1 and first in scope.tables():  # `first` is the name of a source
             raise scope.unknown(others[0], first)
         value, keys = scope.find(first, None), others
     if value is None:
@@ -99,7 +99,7 @@ def _dotted(low: Lowering, first: str, others: list[str], e: exp.Column, scope: 
 
 
 def in_brackets(e: exp.Expr, scope: Scope) -> exp.Expr:
-    """Return ``column.key`` as ``column['key']``; return other expressions unchanged."""
+    """Return ``column.key`` as ``column['key']``. Other expressions are returned unchanged."""
     if not isinstance(e, exp.Column) or len(e.parts) < 2:
         return e
     parts = [part.copy() for part in e.parts]
@@ -117,7 +117,7 @@ def in_brackets(e: exp.Expr, scope: Scope) -> exp.Expr:
 
 
 def _unknown_name(e: exp.Column, scope: Scope) -> QueryError | ColumnNotFoundError:
-    """Return the error for an unknown name; for a name in double quotes, with a hint on strings."""
+    """Return the error for an unknown name, with a hint on strings for a name in double quotes."""
     error = scope.unknown(e.name, None)
     if not e.this.quoted or not isinstance(error, ColumnNotFoundError):
         return error
@@ -175,10 +175,10 @@ _IN_MODULES = {
     "NORM": "L2_NORM", "ABSOLUTE": "ABS", "AMAX": "MAX", "AMIN": "MIN", "AVERAGE": "MEAN",
     "RAVEL": "FLATTEN",
 }  # fmt: skip
-"""A dict from names of NumPy's functions to the different names that they have in queries."""
+"""Maps names of NumPy's functions to the names of these functions in queries, where they differ."""
 
 _ATTRIBUTES = {"T": "TRANSPOSE"}
-"""A dict from attributes of NumPy arrays to the functions in queries that return the same."""
+"""Maps attributes of NumPy arrays to the functions in queries that return the same value."""
 
 
 def literal(low: Lowering, e: exp.Literal, scope: Scope) -> Value:

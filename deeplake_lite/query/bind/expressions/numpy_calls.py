@@ -40,7 +40,7 @@ def call_function(
     entry = REGISTRY[function] if isinstance(function, str) else function
     name = function if isinstance(function, str) else f"{entry.group}: {entry.name}"
     whole = low.short_text(e)
-    # A call may have more arguments than appear in the query, for example for operators on lists.
+    # A call may have more arguments than are written in the query, as operators on lists have.
     texts = [low.short_text(part) for part in _parts(e)] + [whole] * len(args)
     tensors = [low.as_tensor(a, text) for a, text in zip(args, texts, strict=False)]
     tensors = with_types_of_nulls(tensors, [is_null_constant(a) for a in args])
@@ -65,7 +65,7 @@ def _arg(tensor: Tensor) -> Arg:
 
 
 def _number_classes(args: list[Arg]) -> list[Arg]:
-    """Return the arguments, with constant class names as numbers if one argument has classes."""
+    """Return the arguments. If one has classes, class names in the constants become numbers."""
     types = (a.type if a.type.items is None else a.type.items.of for a in args)
     classes = next((t.classes for t in types if t.classes is not None), None)
     if classes is None:

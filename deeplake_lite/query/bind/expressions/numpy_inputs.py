@@ -27,11 +27,11 @@ from deeplake_lite.query.values import (
 
 
 def as_tensor(value: Value, text: str, types: Types) -> Tensor:
-    """Return a value as a tensor; `text` is the expression as written in the query."""
+    """Return a value as a tensor. `text` is the expression as written in the query."""
     match value:
         case Tensor():
             return value
-        case Constant(None):  # of the smallest type, so that it does not widen other values
+        case Constant(None):  # NULL gets the smallest type, so that it does not widen others
             kind = Kind("number", htype=Scalar("int8", nullable=True))
             return as_tensor(Sql(exp.cast(exp.null(), "TINYINT"), kind), text, types)
         case Constant(constant):
@@ -50,8 +50,8 @@ def as_column(value: Value, text: str) -> Value:
     """Return a constant array as a tensor that is the same in each row.
 
     Other values are returned unchanged. In SQL, the array would be a list of scalars with a
-    different dtype. The tensor is a `Choice` with a single option, because aggregates and windows
-    can then pick rows in the same way as for a column.
+    different dtype. The tensor is a `Choice` with a single option, so that aggregates and windows
+    can pick its rows as they pick the rows of a column.
     """
     if not is_array(value):
         return value
@@ -101,7 +101,7 @@ def _list_type(item: Kind) -> Type:
 
 
 def _is_span(kind: Kind) -> bool:
-    """Return whether a kind is that of an unchanged column of durations of fixed length.
+    """Return whether a value is an unchanged column of durations of fixed length.
 
     Durations in months or years have no fixed length.
     """

@@ -114,7 +114,7 @@ def neg(low: Lowering, e: exp.Neg, scope: Scope) -> Value:
 def array_of(low: Lowering, e: exp.Array, scope: Scope) -> Value:
     """Lower ``[a, b]``, in which classes become their names.
 
-    The list is a constant if all of its items are constants.
+    If all items are constants, the list is a constant, too.
     """
     if e.meta.get(WORDY):
         scope.check_word("array", "ARRAY[…] makes a list", '"array"[…]', "[…] alone for a list")
@@ -168,11 +168,11 @@ def arithmetic(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
         return Sql(node, REAL)
     if not (_is_whole(left) and _is_whole(right)):
         if isinstance(e, exp.IntDiv):
-            node = func("trunc", node)  # DuckDB's // of floats does not round
+            node = func("trunc", node)  # DuckDB's // does not round floats
         elif isinstance(e, exp.Mod) and not _is_divisor(right):
             # The remainder of a division by 0 is null; DuckDB returns NaN for floats.
             node.set("expression", func("nullif", sides[1], exp.convert(0)))
-    if any(kind_of(v).is_clock for v in (left, right)):  # the result may be a time of day or not
+    if any(kind_of(v).is_clock for v in (left, right)):  # a time of day or a duration
         return low.types.refine(Sql(node))
     return Sql(node, kind_of_two(left, right))
 
@@ -192,7 +192,7 @@ def _is_divisor(value: Value) -> bool:
 
 
 def _leaves_random_unchanged(e: exp.Expr, modulus: Value) -> bool:
-    """Return whether ``e % modulus`` is ``RANDOM() % number`` and so the same as ``RANDOM()``."""
+    """Return whether ``e % modulus`` is ``RANDOM() % number`` with the result ``RANDOM()``."""
     number = modulus.value if isinstance(modulus, Constant) else None
     call = e.unnest()
     is_random = isinstance(call, exp.Anonymous) and call.name.upper() == "RANDOM"
@@ -325,7 +325,7 @@ def _hint_at_glob(pattern: str, e: exp.Expr) -> None:
 
 
 def dpipe(low: Lowering, e: exp.DPipe, scope: Scope) -> Value:
-    """Lower ``||``, which joins strings, bytes or lists; classes become their names.
+    """Lower ``||``, which joins strings, bytes or lists. Classes become their names.
 
     Raises
     ------
@@ -359,8 +359,8 @@ def dpipe(low: Lowering, e: exp.DPipe, scope: Scope) -> Value:
 def _chain(nodes: Sequence[exp.Expr]) -> exp.Expr:
     """Return values joined with ``||``, from left to right.
 
-    All operands but the first get parentheses, unless they are columns or literals, so that the key
-    of GROUP BY ``a || b`` is recognised in ``c || (a || b)``.
+    All operands but the first get parentheses, unless they are columns or literals. Otherwise, a
+    key of GROUP BY such as ``a || b`` would not be recognised in ``c || (a || b)``.
     """
     first, *others = nodes
     for node in others:
@@ -447,7 +447,7 @@ def interval(low: Lowering, e: exp.Interval, scope: Scope) -> Value:
     """Lower INTERVAL. Raises QueryTypeError for a constant with a fraction of a microsecond."""
     if isinstance(e.this, exp.Literal):
         count = e.this.name
-        with suppress(InvalidOperation):  # the parser writes small numbers as 1E-7
+        with suppress(InvalidOperation):  # the parser writes small numbers like 1E-7
             count = format(Decimal(count), "f")
         check_microseconds(f"{count} {e.text('unit')}")
     return Sql(e.copy(), TIME)
@@ -464,7 +464,7 @@ def extract(low: Lowering, e: exp.Extract, scope: Scope) -> Value:
 
 
 def tuple_of(low: Lowering, e: exp.Tuple, scope: Scope) -> Value:
-    """Lower ``(a, b)``, which is a constant if all of its items are constants."""
+    """Lower ``(a, b)``. If all items are constants, it is a constant, too."""
     parts = [low.value(p, scope) for p in e.expressions]
     constants = [p for p in parts if isinstance(p, Constant)]
     if len(constants) < len(parts):

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 class Params:
     """Looks up the values of parameters.
 
-    A ``?`` is identified by its position in the text, so an expression that is repeated through an
-    alias has the same value each time.
+    A ``?`` is identified by its position in the text. Therefore, an expression that an alias
+    repeats has the same value each time.
 
     Parameters
     ----------
     values : sequence or mapping
-        A sequence with a value for each ``?``, or a dict from the names of parameters to their
+        A sequence with a value for each ``?``, or a dict that maps the names of parameters to
         values.
     tree : exp.Query
         The syntax tree of the query.

@@ -82,7 +82,7 @@ def compare_with_each(
         The scope of the expression.
     """
     quantifier, query = type(right.node), right.node.this.this
-    if kind is exp.NEQ:  # a value differs from all others unless it equals any of them
+    if kind is exp.NEQ:  # `<> ALL` is the negation of `= ANY`
         opposite = Sql(_OPPOSITES[quantifier](this=right.node.this.copy()), right.kind)
         return exp.not_(exp.paren(compare_with_each(exp.EQ, left, opposite, low, scope)))
     column = Sql(exp.column(query.expressions[0].alias_or_name, table=_SUBQUERY), right.kind)
@@ -102,9 +102,9 @@ def compare_with_each(
 
 
 def _without_nan(comparison: exp.Expr, value: exp.Expr) -> exp.Expr:
-    """Return a comparison of a number that is not null with a subquery, ignoring NaN in the latter.
+    """Return a comparison of a number that is not null with a subquery, ignoring its NaN values.
 
-    With ALL, the result is false if the subquery returns a NaN.
+    With ALL, the result is false if the subquery returns NaN in any row.
     """
     comparison = comparison.copy()
     quantifier = comparison.args["expression"]
@@ -119,7 +119,7 @@ def _without_nan(comparison: exp.Expr, value: exp.Expr) -> exp.Expr:
 def _compare_nan(quantifier: type[exp.Expr], query: exp.Query, value: exp.Expr) -> exp.Expr:
     """Return the SQL for the result of comparing NaN with any or all values of a subquery.
 
-    The comparison with a number is false, and the comparison with null is null.
+    The comparison of NaN with a number is false, and the comparison with null is null.
     """
     some_null = exp.If(this=_exists(query, is_null(value)), true=exp.null())
     if quantifier is exp.Any:
@@ -144,7 +144,7 @@ def _comparable_sides(
             return json_key(nodes[0]), json_key(nodes[1])
         check_ordered(left, column)
         return _json_sort_key(nodes[0], left, column), _json_sort_key(nodes[1], column, left)
-    if column.kind.name == "class":  # the other side may have a different list of names
+    if column.kind.name == "class":  # the classes of the other side may have other numbers
         named = by_name(column)
         return low.as_sql(by_name(agree(left, named)), scope), low.as_sql(named, scope)
     nodes = low.as_sql(sides[0], scope), low.as_sql(sides[1], scope)
@@ -159,7 +159,7 @@ def _comparable_sides(
 def _json_sort_key(node: exp.Expr, value: Value, other: Value) -> exp.Expr:
     """Return the SQL by which DuckDB compares a JSON value with `other`.
 
-    The result is null where the JSON value is of a different kind than `other`.
+    The result is null if the JSON value and `other` are of different kinds.
     """
     name = kind_of(other).name
     if not is_json(value) or name == "json":

@@ -1,4 +1,4 @@
-"""Lower syntax nodes that DuckDB's SQL has, too, so that only their parts must be lowered."""
+"""Lower syntax nodes that DuckDB's SQL has, too. Only their parts must be lowered."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _INSTEAD: dict[type[exp.Expr], str] = {
     exp.JSONExtractScalar: " Write a subscript: CAST(meta['key'] AS TEXT).",
     exp.IgnoreNulls: " Use ANY_VALUE(x), which skips nulls, or filter the rows in a subquery.",
 }
-"""Hints on how to write syntax of other SQL dialects in this language."""
+"""Maps syntax of other SQL dialects to hints on how to write it in this language."""
 
 _WORDS = {"alias": "AS", "ignorenulls": "IGNORE NULLS", "respectnulls": "RESPECT NULLS"}
-"""A dict from the names that the parser gives to some syntax to the SQL keywords."""
+"""Maps names that the parser gives to some syntax to the SQL keywords."""
 
 REBUILT = frozenset(
     [
@@ -55,7 +55,8 @@ _OF_TEXTS = {
     "collate": TEXT, "glob": BOOL, "regexpilike": BOOL, "regexplike": BOOL, "similarto": BOOL,
     "startswith": BOOL, "strposition": NUMBER, "substring": TEXT, "trim": TEXT,
 }  # fmt: skip
-"""A dict from nodes that take strings, or classes as their names, to the kinds of their results."""
+"""Maps nodes that take strings, for which classes stand by their names, to the kinds of their
+results."""
 
 
 def rebuild(low: Lowering, e: exp.Expr, scope: Scope, kind: Kind = ANY) -> Value:

@@ -78,7 +78,7 @@ def subscript(
     if (picked := _item_of_constant(low, base, items, scope)) is not None:
         return subscript(low, picked, items[1:], e, scope) if len(items) > 1 else picked
     if isinstance(base, Constant) and (clocks := _kind_of_clocks(base)) is not None:
-        base = Sql(base.node, clocks)  # DuckDB indexes the list, because NumPy has no times of day
+        base = Sql(base.node, clocks)  # NumPy has no times of day, so DuckDB indexes the list
     if isinstance(base, Tensor) and base.is_scalar and not base.type.is_number:
         base = Sql(low.as_sql(base, scope), kind_of(base))
     if isinstance(base, Tensor):
@@ -140,8 +140,8 @@ def _item_of_constant(
 ) -> Constant | None:
     """Return the item at a constant position of a constant list of strings or times.
 
-    The item is a constant, so it can be compared like any other constant string or time. Return
-    None if the value or the position is not of this kind, or if the position is out of range.
+    The item is a constant, so it can be compared in the same way as other constant strings and
+    times. Returns None for other values and positions, and if the position is out of range.
     """
     if not isinstance(base, Constant) or base.is_json or not _holds_strings_or_times(base):
         return None
@@ -157,7 +157,7 @@ def _item_of_constant(
 def _kind_of_clocks(value: Constant) -> Kind | None:
     """Return the kind of a constant list, at any depth of lists, of times of day and nulls.
 
-    Return None for other values.
+    Returns None for other values.
     """
     if not value.items:
         return CLOCK if kind_of(value).is_clock else None
@@ -197,14 +197,14 @@ _WITHOUT_KEYS = {
     "number": "a number", "bool": "a boolean", "text": "a string", "bytes": "bytes",
     "class": "a class", "time": "a time",
 }  # fmt: skip
-"""A dict from kinds of values that have no keys to the words for them in messages."""
+"""Maps kinds of values that have no keys to words for these values in messages."""
 
 
 def position_of(low: Lowering, at: Value, scope: Scope, first: int) -> exp.Expr:
-    """Return SQL that converts a position from 0, which may be negative, to DuckDB's, from 1.
+    """Return SQL that converts a position for DuckDB, which counts from 1 instead of from 0.
 
-    `first` must be 1 for an index or the start of a slice. It must be 0 for the stop of a slice,
-    because DuckDB's slices include the stop.
+    The position may be negative. `first` must be 1 for an index or the start of a slice. It must be
+    0 for the stop of a slice, because DuckDB's slices include the stop.
     """
     if isinstance(at, Constant) and isinstance(at.value, int):
         return exp.convert(at.value + first if at.value >= 0 else at.value + first - 1)
@@ -253,7 +253,7 @@ def index_tensor(
 ) -> Value:
     """Return a tensor that is indexed like a NumPy array.
 
-    The indices may be computed, and so may differ from row to row.
+    The indices may be computed, in which case they may differ from row to row.
     """
     if base.type.items is not None:
         return _index_list(low, base, items, e, scope)
@@ -315,7 +315,7 @@ def _index_list(
 
 
 def _length(shape: Tree, items: list[Any]) -> Tree | None:
-    """Return a tree for the length of one axis if the expression is ``SHAPE(x)[0]``; else None."""
+    """Return a tree for the length of one axis if the expression is ``SHAPE(x)[0]``, or None."""
     if not isinstance(shape, Meta) or shape.what != "shape" or len(items) != 1:
         return None
     [item] = items
@@ -389,7 +389,7 @@ def _is_shapeless(item: object) -> bool:
 
 
 def _count_axes(item: Any) -> int | None:
-    """Return the number of axes that an index consumes; None for a mask of unknown shape."""
+    """Return the number of axes that an index consumes, or None for a mask of unknown shape."""
     if item is None or item is ...:
         return 0
     is_mask = not isinstance(item, tuple) and item.type.dtype == "bool"
@@ -399,8 +399,8 @@ def _count_axes(item: Any) -> int | None:
 def _indexed_shape(base: Tensor, items: list[Any], text: str) -> tuple[int | None, ...]:
     """Return the shape of a tensor after indexing, with one index for each axis.
 
-    As in NumPy, integers and index arrays are broadcast together. If they are adjacent, the axes of
-    the result of broadcasting are in their place; otherwise, these axes come first. See
+    As in NumPy, integers and index arrays are broadcast together. If these indices are adjacent,
+    the axes of the broadcast result take their place. Otherwise, these axes come first. See
     https://numpy.org/doc/stable/user/basics.indexing.html#combining-advanced-and-basic-indexing.
     """
     sizes = iter(base.type.shape or ())
@@ -454,9 +454,10 @@ def _are_slices(items: list[Any]) -> bool:
 
 
 def _keeps_meaning(base: Tensor, items: list[Any], shape: tuple[int | None, ...]) -> bool:
-    """Return whether a tensor still has the meaning of its type after indexing.
+    """Return whether the result of indexing a tensor has the same meaning as the tensor.
 
-    Boxes stay boxes, and images stay images, only if all elements of the last axis are selected.
+    Boxes remain boxes, and images remain images, only if all elements of the last axis are
+    selected.
     """
     if base.type.names is not None:
         return True

@@ -40,7 +40,7 @@ _KINDS = {
         ["DATE", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE",
          "INTERVAL"], TIME),
 }  # fmt: skip
-"""A dict from DuckDB types, except numbers and lists, to kinds."""
+"""Maps DuckDB types, except numbers and lists, to kinds."""
 
 _DTYPES = {
     "TINYINT": "int8", "SMALLINT": "int16", "INTEGER": "int32", "BIGINT": "int64",
@@ -52,24 +52,24 @@ _DTYPES = {
 class Types:
     """Looks up the types of the expressions in one query.
 
-    DuckDB does not compute an expression for this purpose. It only determines the type of the
-    expression, in which typed nulls stand for the columns.
+    To find a type, DuckDB does not compute the expression. DuckDB only determines the type of a
+    copy of the expression, in which typed nulls stand for the columns.
 
     Parameters
     ----------
     udfs : callable
-        Returns a dict from the names of UDFs, which NumPy computes for the query, to these UDFs.
+        Returns a dict that maps names to the UDFs that NumPy computes for the query.
     """
 
     def __init__(self, udfs: Callable[[], Mapping[str, Udf]]) -> None:
         self._udfs = udfs
         self._columns: dict[tuple[str, str], str | exp.Expr | None] = {}
-        """A dict from pairs of a table and a column to the type of the column, or to an expression
-        whose type has not been looked up yet."""
+        """Maps pairs of a table and a column to the type of the column, or to an expression whose
+        type has not been looked up yet."""
         self._queries: dict[str, list[str]] = {}
-        """A dict from the tables of recorded queries in FROM to the names of their columns."""
+        """Maps the tables of recorded queries in FROM to the names of their columns."""
         self._parameters: dict[str, str] = {}
-        """A dict from the SQL names of lambda parameters to their types."""
+        """Maps the SQL names of lambda parameters to their types."""
 
     def record(self, table: str, column: str, dtype: str) -> None:
         """Record the dtype of a column of a table in FROM."""
@@ -89,7 +89,7 @@ class Types:
             self._columns[table, name] = item
 
     def _selected_expressions(self, query: exp.Expr) -> dict[str, exp.Expr]:
-        """Return a dict from the names to the expressions that a query selects.
+        """Return a dict that maps the column names of a query to the expressions that it selects.
 
         The expressions refer only to sources and recorded queries. Columns of other subqueries are
         replaced with their expressions, because the aliases of these subqueries are not unique.
@@ -130,14 +130,14 @@ class Types:
         return selected
 
     def refine(self, value: Value) -> Value:
-        """Return a value whose kind includes what DuckDB knows about its type."""
+        """Return a value with a kind that includes what DuckDB knows about the value's type."""
         if not isinstance(value, Sql) or not _is_open(value.kind):
             return value
         type_ = self.of(value.node)
         kind = None if type_ is None else _kind_of_type(type_)
         if kind is None:
             return value
-        if kind.name == value.kind.name == "number":  # keep `real`: whether NaN can occur
+        if kind.name == value.kind.name == "number":  # keep `real`: NaN can occur
             return replace(value, kind=replace(value.kind, dtype=kind.dtype))
         return replace(value, kind=kind)
 
@@ -148,15 +148,15 @@ class Types:
     def of(self, node: exp.Expr) -> str | None:
         """Return DuckDB's name for the type of an expression, or None if it is unknown.
 
-        DuckDB gets a copy of the expression without references to tables: clauses such as FROM are
-        removed, and columns are replaced with typed nulls.
+        DuckDB gets a copy of the expression that does not refer to tables. Clauses such as FROM are
+        removed from the copy, and columns are replaced with typed nulls.
         """
         whole = exp.paren(node.copy())
         for select in list(whole.find_all(exp.Select)):
             for clause in ("from_", "joins", "where", "order", "limit", "offset", "distinct"):
                 select.set(clause, None)
         for window in whole.find_all(exp.Window):
-            window.set("alias", None)  # it refers to the WINDOW clause
+            window.set("alias", None)  # the WINDOW clause is missing here
         for column in list(whole.find_all(exp.Column)):
             if column.table:
                 type_ = self._column_type(column.table, column.name)
@@ -183,7 +183,7 @@ class Types:
 
 
 _PLAIN_TYPES = {"text": "VARCHAR", "bytes": "BLOB", "json": "JSON", "bool": "BOOLEAN"}
-"""A dict from the names of kinds to the DuckDB types of list items of these kinds."""
+"""Maps the names of kinds to the DuckDB types of list items of these kinds."""
 
 
 def _type_of(kind: Kind) -> str:
@@ -206,9 +206,9 @@ def _type_of(kind: Kind) -> str:
 
 
 def _substitute(e: exp.Expr, queries: Mapping[str, Mapping[str, exp.Expr]]) -> exp.Expr:
-    """Return an expression in which the columns of queries are replaced with their expressions.
+    """Return an expression in which columns of queries are replaced with the columns' expressions.
 
-    `queries` maps the alias of each query to a dict from its columns to their expressions.
+    `queries` maps the alias of each query to a dict that maps columns to expressions.
     """
     whole = exp.paren(e.copy())
     for column in list(whole.find_all(exp.Column)):
@@ -219,7 +219,7 @@ def _substitute(e: exp.Expr, queries: Mapping[str, Mapping[str, exp.Expr]]) -> e
 
 
 def _union_of(a: exp.Expr, b: exp.Expr) -> exp.Expr:
-    """Return an expression that has the type of a UNION of two expressions."""
+    """Return an expression that has the type of a UNION of two other expressions."""
     sides = [exp.Select(expressions=[exp.alias_(side.copy(), "c")]) for side in (a, b)]
     return exp.Subquery(this=exp.Union(this=sides[0], expression=sides[1], distinct=False))
 
@@ -260,7 +260,7 @@ def _kind_of_type(type_: str) -> Kind | None:
 def _decimal_dtype(type_: str) -> str | None:
     """Return the dtype of a DuckDB decimal type in results, or None for other types.
 
-    Decimals with decimal places become floats.
+    Decimals with decimal places become float64.
     """
     if not type_.startswith("DECIMAL("):
         return None
@@ -272,6 +272,6 @@ def _describe(text: str) -> str | None:
     try:
         with calculator() as cursor:
             [(_, type_, *_)] = cursor.execute(f"DESCRIBE SELECT {text}").fetchall()
-    except duckdb.Error:  # the query will raise it, too, and show where the error is
+    except duckdb.Error:  # running the query raises the same error, and shows its position
         return None
     return str(type_)

@@ -1,7 +1,7 @@
-"""Check whether scalars can be compared or be in one column, and convert them to the same form.
+"""Check whether scalars can be compared or be in one column, and convert them to a common form.
 
-In this module, `mine` is the kind of a value, and `theirs` the kind of the value that it is
-compared or combined with.
+In this module, `mine` is the kind of a value, and `theirs` is the kind of the value with which it
+is compared or combined.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def _check_moment(text: str) -> None:
 
 
 def parse_fractions(values: list[Value]) -> list[Value]:
-    """Return values that are combined, with `parse_fraction` applied if one of them is a number."""
+    """Return values to be combined. If one is a number, `parse_fraction` is applied to all."""
     if not any(kind_of(v).name == "number" for v in values):
         return values
     return [parse_fraction(v) for v in values]
@@ -180,7 +180,7 @@ def check_classes(*kinds: Kind) -> None:
 def _check_text(value: Value, other: Value) -> None:
     """Raise QueryTypeError if a non-constant string is compared with a number, time or boolean.
 
-    DuckDB would convert the string to the type of the other value, and might round it.
+    DuckDB would convert the string to the type of the other value, and might round the number.
     """
     theirs = kind_of(other).name
     if isinstance(value, Constant) or kind_of(value).name != "text" or theirs not in _NOT_TEXT:
@@ -193,12 +193,12 @@ def _check_text(value: Value, other: Value) -> None:
 
 
 _NOT_TEXT = {"number": "DOUBLE", "time": "TIMESTAMP", "bool": "BOOLEAN"}
-"""A dict from kinds that cannot be compared with strings to the type that messages suggest for a
-CAST of the string."""
+"""Maps kinds that cannot be compared with strings to the type to which messages suggest to CAST the
+string."""
 
 
 def check_times_beside_json(value: Value, other: Value) -> None:
-    """Check that neither two values nor their corresponding parts are a time and JSON.
+    """Check that two values, or two corresponding parts of them, are not a time and JSON.
 
     DuckDB would compare a time and JSON as strings.
 
@@ -228,7 +228,7 @@ WITHOUT_NAMES = (
     "Classes with names cannot be combined with classes without names, whose numbers may have "
     "other meanings. Declare the names in both lakes, or cast the numbers: CAST(x AS TEXT)."
 )
-"""Message for combining classes that have names with classes that have no names."""
+"""Message for a combination of classes that have names with classes that have no names."""
 
 
 def check_pair(value: Value, mine: Kind, theirs: Kind) -> None:
@@ -291,7 +291,7 @@ def _matching_parts(mine: Kind, theirs: Kind) -> list[tuple[Kind, Kind]]:
 
 
 def _check_parts(mine: Kind, theirs: Kind) -> None:
-    """Check that two corresponding parts of lists or structs can be compared.
+    """Check that two corresponding parts of lists or structs can be compared with each other.
 
     Parts of these parts are checked, too.
 
@@ -321,7 +321,7 @@ def _check_parts(mine: Kind, theirs: Kind) -> None:
 
 
 def _describe(value: Value) -> str:
-    """Return words for a value in a message: the name and type of a column, or the constant."""
+    """Describe a value in a message, by the name and type of a column, or by the constant."""
     if isinstance(value, Constant):
         return f"{brief(value.value)}"
     plain = value.plain
@@ -342,7 +342,7 @@ def class_number(name: str, kind: Kind) -> int:
 
 
 def unify(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Value], Kind]:
-    """Return values, converted so that they can be in one column, and the kind of the column.
+    """Return values, converted so that they can be in one column, and the kind of this column.
 
     Classes stay numbers if all classes have the same list of names, and become their names
     otherwise. A constant name of a class counts as this class.
@@ -392,7 +392,7 @@ def _is_list(value: Value) -> bool:
 
 
 def parse_times(values: list[Value]) -> list[Value]:
-    """Return values, with constant strings as times if all other values are times or null."""
+    """Return values. If all others are times or null, constant strings become times."""
     times = [v for v in values if kind_of(v).name == "time"]
     texts = [isinstance(v, Constant) and isinstance(v.value, str) for v in values]
     if not times or len(times) + sum(texts) + sum(map(is_null_constant, values)) < len(values):

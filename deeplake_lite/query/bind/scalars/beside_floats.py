@@ -1,8 +1,8 @@
-"""Compare integers with floats exactly, and convert integers to floats if both are in one column.
+"""Compare integers with floats exactly, and convert both to floats if they are in one column.
 
-To compare an integer with a float, DuckDB would round the integer to a double. This gives the right
-result if the rounded integer and the float differ. If they are equal and the integer is beyond
-±2**53, the SQL generated here compares them as integers.
+To compare an integer with a float, DuckDB would round the integer to a double. The result of this
+comparison is right if the rounded integer and the float differ. If they are equal, and the integer
+is beyond ±2**53, the SQL generated here compares the two as integers.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _STRICT: dict[type[exp.Expr], type[exp.Binary]] = {exp.LTE: exp.LT, exp.GTE: exp.GT}
-"""A dict from ``<=`` and ``>=`` to ``<`` and ``>``."""
+"""Maps ``<=`` and ``>=`` to ``<`` and ``>``."""
 
 _EXACT = 2**53
-"""Doubles represent all integers from 0 to this number exactly."""
+"""Double-precision floats represent all integers from 0 to this number exactly."""
 
 _MAX_EXACT_INTEGER = 2**24
 """32-bit floats represent all integers from 0 to this number exactly."""
 
 _SMALL = {"int8", "int16", "uint8", "uint16"}
-"""Integer dtypes that 32-bit floats represent exactly."""
+"""Integer dtypes whose values 32-bit floats represent exactly."""
 
 _OF_DOUBLES = _SMALL | {"int32", "uint32"}
-"""Integer dtypes that doubles represent exactly."""
+"""Integer dtypes whose values double-precision floats represent exactly."""
 
 
 def _is_integer(dtype: str) -> bool:
@@ -68,7 +68,8 @@ def _whole(node: exp.Expr) -> exp.Expr:
 def compare(kind: type[exp.Expr], sides: Sequence[exp.Expr], kinds: Sequence[Kind]) -> exp.Expr:
     """Return SQL that compares an integer and a float, in either order, without rounding them.
 
-    The equality of the two as doubles is a separate condition, so that DuckDB can use a hash join.
+    There is a separate condition that the two are equal as doubles, so that DuckDB can use a hash
+    join.
     """
     if _is_float(kinds[0].number_dtype):
         return compare(MIRRORED[kind], sides[::-1], kinds[::-1])
@@ -92,9 +93,9 @@ def compare(kind: type[exp.Expr], sides: Sequence[exp.Expr], kinds: Sequence[Kin
 
 
 def key(node: exp.Expr, kind: Kind) -> exp.Expr:
-    """Return SQL for a struct that is equal for equal integers and floats.
+    """Return SQL for a struct. Two structs are equal if the integers or floats are equal.
 
-    It consists of the number as a double, and the rounding error, which is 0 for a float.
+    The struct consists of the number as a double, and its rounding error, which is 0 for a float.
     """
     # Adding 0 turns -0.0 into 0.0.
     double = exp.Add(this=_double(node), expression=exp.cast(exp.convert(0), "DOUBLE"))
@@ -114,11 +115,11 @@ _ROUNDED = (
     "Integers combined with floats are converted to floats, but floats cannot represent {} here. "
     "CAST the integers AS DOUBLE, which rounds them, or the floats AS BIGINT."
 )
-"""Message for an integer that a conversion to a float would round; {} is the integer."""
+"""Message for an integer that a conversion to a float would round. {} stands for the integer."""
 
 
 def as_floats(values: Sequence[Value], kinds: Sequence[Kind]) -> list[Value]:
-    """Return values, with numbers and the items of lists of numbers converted to one float type.
+    """Return values in which numbers, also in lists of numbers, are converted to one float type.
 
     No number is rounded. Values that need no conversion are returned unchanged.
 
@@ -162,7 +163,7 @@ def _flat_items(value: Value, kind: Kind) -> list[tuple[Value, Kind]]:
 
 
 def _replace_items(value: Value, kind: Kind, items: Sequence[Value]) -> Value:
-    """Return a value in which `items` replace the items that `_flat_items` returned for it."""
+    """Return a value in which `items` replace what `_flat_items` returned for the value."""
     if isinstance(value, Constant) and isinstance(value.value, list):
         return Sql(as_list(*(_node(item) for item in items)), REAL.as_list) if items else value
     if isinstance(value, Sql) and kind.name == "list":

@@ -1,7 +1,7 @@
 """Generate SQL that slices and searches bytes.
 
-The SQL converts bytes to hexadecimal digits, because DuckDB can slice and search only strings. Each
-byte has two digits. Positions are DuckDB's: they count from 1, or from -1 at the end.
+DuckDB can slice and search only strings, so the SQL converts bytes to hexadecimal digits, two for
+each byte. Positions are DuckDB's: they count from 1, or from -1 at the end.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def byte_at(node: exp.Expr, position: exp.Expr) -> exp.Expr:
-    """Return SQL for the byte at a position as a number, which is null beyond the end."""
+    """Return SQL for the byte at a position as a number. Beyond the end, it is null."""
     digits = func("array_slice", func("hex", node.copy()), _first(position), _last(position))
     number = exp.DPipe(this=exp.Literal.string("0x"), expression=digits)
     return exp.TryCast(this=exp.paren(number), to=exp.DataType.build("BIGINT"))

@@ -1,6 +1,6 @@
 """Convert scalars to strings, JSON, class names, items of lists, and values to sort by.
 
-JSON is canonical if equal values are the same string: keys are sorted, and 1.0 is written as 1.
+Canonical JSON is the same string for all equal values: keys are sorted, and 1.0 is written as 1.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def scalar_to_sql(value: Value, low: Lowering, scope: Scope) -> Value:
-    """Return a scalar that NumPy computes as SQL, so that it is treated like other scalars.
+    """Return a scalar that NumPy computes as SQL, so that it is treated like any other scalar.
 
     Other values are returned unchanged.
     """
@@ -36,10 +36,10 @@ def scalar_to_sql(value: Value, low: Lowering, scope: Scope) -> Value:
 
 
 def as_text(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
-    """Return SQL for a scalar as a string: the name of a class, or a date without a time of day.
+    """Return SQL for a scalar as a string, such as the name of a class, or a date without a time.
 
-    JSON strings lose their quotes. SQL converts other types to strings by itself, so they are
-    returned unchanged.
+    JSON strings lose their quotes. Values of other types are returned unchanged, because SQL
+    converts them to strings by itself.
     """
     if is_day(value):
         return exp.cast(low.as_sql(value, scope), "DATE")
@@ -64,11 +64,11 @@ _DAY = "datetime64[D]"
 
 
 def as_json(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
-    """Return SQL for a scalar or constant list as JSON text; classes become their names."""
+    """Return SQL for a scalar or constant list as JSON text. Classes become their names."""
     if isinstance(value, Constant) and isinstance(value.value, list | np.ndarray | dict):
         return exp.Literal.string(json_document(_full_value(value)))
     if isinstance(value, Constant) and (whole := _whole(value)) is not None:
-        return exp.Literal.string(format(whole, "f"))  # also if it exceeds SQL's integers
+        return exp.Literal.string(format(whole, "f"))  # the number may exceed SQL's integers
     node = as_text(value, low, scope) if is_day(value) else low.as_sql(value, scope)
     if is_json(value):
         return node
@@ -85,7 +85,7 @@ _DIGITS = 40
 
 
 def _full_value(value: Constant) -> object:
-    """Return the Python value of a constant; whole numbers are integers, so no digits are lost."""
+    """Return the Python value of a constant. Whole numbers become integers, to keep all digits."""
     is_array = isinstance(value.value, np.ndarray)
     if value.items or (is_array and value.value.dtype.kind in "mM"):
         return [_full_value(item) for item in items_of(value)]
@@ -95,7 +95,7 @@ def _full_value(value: Constant) -> object:
 
 
 def _whole(value: Constant) -> Decimal | None:
-    """Return the number of a constant if it is whole, even if written as 2.0; otherwise None."""
+    """Return the number of a constant if it is whole, even if written as 2.0, or else None."""
     if type(value.value) is int:
         return Decimal(value.value)
     number = None if isinstance(value.value, str) else value.number
@@ -121,11 +121,11 @@ def class_names(node: exp.Expr, names: tuple[str, ...]) -> exp.Expr:
 
 
 def as_part(value: Value) -> Value:
-    """Return a value as it must be in a list, struct or map, so that DuckDB can compare these.
+    """Return a value in the form that it needs in a list, struct or map, to be compared by DuckDB.
 
     Classes become their names, and JSON becomes canonical. Otherwise, DuckDB would treat equal JSON
-    values as different if they are written differently, and different classes as equal if they have
-    the same number.
+    values that are written differently as different, and different classes with the same number as
+    equal.
     """
     if isinstance(value, Sql) and value.kind.name == "json":
         return Sql(exp.cast(json_key(value.node), "JSON"), JSON)
@@ -164,14 +164,14 @@ def by_name(value: Value) -> Value:
 def key_of(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
     """Return SQL for a scalar that is the same for all equal values.
 
-    For JSON, it is a canonical string; for other values, the value itself.
+    For JSON, this is a canonical string. For other values, it is the value itself.
     """
     node = low.as_sql(value, scope)
     return json_key(node) if is_json(value) else node
 
 
 def ordering(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
-    """Return SQL for the scalar by which to sort a value; JSON is sorted by value.
+    """Return SQL for the scalar by which a value is sorted. JSON is sorted by value.
 
     Raises
     ------

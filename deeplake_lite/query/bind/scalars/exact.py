@@ -1,9 +1,9 @@
 """Compare constant numbers with integers and floats exactly.
 
 A constant number may be an integer of any size, a number with a decimal point, or a number in
-quotes; its exact value is a `Decimal`. If it is compared with integers, it is replaced with an
-integer that gives the same result: ``x < 2.5`` becomes ``x < 3``, and ``x < 10**200`` becomes
-``x <= 2**64 - 1``. Otherwise, DuckDB and NumPy would convert the integers to floats.
+quotes. Its exact value is a `Decimal`. If the constant is compared with integers, it is replaced
+with an integer that gives the same result: ``x < 2.5`` becomes ``x < 3``, and ``x < 10**200``
+becomes ``x <= 2**64 - 1``. Otherwise, DuckDB and NumPy would convert the integers to floats.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.EQ: exp.EQ, exp.NEQ: exp.NEQ,
     exp.LT: exp.GT, exp.LTE: exp.GTE, exp.GT: exp.LT, exp.GTE: exp.LTE,
 }  # fmt: skip
-"""A dict from each comparison to the one that is equivalent if the two sides are swapped."""
+"""Maps each comparison to the comparison that is equivalent if the two sides are swapped."""
 
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,4})?\s*", re.ASCII | re.IGNORECASE)
 
 _DECIMAL = re.compile(r"-?\d{0,9}\.\d{1,9}", re.ASCII)
-"""Matches numbers that DuckDB reads as decimals. To compare a decimal with a 32-bit float, DuckDB
-converts it to a 32-bit float."""
+"""Matches numbers that DuckDB reads as decimals. When DuckDB compares such a decimal with a 32-bit
+float, it converts the decimal to a 32-bit float."""
 
 _OF_COLUMNS = -(2**63), 2**64 - 1
 """Smallest and largest integer that a column can contain."""
@@ -45,14 +45,14 @@ _NO_FLOAT = 2**53 + 1
 """An integer that equals no float."""
 
 _HELD = {"float16": 2**24, "float32": 2**24, "float64": 2**53}
-"""A dict from float dtypes to a number; the dtype represents all integers from 0 to this number
-exactly. In DuckDB, float16 values are 32-bit floats."""
+"""Maps each float dtype to the largest number up to which it represents all integers exactly. In
+DuckDB, float16 values are 32-bit floats."""
 
 
 def number_of(value: Value) -> Decimal | None:
     """Return the exact value of a constant number, which may be in quotes.
 
-    Return None for NaN, and if the value is not a constant number.
+    Returns None for NaN, and if the value is not a constant number.
 
     >>> number_of(constant("9007199254740993.0")), number_of(constant(0.5))
     (Decimal('9007199254740993.0'), Decimal('0.5'))
@@ -99,7 +99,7 @@ def adapt_to_integers(
 def _adapt(
     kind: type[exp.Expr], value: Value, constant_: Constant
 ) -> tuple[type[exp.Expr], Constant]:
-    """Return an operator and a constant to compare `value` with; see `adapt_to_integers`."""
+    """Return an operator and a constant with which to compare `value`; see `adapt_to_integers`."""
     number, span = number_of(constant_), _integers(value, constant_)
     if number is None or (_has_axes(value) and isinstance(constant_.value, str)):
         return kind, constant_
@@ -119,11 +119,11 @@ def _adapt(
 def _nearest(number: Decimal, constant_: Constant, value: Value) -> Constant | None:
     """Return the float that a constant stands for in a comparison with float16 or float32 scalars.
 
-    This is the nearest float of the type in three cases: if the number has a fraction and is in a
-    range in which floats have fractions, if it is written with an exponent, or if it is written
-    with a decimal point and is the shortest way to write the float. DuckDB would compare numbers
-    with an exponent or many digits in 64 bits. Return None in all other cases, and if DuckDB itself
-    rounds the constant to float32.
+    There are three cases in which this is the nearest float of the type: the number has a fraction
+    and is in a range in which floats have fractions, it is written with an exponent, or it is
+    written with a decimal point and is the shortest way to write the float. DuckDB would compare
+    numbers with an exponent or many digits in 64 bits. In all other cases, and if DuckDB itself
+    rounds the constant to float32, this returns None.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def _nearest(number: Decimal, constant_: Constant, value: Value) -> Constant | N
 
 
 def _dtype_of(value: Value) -> str:
-    """Return the dtype of a number, or of the numbers in a list; "" if there is none or unknown."""
+    """Return the dtype of a number, or of the numbers in a list, or "" if it is unknown."""
     if isinstance(value, Tensor):
         return (value.type if value.type.items is None else value.type.items.of).dtype
     return value.kind.number_dtype if isinstance(value, Sql) else ""
@@ -165,9 +165,9 @@ def _has_axes(value: Value) -> bool:
 def _bound(
     kind: type[exp.Expr], number: Decimal, least: int, most: int
 ) -> tuple[type[exp.Expr], Constant]:
-    """Return an operator and an integer to compare integers from `least` to `most` with.
+    """Return an operator and an integer with which to compare integers from `least` to `most`.
 
-    The comparison is equivalent to the one with the operator `kind` and `number`.
+    This comparison is equivalent to the comparison with the operator `kind` and `number`.
 
     >>> kind, bound = _bound(exp.LT, Decimal("2.5"), 0, 255)
     >>> kind.__name__, bound.value
@@ -196,20 +196,20 @@ def _equal(number: Decimal, least: int, most: int) -> Constant:
 def adapt_to_huge_integers(
     kind: type[exp.Expr], number: Decimal
 ) -> tuple[type[exp.Expr], Constant]:
-    """Return an operator and an integer to compare 128-bit integers with.
+    """Return an operator and an integer with which to compare 128-bit integers.
 
-    The comparison is equivalent to the one with the operator `kind` and `number`.
+    This comparison is equivalent to the comparison with the operator `kind` and `number`.
     """
     kind, bound = _bound(kind, number, -MOST, MOST)
     return (exp.LT, constant(-MOST)) if bound.value == NO_INTEGER else (kind, bound)
 
 
 def adapt_to_floats(kind: type[exp.Expr], number: Decimal) -> tuple[type[exp.Expr], Constant]:
-    """Return an operator and a float to compare floats with.
+    """Return an operator and a float with which to compare floats.
 
-    The comparison is equivalent to the one with the operator `kind` and `number`. A number below
-    2**53, such as 0.1, stands for the nearest float. Any other number that equals no float lies
-    between two floats, the upper of which may be infinity.
+    This comparison is equivalent to the comparison with the operator `kind` and `number`. A number
+    below 2**53, such as 0.1, stands for the nearest float. Any other number that equals no float
+    lies between two floats, and the upper one may be infinity.
 
     >>> kind, bound = adapt_to_floats(exp.LT, Decimal(2**53 + 1))
     >>> kind.__name__, bound.value
@@ -217,7 +217,7 @@ def adapt_to_floats(kind: type[exp.Expr], number: Decimal) -> tuple[type[exp.Exp
     """
     nearest = float(number)
     if _is_between_floats(number, nearest):
-        if kind in (exp.EQ, exp.NEQ):  # a comparison that is never, or always, true
+        if kind in (exp.EQ, exp.NEQ):  # a comparison that is false, or true, for every float
             return (exp.LT, _as_double(-math.inf)) if kind is exp.EQ else (kind, constant(math.nan))
         above = Decimal(nearest) > number
         is_less = kind in (exp.LT, exp.LTE)
@@ -236,7 +236,7 @@ def _as_double(value: float) -> Constant:
 
 
 def adapt_for_equality(constant_: Value, value: Value) -> Value:
-    """Return a value to test `value` for equality with, in place of `constant_`.
+    """Return a value that replaces `constant_` when `value` is tested for equality with it.
 
     If `value` is an integer, the constant becomes an equal integer. If `value` is a float and the
     constant equals no float, it becomes an integer that equals no float and is compared exactly,
@@ -260,9 +260,9 @@ def adapt_for_equality(constant_: Value, value: Value) -> Value:
 
 
 def _integers(value: Value, constant_: Constant) -> tuple[int, int] | None:
-    """Return the smallest and largest integer that a value can be; None if it is not an integer.
+    """Return the smallest and largest integer that a value can be, or None if it is no integer.
 
-    Return None, too, if the constant that the value is compared with is the name of a class.
+    Also returns None if the constant with which the value is compared is the name of a class.
     """
     if isinstance(value, Tensor):
         is_named = isinstance(constant_.value, str) and value.type.meaning is not None
@@ -284,9 +284,9 @@ def _integers(value: Value, constant_: Constant) -> tuple[int, int] | None:
 
 
 def parse_fraction(value: Value) -> Value:
-    """Return a constant string with a decimal point as a number; return other values unchanged.
+    """Return a constant string with a decimal point as a number. Return other values unchanged.
 
-    DuckDB would round such a string to compare it with integers.
+    When DuckDB compares such a string with integers, it would round the number.
 
     >>> parse_fraction(constant(" 1.4")).value, parse_fraction(constant("1.4 m")).value
     (1.4, '1.4 m')
@@ -297,7 +297,7 @@ def parse_fraction(value: Value) -> Value:
 
 
 def parse_number(value: Value) -> Value:
-    """Return a constant string as a number if it is one; return other values unchanged."""
+    """Return a constant string as a number, if it is a number. Return other values unchanged."""
     is_text = isinstance(value, Constant) and isinstance(value.value, str)
     number = number_of(value) if is_text else None
     if number is None:

@@ -47,7 +47,7 @@ def hash_of(value: Value, low: Lowering, scope: Scope) -> Sql:
             digest = _hash_time(node, value)
         case "json":
             digest = _hash_json(node)
-        case _ if kind.parts or kind.name == "list":  # of structs; NumPy hashes other lists
+        case _ if kind.parts or kind.name == "list":  # NumPy hashes other lists
             digest = _hash_key(as_json(value, low, scope))
         case _:
             digest = func("hash", node)
@@ -56,9 +56,9 @@ def hash_of(value: Value, low: Lowering, scope: Scope) -> Sql:
 
 
 def _hash_number(node: exp.Expr) -> exp.Expr:
-    """Return the hash of a number; equal whole numbers of any type have equal hashes.
+    """Return the hash of a number. Equal whole numbers of any type have equal hashes.
 
-    Whole numbers are hashed as BIGINT, or by their digits if they exceed 64 bits.
+    Whole numbers are hashed as BIGINT, or by their digits if they do not fit in 64 bits.
     """
     ifs = []
     for type_ in ("BIGINT", "HUGEINT"):
@@ -70,7 +70,7 @@ def _hash_number(node: exp.Expr) -> exp.Expr:
 
 
 def _hash_tagged(node: exp.Expr, form: str) -> exp.Expr:
-    """Return the hash of a value and the tag `form` together.
+    """Return the hash of a value together with the tag `form`.
 
     DuckDB hashes the bits of a value. Without the tag, the smallest float would have the same hash
     as the integer 1, and a number of nanoseconds the same hash as this number of microseconds.
@@ -83,7 +83,7 @@ def _hash_bool(node: exp.Expr) -> exp.Expr:
 
 
 def _hash_time(node: exp.Expr, value: Value) -> exp.Expr:
-    """Return the hash of a time in microseconds, or in nanoseconds if it has fractions of these."""
+    """Return the hash of a time in microseconds. If it is not a whole number, use nanoseconds."""
     microseconds = func("hash", func("epoch_us", as_timestamp(node.copy(), value)))
     if not is_fine(value):
         return microseconds
@@ -108,13 +108,13 @@ def _hash_json(node: exp.Expr) -> exp.Expr:
 def _hash_key(node: exp.Expr) -> exp.Expr:
     """Return the hash of a JSON list or object.
 
-    It differs from the hash of a string that has the same text.
+    This hash differs from the hash of a string with the same text.
     """
     return _hash_tagged(json_key(node), "json")
 
 
 def _hash_json_number(node: exp.Expr) -> exp.Expr:
-    """Return the hash of a JSON number; whole numbers are not rounded to floats first."""
+    """Return the hash of a JSON number. Whole numbers are not rounded to floats first."""
     whole = whole_number(node)
     is_whole = exp.not_(exp.Is(this=whole, expression=exp.null()))
     ifs = [exp.If(this=is_whole, true=_hash_number(whole))]

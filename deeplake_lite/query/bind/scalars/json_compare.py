@@ -51,7 +51,7 @@ def compare_json(
     QueryTypeError
         If the other value is of a kind that cannot be compared with JSON, such as bytes.
     """
-    agree(left, right), agree(right, left)  # raises for kinds that cannot be compared with JSON
+    agree(left, right), agree(right, left)  # raise errors for wrong kinds
     if kind is exp.EQ:
         return equals_json(left, right, low, scope)
     if is_json(right) and not is_json(left):
@@ -86,7 +86,8 @@ def _compare_order(
 ) -> exp.Expr:
     """Return SQL that compares a JSON value by size with another value.
 
-    The result is null if one is a string, number or boolean, and the other is of another kind.
+    The result is null if one of them is a string, number or boolean, and the other is of another
+    kind.
     """
     check_ordered(value, other)
     node = low.as_sql(value, scope)
@@ -133,7 +134,7 @@ def _compare_numbers(
 def _compare_exactly(
     kind: type[exp.Expr], whole: exp.Expr, real: exp.Expr, other: exp.Expr
 ) -> exp.Expr:
-    """Return SQL that compares an integer with a number of any type without rounding them.
+    """Return SQL that compares an integer with a number of any type. Neither of them is rounded.
 
     The SQL compares the integer with the integer that is nearest to the number. If the two integers
     are equal, it compares the nearest integer with the number. Numbers with more than 128 bits are

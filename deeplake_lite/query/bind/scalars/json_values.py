@@ -1,6 +1,7 @@
 """Generate SQL that converts, sorts, slices, measures and searches JSON values.
 
-Most functions take and return SQL: "return a number" means to return SQL that computes a number.
+Most functions take and return SQL. For them, "return a number" means "return SQL that computes a
+number".
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
 def path_of_key(key: str) -> str:
     r"""Return the path of a key in a JSON object, as a JSON path or a JSON Pointer.
 
-    It is a JSON path if possible, because in a JSON Pointer, '0' could also be a position in a
-    list. The few keys that DuckDB's JSON paths cannot express are not numbers, so a JSON Pointer is
-    not ambiguous.
+    This is a JSON path if possible, because in a JSON Pointer, '0' could also be a position in a
+    list. The few keys that DuckDB's JSON paths cannot express are not numbers, so that a JSON
+    Pointer is not ambiguous for them.
 
     >>> path_of_key("a.b"), path_of_key(""), path_of_key("a\\b")
     ('$."a.b"', '/', '/a\\b')
@@ -59,12 +60,12 @@ def _pointer(keys: Sequence[str]) -> str:
 
 
 def json_text(node: exp.Expr) -> exp.Expr:
-    """Return a JSON value as a string, or null for a JSON null; strings lose their quotes."""
+    """Return a JSON value as a string, or null for a JSON null. Strings lose their quotes."""
     return func("json_extract_string", node.copy(), exp.Literal.string("$"))
 
 
 def as_number(node: exp.Expr) -> exp.Expr:
-    """Return a JSON number, or a JSON string that is a number, as a float; otherwise null."""
+    """Return a JSON number, or a numeric JSON string, as a float. Other values become null."""
     return exp.TryCast(this=json_text(node), to=exp.DataType.build("DOUBLE"))
 
 
@@ -90,7 +91,7 @@ def as_exact_number(node: exp.Expr, text: str) -> exp.Expr:
 
 
 def as_condition(node: exp.Expr) -> exp.Expr:
-    """Return a JSON value as a condition.
+    """Return a JSON value as a condition in SQL.
 
     Booleans are unchanged, and a number is true unless it is 0. Other values are null.
     """
@@ -124,7 +125,7 @@ _MOST = 60
 
 
 def _as_bool(node: exp.Expr) -> exp.Expr:
-    """Return JSON's true or false as a boolean."""
+    """Return JSON's true or false as a boolean, and null for other values."""
     return exp.TryCast(this=json_text(node), to=exp.DataType.build("BOOLEAN"))
 
 
@@ -139,7 +140,7 @@ def is_number(node: exp.Expr) -> exp.Expr:
 
 
 def whole_number(node: exp.Expr) -> exp.Expr:
-    """Return a whole JSON number as an integer of up to 128 bits; otherwise null."""
+    """Return a whole JSON number as an integer of up to 128 bits. Other values become null."""
     has_digits = func("regexp_full_match", json_text(node), exp.Literal.string("-?[0-9]+"))
     number = as_number(node)
     is_whole = exp.EQ(this=number, expression=func("trunc", number.copy()))
@@ -156,28 +157,28 @@ def whole_type() -> exp.DataType:
 
 
 def only_number(node: exp.Expr) -> exp.Expr:
-    """Return a JSON number as a float; other values, including strings, become null."""
+    """Return a JSON number as a float. Other values, including strings, become null."""
     return exp.Case(ifs=[exp.If(this=is_number(node), true=as_number(node))])
 
 
 def only_text(node: exp.Expr) -> exp.Expr:
-    """Return a JSON string as a string; other values become null."""
+    """Return a JSON string as a string. Other values become null."""
     return exp.Case(ifs=[exp.If(this=is_of_type(node, "VARCHAR"), true=json_text(node))])
 
 
 def only_bool(node: exp.Expr) -> exp.Expr:
-    """Return JSON's true or false as a boolean; other values become null."""
+    """Return JSON's true or false as a boolean. Other values become null."""
     return exp.Case(ifs=[exp.If(this=is_of_type(node, "BOOLEAN"), true=_as_bool(node))])
 
 
 def equals_text(node: exp.Expr, other: exp.Expr) -> exp.Expr:
-    """Return whether a JSON value is a string that equals `other`; null if one of them is null."""
+    """Return whether a JSON value is a string that equals `other`, or null if either is null."""
     same = exp.If(this=is_of_type(node, "VARCHAR"), true=_equal(json_text(node), other))
     return exp.Case(ifs=[same, if_both(node, other)])
 
 
 def equals_bool(node: exp.Expr, other: exp.Expr) -> exp.Expr:
-    """Return whether a JSON value is a boolean that equals `other`; null if one of them is null."""
+    """Return whether a JSON value is a boolean that equals `other`, or null if either is null."""
     same = exp.If(this=is_of_type(node, "BOOLEAN"), true=_equal(_as_bool(node), other))
     return exp.Case(ifs=[same, if_both(node, other)])
 
@@ -187,7 +188,7 @@ def _equal(left: exp.Expr, right: exp.Expr) -> exp.Expr:
 
 
 def if_both(node: exp.Expr, other: exp.Expr) -> exp.If:
-    """Return a branch of a CASE that applies if neither of two values is null, and gives false."""
+    """Return a branch of a CASE that gives false, and applies if neither of two values is null."""
     present = [
         exp.not_(exp.Is(this=exp.paren(side, copy=False), expression=exp.null()), copy=False)
         for side in (json_text(node), other.copy())
@@ -200,7 +201,7 @@ _WHOLE = ("BIGINT", "UBIGINT", "HUGEINT")
 
 
 def json_order(node: exp.Expr) -> exp.Expr:
-    """Return a struct by which to sort JSON values: numbers by value, and then other values."""
+    """Return a struct by which JSON values are sorted: numbers by value, then other values."""
     text = json_text(node)
     ifs = [
         exp.If(this=is_number(node), true=exp.null()),
@@ -220,14 +221,14 @@ def json_order(node: exp.Expr) -> exp.Expr:
 
 
 def _only_whole(node: exp.Expr) -> exp.Expr:
-    """Return a whole JSON number as an integer; other values, including strings, become null."""
+    """Return a whole JSON number as an integer. Other values, including strings, become null."""
     return exp.Case(ifs=[exp.If(this=is_number(node), true=whole_number(node))])
 
 
 def json_length(node: exp.Expr) -> exp.Expr:
     """Return the length of a JSON value, which is null for numbers and booleans.
 
-    It is the number of items in a list, of keys in an object, or of characters in a string.
+    The length is the number of items in a list, of keys in an object, or of characters in a string.
     """
     ifs = [
         exp.If(this=is_of_type(node, "ARRAY"), true=func("json_array_length", node.copy())),
@@ -240,7 +241,7 @@ def json_length(node: exp.Expr) -> exp.Expr:
 def json_slice(node: exp.Expr, start: exp.Expr, stop: exp.Expr) -> exp.Expr:
     """Return the slice of a JSON list or string from position `start` to position `stop`.
 
-    Both are inclusive, and count from 1, or from -1 at the end.
+    Both positions are inclusive. They count from 1, or from -1 at the end.
     """
     items = exp.TryCast(this=node.copy(), to=exp.DataType.build("JSON[]"))
     part = func("to_json", func("array_slice", items, start, stop))
@@ -252,8 +253,8 @@ def json_slice(node: exp.Expr, start: exp.Expr, stop: exp.Expr) -> exp.Expr:
 def json_contains(node: exp.Expr, value: exp.Expr, kind: KindName) -> exp.Expr:
     """Return whether a JSON value contains a scalar of the given kind.
 
-    A list contains its items. An object contains its keys, and a JSON string contains its
-    substrings, if the scalar is a string.
+    A list contains its items, and an object contains its keys. If the scalar is a string, a JSON
+    string contains its substrings.
     """
     document = exp.cast(func("to_json", value.copy()), "VARCHAR")
     listed = func("json_extract", node.copy(), exp.Literal.string("$[*]"))
@@ -275,7 +276,7 @@ def json_contains(node: exp.Expr, value: exp.Expr, kind: KindName) -> exp.Expr:
 def _has_number(items: exp.Expr, value: exp.Expr) -> exp.Expr:
     """Return whether a number is among the strings of a list, which are read as numbers.
 
-    From 2**53 on, where floats round integers, numbers are compared as integers.
+    Numbers of at least 2**53, where floats round integers, are compared as integers.
     """
     number = exp.cast(value.copy(), "DOUBLE")
     size = exp.Abs(this=number)
@@ -286,7 +287,7 @@ def _has_number(items: exp.Expr, value: exp.Expr) -> exp.Expr:
 
 
 def _each(items: exp.Expr, dtype: str) -> exp.Expr:
-    """Return a list of strings as a list of numbers, with null for strings that are no numbers."""
+    """Return a list of strings as a list of numbers. Strings that are not numbers become null."""
     number = exp.TryCast(this=exp.column("lake_item"), to=exp.DataType.build(dtype))
     item = exp.to_identifier("lake_item")
     of = exp.Comprehension(this=number, expression=item, iterator=items.copy())

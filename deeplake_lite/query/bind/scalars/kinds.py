@@ -34,7 +34,7 @@ from deeplake_lite.schema import Field
 def kind_of(value: Value, *, plain: bool = False) -> Kind:
     """Return the kind of a value.
 
-    With `plain`, the kind does not contain the type of a column that the value is read from.
+    If `plain` is true, the kind does not contain the type of a column from which the value is read.
     """
     match value:
         case Sql(_, kind):
@@ -58,7 +58,7 @@ def kind_of(value: Value, *, plain: bool = False) -> Kind:
 
 
 def _hashed_by(tree: Tree) -> str:
-    """Return the value of `Kind.hashed` for a tree; it is "" unless the tree is a hash."""
+    """Return the value of `Kind.hashed` for a tree, which is "" unless the tree is a hash."""
     match tree:
         case Meta(what=what, field=Field(htype=htype)) if what.startswith("hash"):
             return str(htype)
@@ -71,7 +71,7 @@ def _hashed_by(tree: Tree) -> str:
 
 
 _OF_DTYPES = {"str": TEXT, "bytes": BYTES, "object": JSON}
-"""A dict from the dtypes of scalars that are neither numbers nor times to their kinds."""
+"""Maps dtypes of scalars that are neither numbers nor times to kinds."""
 
 
 def kind_of_constant(value: object) -> Kind:
@@ -137,7 +137,7 @@ WORDS = {
     "number": "a number", "bool": "a boolean", "text": "a string", "class": "a class",
     "bytes": "bytes", "json": "JSON", "time": "a time", "list": "a list", "tensor": "a tensor",
 }  # fmt: skip
-"""A dict from the names of kinds to the words for them in messages."""
+"""Maps the names of kinds to words for them in messages."""
 
 
 def is_null_constant(value: Value) -> bool:
@@ -172,11 +172,11 @@ def compares_as_json(value: Value, other: Value) -> bool:
 
 
 def mixes_json(*kinds: Kind) -> bool:
-    """Return whether some part is JSON in one of the kinds, and another type in another kind."""
+    """Return whether some part is JSON in one of the kinds, and not JSON in another kind."""
     return any(kind.holds_json for kind in kinds) and len({_type_of(kind) for kind in kinds}) > 1
 
 
 def _type_of(kind: Kind) -> Kind:
-    """Return a kind that has only the names of the kind and of its parts, at any depth."""
+    """Return a kind that only has the name of a kind, and the names of its parts, at any depth."""
     item = None if kind.item is None else _type_of(kind.item)
     return Kind(kind.name, item=item, parts=tuple((n, _type_of(part)) for n, part in kind.parts))

@@ -1,4 +1,4 @@
-"""Sort lists in descending order with NaN last, although NaN is the largest number for DuckDB."""
+"""Sort lists in descending order with NaN last, although NaN is DuckDB's largest number."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _GRADES = {"ARRAY_GRADE_UP", "LIST_GRADE_UP"}
 
 
 def sort_nan_last(name: str, args: Sequence[Value], node: exp.Anonymous) -> exp.Expr:
-    """Return a call that sorts a list in descending order, rewritten so that NaN comes last.
+    """Rewrite a call that sorts a list in descending order, so that NaN comes last.
 
-    The call may return the sorted items, or the positions that the sorted items have in the list.
-    Other calls are returned unchanged.
+    The call may return the sorted items, or the positions of the sorted items in the list. Other
+    calls are returned unchanged.
     """
     words = [
         a.value.upper() for a in args[1:] if isinstance(a, Constant) and isinstance(a.value, str)
@@ -62,8 +62,8 @@ def _filter(items: exp.Expr, item: exp.Identifier, test: exp.Expr) -> exp.Expr:
 def bind_name(name: exp.Identifier, value: exp.Expr, body: exp.Expr) -> exp.Expr:
     """Return SQL that computes `body`, in which `name` stands for `value`.
 
-    DuckDB then computes `value` only once. Because it has no LET, the SQL applies a lambda to a
-    list with `value` as its only item.
+    With this SQL, DuckDB computes `value` only once. Because DuckDB has no LET, the SQL applies a
+    lambda to a list whose only item is `value`.
     """
     lambda_ = exp.Lambda(this=body, expressions=[name.copy()])
     listed = as_list(value.copy())

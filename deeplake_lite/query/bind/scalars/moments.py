@@ -1,8 +1,8 @@
 """Compute with timestamps in nanoseconds, and compare them, without rounding.
 
-DuckDB drops the nanoseconds of a timestamp, which are the digits after the microseconds, before it
-adds a duration or subtracts a timestamp. The SQL generated here therefore splits the nanoseconds
-off first, and adds them again if the result is a timestamp. A duration (INTERVAL) has only
+Before DuckDB adds a duration to a timestamp or subtracts a timestamp, it drops the nanoseconds,
+which are the digits after the microseconds. The SQL generated here therefore splits the nanoseconds
+off first. If the result is a timestamp, it adds them again. A duration (INTERVAL) has only
 microseconds, so a difference that is not a whole number of microseconds is an error.
 """
 
@@ -60,8 +60,8 @@ def as_timestamp(node: exp.Expr, value: Value) -> exp.Expr:
 def floor_to_microseconds(node: exp.Expr, value: Value) -> exp.Expr:
     """Return SQL for a timestamp in nanoseconds, rounded down to microseconds.
 
-    Other values are returned unchanged. DuckDB would round towards 1970, so the last nanosecond of
-    1969 would become the start of 1970.
+    Other values are returned unchanged. DuckDB itself would round towards 1970, so that the last
+    nanosecond of 1969 would become the start of 1970.
     """
     return _floor(node) if is_fine(value) else node
 
@@ -95,7 +95,7 @@ def _dtype(value: Value) -> str:
 
 
 def read_quoted_times(sign: type[exp.Expr], sides: Sequence[Value]) -> list[Value]:
-    """Return both operands of + or -, with a constant string parsed if the other one is a time.
+    """Return both operands of + or -. If one is a time, the other, a constant string, is parsed.
 
     Raises
     ------
@@ -109,19 +109,19 @@ def read_quoted_times(sign: type[exp.Expr], sides: Sequence[Value]) -> list[Valu
 
 def _read_operand(sign: type[exp.Expr], value: Value, other: Value) -> Value:
     text = value.value if isinstance(value, Constant) else None
-    if isinstance(text, str) and kind_of(other).is_clock:  # SQL reads a duration
+    if isinstance(text, str) and kind_of(other).is_clock:  # SQL reads the string as a duration
         check_microseconds(text)
         return value
     if sign is exp.Sub or not isinstance(text, str) or kind_of(other).name != "time":
         return read_quoted_time(value, other)
-    if read_timestamp(text) is None:  # a duration is added to the time
+    if read_timestamp(text) is None:  # the string is a duration to add
         check_microseconds(text)
         return value
     return read_quoted_time(value, other)
 
 
 def read_quoted_time(value: Value, other: Value) -> Value:
-    """Return a constant string as a time if `other` is a time; return other values unchanged.
+    """Return a constant string as a time if `other` is a time. Return other values unchanged.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def read_quoted_time(value: Value, other: Value) -> Value:
 def sum_of_moments(
     e: exp.Expr, left: Value, right: Value, low: Lowering, scope: Scope
 ) -> Sql | None:
-    """Return the value of + or - if an operand is a timestamp in nanoseconds; otherwise None."""
+    """Return the value of + or - if an operand is a timestamp in nanoseconds, or else None."""
     fine = is_fine(left), is_fine(right)
     if not any(fine) or not isinstance(e, exp.Add | exp.Sub):
         return None
@@ -156,8 +156,8 @@ def sum_of_moments(
 def compare_out_of_range(kind: type[exp.Expr], left: Value, right: Value) -> bool | None:
     """Return the result of comparing a timestamp in nanoseconds with a constant out of its range.
 
-    Timestamps in nanoseconds cover the years 1677 to 2262, so the result is the same for all of
-    them. Return None for any other comparison.
+    All timestamps in nanoseconds are in the years 1677 to 2262, so the result is the same for all
+    of them. Returns None for any other comparison.
     """
     fine, other = (left, right) if is_fine(left) else (right, left)
     moment = _moment(other) if is_fine(fine) else None
@@ -177,7 +177,7 @@ def compare_with_coarser(
 
     DuckDB would convert the coarser timestamp to nanoseconds, which cover only the years 1677 to
     2262. The SQL returned here compares both in microseconds. If they are equal, the remaining
-    nanoseconds decide. Return None for other values.
+    nanoseconds decide. Returns None for other values.
     """
     if is_fine(values[1]) and not is_fine(values[0]):
         return compare_with_coarser(MIRRORED[kind], values[::-1], nodes[::-1])
@@ -200,7 +200,7 @@ def compare_with_coarser(
 
 
 def differ_in_unit(left: Value, right: Value) -> bool:
-    """Return whether one of two timestamps is in nanoseconds and the other in a coarser unit."""
+    """Return whether one of two timestamps is in nanoseconds, and the other in a coarser unit."""
     nodes = exp.null(), exp.null()
     left, right = _as_moment(left, right), _as_moment(right, left)
     if compare_out_of_range(exp.EQ, left, right) is not None:
@@ -209,7 +209,7 @@ def differ_in_unit(left: Value, right: Value) -> bool:
 
 
 def _as_moment(value: Value, other: Value) -> Value:
-    """Return a constant string as a time if `other` is a time; return other values unchanged."""
+    """Return a constant string as a time if `other` is a time. Return other values unchanged."""
     is_text = isinstance(value, Constant) and isinstance(value.value, str)
     return agree(value, other) if is_text and kind_of(other).name == "time" else value
 
@@ -223,7 +223,7 @@ def nanoseconds_of(node: exp.Expr, value: Value) -> exp.Expr:
 
 
 def with_units(left: Value, right: Value, low: Lowering) -> tuple[Value, Value]:
-    """Return two values; if one is in nanoseconds, the kind of the other gets a unit.
+    """Return two values. If one of them is in nanoseconds, the kind of the other gets a unit.
 
     The unit of a computed timestamp is looked up in DuckDB.
     """
@@ -233,17 +233,17 @@ def with_units(left: Value, right: Value, low: Lowering) -> tuple[Value, Value]:
 
 
 def with_units_beside_texts(values: Sequence[Value], low: Lowering) -> list[Value]:
-    """Return the values; if one is a constant string, the kinds of timestamps get units.
+    """Return the values. If one of them is a constant string, the kinds of timestamps get units.
 
-    The unit of a computed timestamp is looked up in DuckDB. It decides how many digits the string
-    may have.
+    The unit of a computed timestamp is looked up in DuckDB. The unit decides how many digits the
+    string may have.
     """
     texts = [isinstance(v, Constant) and isinstance(v.value, str) for v in values]
     return [_with_unit(v, low) for v in values] if any(texts) else list(values)
 
 
 def check_beside_time(part: exp.Expr, value: Value, other: Value) -> None:
-    """Check that a value can be added to `other` or subtracted from it, if `other` is a time.
+    """Check that a value can be added to or subtracted from `other`, if `other` is a time.
 
     Raises
     ------
@@ -276,14 +276,14 @@ def _with_unit(value: Value, low: Lowering) -> Value:
 
 
 _UNITS = {"DATE": "D", "TIMESTAMP_S": "s", "TIMESTAMP_MS": "ms", "TIMESTAMP": "us"}
-"""A dict from DuckDB's timestamp types, except the one in nanoseconds, to their units."""
+"""Maps DuckDB's timestamp types, except the type in nanoseconds, to units."""
 
 _LAST = (2**63 - 1) // 1000
 """Largest number of microseconds since 1970 that timestamps in nanoseconds can represent."""
 
 
 def _moment(value: Value) -> np.datetime64 | None:
-    """Return a constant timestamp or string in microseconds; None if it is not a timestamp."""
+    """Return a constant timestamp or string in microseconds, or None if it is not a timestamp."""
     moment = value.value if isinstance(value, Constant) else None
     if isinstance(moment, str):
         moment = read_timestamp(moment)
@@ -318,7 +318,7 @@ def _span_between(e: exp.Expr, a: exp.Expr, b: exp.Expr) -> Sql:
 
 
 def in_microseconds(moment: exp.Expr, e: exp.Expr) -> exp.Expr:
-    """Return SQL for a timestamp in microseconds, which raises an error if it would be rounded.
+    """Return SQL for a timestamp in microseconds. If it would be rounded, the SQL raises an error.
 
     `e` is the expression, for the message.
     """

@@ -1,6 +1,6 @@
 """Make comparisons with NaN false, although NaN equals NaN for DuckDB.
 
-The comparison of NaN with null is null.
+The comparison of NaN with null is null, as is any comparison with null.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def is_present(value: Value) -> bool:
 def exclude_nan(node: exp.Expr, sides: Sequence[tuple[exp.Expr, Value]]) -> exp.Expr:
     """Return SQL for a comparison that is false if a side is NaN, and null if a side is null.
 
-    The given comparison remains a separate condition, so that DuckDB can use it for a lookup or a
-    hash join.
+    The given comparison is kept as a separate condition, so that DuckDB can use it for a lookup or
+    a hash join.
 
     Parameters
     ----------

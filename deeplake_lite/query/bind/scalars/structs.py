@@ -61,7 +61,7 @@ _MAPS = {"ELEMENT_AT", "MAP_CONTAINS", "MAP_CONTAINS_ENTRY", "MAP_EXTRACT", "MAP
 """Functions that look up a key in a map."""
 
 _MAP_VALUES = {"MAP_CONTAINS_ENTRY": 2, "MAP_CONTAINS_VALUE": 1}
-"""A dict from functions that search a map for a value to the position of the argument that is this
+"""Maps functions that search a map for a value to the position of the argument that is this
 value."""
 
 _STRUCTS = {"STRUCT_CONTAINS", "STRUCT_POSITION"}
@@ -90,7 +90,7 @@ def check_sought(kind: Kind, sought: Value) -> None:
 
 
 def check_lookup(name: str, args: Sequence[Value]) -> None:
-    """Call `check_sought` for the keys and values that a function looks for in a map or struct."""
+    """Call `check_sought` for all keys and values that a function looks for in a map or struct."""
     for at, kind in _sought_kinds(name, args):
         check_sought(kind, args[at])
 
@@ -109,7 +109,7 @@ def with_sought_times(name: str, args: Sequence[Value]) -> list[Value]:
 
 
 def _sought_kinds(name: str, args: Sequence[Value]) -> list[tuple[int, Kind]]:
-    """Return which arguments a function looks for, and the kinds of the values it searches.
+    """Return which arguments a function looks for, and the kinds of the values that it searches.
 
     The result is a list of pairs of an argument's position and a kind.
     """

@@ -1,0 +1,148 @@
+"""The method of a view that computes columns from other columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from deeplake_lite.dataset import lazy_calls
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from deeplake_lite.dataset.lazy_calls import Job
+    from deeplake_lite.dataset.view import View
+
+
+class Mappable:
+    """The method of a view that computes columns from other columns."""
+
+    def map(
+        self,
+        function: Callable[..., object],
+        *,
+        columns: str | Sequence[str] | None = None,
+        into: Mapping[str, object] | str,
+        where: str | None = None,
+        batch: int = 64,
+        executor: Any = None,
+        setup: Callable[[], object] | None = None,
+        commit: Literal["once", "each"] = "once",
+        on_error: Literal["raise", "skip"] = "raise",
+        name: str | None = None,
+        wait: bool = True,
+        update: bool = False,
+        restart: bool = False,
+        timeout: float | None = None,
+        restart_after: int | None = None,
+        progress: bool = True,
+    ) -> Job:
+        """Fill columns with what a function computes from other columns, and commit them.
+
+        The job can be resumed: if it stops, for any reason, the same call computes only the parts
+        that are left, whatever the executor and the number of workers.
+
+        Parameters
+        ----------
+        function : callable
+            Function of a batch, a dict from column names to arrays or lists as in `batches`.
+            Returns one value per row, or a dict of such values by column. In threads, it may be
+            called by several threads at once.
+        columns : sequence of str, optional
+            Columns that the function receives. By default, all columns.
+        into : mapping or str
+            Maps the columns to fill to their types, such as ``{"emb": dl.Embedding(512)}``. A new
+            column is nullable unless its type has a default, so that rows without a result are
+            null. For an existing column, the type may be None; a single existing column may be
+            given by name.
+        where : str, optional
+            Condition in the query language that selects rows, such as ``"label = 'rose'"``.
+        batch : int
+            Maximum number of rows in a batch.
+        executor : int or object, optional
+            Number of processes to start, or an object whose method ``submit(function, *arguments)``
+            returns a future: an executor of `concurrent.futures` or a client of Dask. By default,
+            threads, one per core.
+        setup : callable, optional
+            Function without arguments that is called once in each process, for example to load a
+            model. The function receives its result as a second argument.
+        commit : {"once", "each"}
+            Whether to commit all results at the end, or the results of each part.
+        on_error : {"raise", "skip"}
+            Whether to stop at a row that cannot be decoded or for which the function fails, or to
+            skip such rows and list them in the result. If a batch fails, its rows are tried one by
+            one.
+        name : str, optional
+            Name under which the job can be resumed. By default, the names of the function and the
+            columns.
+        wait : bool
+            Whether to wait for the end of the job, and then move the dataset to the new version.
+        update : bool
+            Whether to compute only rows that are new, or whose inputs have changed, since the last
+            job for these columns.
+        restart : bool
+            Whether to discard the finished parts of an earlier run.
+        timeout : float, optional
+            Seconds that each batch of a part may take before its process is killed and the job
+            stops. Needs a number of processes as `executor`.
+        restart_after : int, optional
+            Number of rows after which a process is replaced, at the end of a part, for functions
+            that leak memory. Needs a number of processes as `executor`.
+        progress : bool
+            Whether to show a progress bar if the job takes longer than a second.
+
+        Returns
+        -------
+        Job
+            The job. ``job.result()`` has the version, and the rows that were skipped; without
+            waiting, ``job.progress()`` and ``job.cancel()`` are useful as well.
+
+        Raises
+        ------
+        JobError
+            When the function fails, when workers keep dying, when a job of this name is running, or
+            when an unfinished job of this name began differently.
+        OptionError
+            When an argument is invalid.
+        SchemaError
+            When a column exists with another type.
+        ReadOnlyError, UncommittedError
+            When the dataset is read-only, or has uncommitted edits.
+
+        Notes
+        -----
+        The job reads the version of this view. If other writers commit meanwhile, their edits are
+        kept: cells that they have changed stay as they are, and rows that they have deleted stay
+        deleted. The result lists these rows.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://map-doc", {"text": "text"})
+        >>> ds.append({"text": ["a rose", "two tulips", ""]})
+        >>> commit = ds.commit("three texts")
+        >>> def count(batch):
+        ...     return [len(text.split()) for text in batch["text"]]
+        >>> ds.map(count, into={"words": "int32"}, where="text != ''").result().rows
+        2
+        >>> ds["words"][:].tolist()
+        [2, 2, None]
+        """
+        return lazy_calls.map_rows(
+            cast("View", self),
+            function,
+            columns=columns,
+            into=into,
+            where=where,
+            batch=batch,
+            executor=executor,
+            setup=setup,
+            commit=commit,
+            on_error=on_error,
+            name=name,
+            wait=wait,
+            update=update,
+            restart=restart,
+            timeout=timeout,
+            restart_after=restart_after,
+            progress=progress,
+        )

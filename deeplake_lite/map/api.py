@@ -1,0 +1,159 @@
+"""The function behind `View.map`."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite import checks
+from deeplake_lite.brief import brief
+from deeplake_lite.dataset.dataset import Dataset
+from deeplake_lite.dataset.versions.history import Graph
+from deeplake_lite.errors import DamagedError, JobError, OptionError
+from deeplake_lite.map.driver import Driver
+from deeplake_lite.map.executors import make_executor
+from deeplake_lite.map.job import Job
+from deeplake_lite.map.journal import Journal, Running, delete_journal
+from deeplake_lite.map.plan import Plan, Request, check_same_job
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deeplake_lite.dataset.view import View
+    from deeplake_lite.map.driver import Mapped
+    from deeplake_lite.storage.repo import Repository
+
+
+def map_rows(
+    view: View,
+    function: Callable[..., object],
+    *,
+    columns: object,
+    into: object,
+    where: object,
+    batch: object,
+    executor: Any,
+    setup: Any,
+    commit: str,
+    on_error: str,
+    name: object,
+    wait: object,
+    update: object,
+    restart: object,
+    timeout: object,
+    restart_after: object,
+    progress: object,
+) -> Job:
+    """Start or resume a job; see `View.map`."""
+    wait, restart = checks.flag("wait", wait), checks.flag("restart", restart)
+    visible = checks.flag("progress", progress)
+    checks.choice("commit", commit, ("once", "each"))
+    executor = _check_executor(executor)
+    seconds = None if timeout is None else checks.seconds("timeout", timeout)
+    most = None if restart_after is None else checks.integer("restart_after", restart_after, 1)
+    _check_has_processes(executor, timeout=seconds, restart_after=most)
+    request = Request.check(
+        view,
+        function,
+        columns=columns,
+        into=into,
+        where=where,
+        batch=batch,
+        setup=setup,
+        on_error=on_error,
+        update=update,
+        name=name,
+    )
+    running = Running(view.rows.lake.repository, request.name)
+    try:
+        plan, journal = _open(request, restart=restart)
+        running.spare_chunks(plan.document["version"])
+        work = plan.work(request, spread=isinstance(executor, int))
+        driver = Driver(
+            plan.base,
+            journal,
+            plan.slots,
+            partial(make_executor, executor, work, seconds, most),
+            each=commit == "each",
+            visible=visible,
+        )
+        job = Job(request.name, driver.state)
+        do = partial(_run, driver, running, view if isinstance(view, Dataset) and wait else None)
+        if not wait:
+            job.start(do)
+            return job
+    except BaseException:
+        running.end()
+        raise
+    job.run(do)
+    return job
+
+
+def _run(driver: Driver, running: Running, ds: Dataset | None) -> Mapped:
+    """Run a job. Then, if the caller waits for it, move the dataset to the new version."""
+    try:
+        result = driver.run()
+    finally:
+        running.end()
+    if ds is not None:
+        ds.refresh()
+    return result
+
+
+def _open(request: Request, *, restart: bool) -> tuple[Plan, Journal]:
+    """Plan a job, and open its journal or begin a new one."""
+    repository, version = request.view.rows.lake.repository, request.view.version
+    try:
+        journal = None if restart else Journal.find(repository, request.name)
+    except (LookupError, TypeError, AttributeError) as error:
+        raise DamagedError(
+            f"The journal of job {request.name!r} is damaged: {brief(error, 120)}. Run the job "
+            "again with restart=True."
+        ) from error
+    if journal is None:
+        plan = Plan.make(request, version)
+        delete_journal(repository, request.name)
+        return plan, Journal.create(repository, plan.document)
+    _check_version(repository, journal, version)
+    plan = Plan.make(request, journal.document["version"])
+    check_same_job(request.name, journal.document, plan.document)
+    return Plan(plan.base, journal.document, plan.slots), journal
+
+
+def _check_version(repository: Repository, journal: Journal, version: str) -> None:
+    """Raise JobError unless `version` descends from the version that an unfinished job reads."""
+    began = journal.document["version"]
+    # A vacuum may have truncated the history, but the graph has links across the gap.
+    if began not in Graph.read(repository, [version]).ancestors([version]):
+        raise JobError(
+            f"The job {journal.document['name']!r} has not finished, but it reads version {began}, "
+            f"from which version {version} does not descend. Go back to the branch "
+            f"{journal.document['branch']!r}, pass restart=True to begin anew, or pass another "
+            "name=."
+        )
+
+
+def _check_executor(value: Any) -> Any:
+    """Return an executor: None, a number of processes, or an object. Raises OptionError."""
+    if value is None:
+        return None
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        return checks.integer("executor", value, 1)
+    if not callable(getattr(value, "submit", None)) or isinstance(value, type):
+        raise OptionError(
+            "executor must be None for threads, a number of processes, or an object with a method "
+            f"submit, such as a client of Dask, but it is {brief(value, 80)}."
+        )
+    return value
+
+
+def _check_has_processes(executor: object, **options: object) -> None:
+    """Raise OptionError for an option that needs processes of this package."""
+    for name, value in options.items():
+        if value is not None and not isinstance(executor, int):
+            raise OptionError(
+                f"{name}= needs worker processes, which can be ended. Pass a number of processes "
+                f"as executor=, or leave out {name}=."
+            )

@@ -1,0 +1,137 @@
+"""Jobs that run in this process: their progress, their result, and how to cancel them."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from deeplake_lite import checks
+from deeplake_lite.errors import JobError
+from deeplake_lite.outcome import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import NoReturn
+
+    from deeplake_lite.map.driver import Mapped, State
+
+type Phase = Literal["running", "committing", "finished", "failed", "cancelled"]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a job is.
+
+    >>> Progress("running", rows=2000, done=500, skipped=1, parts=10, parts_done=2)
+    running: 500 of 2,000 rows (25 %), 1 skipped
+    """
+
+    phase: str
+    """``"running"``, ``"committing"``, ``"finished"``, ``"failed"`` or ``"cancelled"``."""
+    rows: int
+    """Number of rows of the job."""
+    done: int
+    """Number of rows in finished parts, including skipped rows."""
+    skipped: int
+    """Number of rows that were skipped because of errors."""
+    parts: int
+    """Number of parts."""
+    parts_done: int
+    """Number of finished parts."""
+
+    def __repr__(self) -> str:
+        share = self.done / self.rows if self.rows else 1.0
+        skipped = f", {self.skipped:,} skipped" if self.skipped else ""
+        return (
+            f"{self.phase}: {self.done:,} of {self.rows:,} rows ({share:.0%})".replace("%", " %")
+            + skipped
+        )
+
+
+class Job:
+    """A job that runs in this process. `Dataset.map` returns one.
+
+    Examples
+    --------
+    >>> import deeplake_lite as dl
+    >>> ds = dl.create("memory://job-doc", {"x": "int32"})
+    >>> ds.append({"x": range(5)})
+    >>> commit = ds.commit("five rows")
+    >>> job = ds.map(lambda batch: batch["x"] * 2, into={"double": "int32"}, wait=False)
+    >>> job.result().rows, ds.refresh()["double"][:].tolist()
+    (5, [0, 2, 4, 6, 8])
+    >>> job.progress()
+    finished: 5 of 5 rows (100 %)
+    """
+
+    def __init__(self, name: str, state: State) -> None:
+        self.name = name
+        """Name of the job."""
+        self._state, self._outcome = state, Outcome["Mapped"]()
+
+    def progress(self) -> Progress:
+        """Return how far the job is."""
+        s = self._state
+        return Progress(s.phase, s.rows, s.done, s.skipped, s.parts, s.parts_done)
+
+    def cancel(self) -> None:
+        """Stop the job. Finished parts are kept, so that the same call of `map` resumes the job.
+
+        Batches that are being computed in threads are finished first.
+        """
+        self._state.cancelled = True
+
+    @property
+    def done(self) -> bool:
+        """Whether the job has ended, successfully or not."""
+        return self._outcome.is_given
+
+    def result(self, timeout: float | None = None) -> Mapped:
+        """Wait for the end of the job, and return its result.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            Maximum number of seconds to wait.
+
+        Raises
+        ------
+        JobError
+            When the job has failed or was cancelled.
+        TimeoutError
+            When the job has not ended in time. It keeps running.
+        """
+        seconds = -1 if timeout is None else checks.seconds("timeout", timeout)
+        if not self._outcome.wait(seconds):
+            raise TimeoutError(
+                f"The job {self.name!r} has not ended after {timeout} s. It keeps running; "
+                "job.cancel() stops it."
+            )
+        return self._outcome.result()
+
+    def run(self, work: Callable[[], Mapped]) -> None:
+        """Do the work of the job in this thread, for `map`."""
+        try:
+            result = work()
+        except BaseException as error:
+            self._outcome.fail(error)
+            raise
+        self._outcome.give(result)
+
+    def start(self, work: Callable[[], Mapped]) -> None:
+        """Do the work of the job in another thread, for `map`."""
+
+        def target() -> None:
+            try:
+                self._outcome.give(work())
+            except BaseException as error:  # raised by `result`
+                self._outcome.fail(error)
+
+        threading.Thread(target=target, name=f"deeplake-lite-job-{self.name}", daemon=True).start()
+
+    def __repr__(self) -> str:
+        return f"job {self.name}, {self.progress()!r}"
+
+    def __reduce__(self) -> NoReturn:
+        raise JobError("A job cannot be pickled or copied, because it runs in this process.")

@@ -1,0 +1,93 @@
+"""The record of a job in the metadata of its commits."""
+
+from __future__ import annotations
+
+import sys
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from deeplake_lite.map.journal import Document
+    from deeplake_lite.storage.repo import Commit, Repository
+
+KEY = "map"
+"""Key of the record in the metadata of a commit."""
+
+MOST_SKIPPED = 1_000
+"""Maximum number of skipped rows that a record lists. It always has their number."""
+
+
+def record_of(
+    document: Document,
+    executor: str,
+    seconds: float,
+    skipped: Sequence[tuple[int, str]],
+    parts: Sequence[int] | None,
+) -> dict[str, Any]:
+    """Return the record of a job.
+
+    Parameters
+    ----------
+    document : Document
+        The parameters of the job.
+    executor : str
+        Kind of the executor.
+    seconds : float
+        Duration of the last run, in seconds.
+    skipped : sequence of (int, str)
+        Ids of the skipped rows, with the errors.
+    parts : sequence of int, optional
+        The parts whose results the commit has; None for all.
+    """
+    return {
+        "job": document["id"],
+        "name": document["name"],
+        "version": document["version"],
+        "function": dict(document["function"]),
+        "setup": document["setup"],
+        "columns": dict(document["columns"]),
+        "into": {target["name"]: target["id"] for target in document["into"]},
+        "where": document["where"],
+        "batch": document["batch"],
+        "on_error": document["on_error"],
+        "update": document["update"],
+        "executor": executor,
+        "python": ".".join(map(str, sys.version_info[:3])),
+        "seconds": round(seconds, 3),
+        "skipped": len(skipped),
+        "skipped_rows": [[str(row), error] for row, error in skipped[:MOST_SKIPPED]],
+        "parts": None if parts is None else list(parts),
+    }
+
+
+def find_record(commit: Commit) -> dict[str, Any] | None:
+    """Return the record of a job in the metadata of a commit, or None if there is none."""
+    match record := commit.metadata.get(KEY):
+        case {
+            "job": str(),
+            "name": str(),
+            "version": str(),
+            "function": {"name": str(), "module": str(), "digest": str(), "packages": dict()},
+            "columns": dict(),
+            "into": dict(),
+            "rows": int(),
+            "skipped": int(),
+            "skipped_rows": list(),
+        }:
+            return cast("dict[str, Any]", record)
+    return None
+
+
+def commits_of(repository: Repository, tip: str, document: Document) -> list[Commit]:
+    """Return the commits of a job in the history of `tip`, newest first."""
+    history = takewhile(lambda c: c.id != document["version"], repository.ancestry(tip))
+    return [c for c in history if (r := find_record(c)) is not None and r["job"] == document["id"]]
+
+
+def parts_of(commit: Commit, every: Iterable[int]) -> list[int]:
+    """Return the parts whose results a commit has, given all parts of the job."""
+    record = find_record(commit)
+    parts = None if record is None else record.get("parts")
+    return list(every) if parts is None else [part for part in every if part in set(parts)]
