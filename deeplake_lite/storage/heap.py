@@ -410,6 +410,7 @@ class Heap:
             await session.create_array(path, metadata)
         self._log = b""
         await session.resize(path, at, at + len(data))
+        puts = []
         for chunk, start, stop in chunks.pieces(at, len(data), TAIL_CHUNK):
             old = b""
             if start:
@@ -417,7 +418,8 @@ class Heap:
                 old = bytes(_decode(key, await session.get(key), TAIL_CHUNK)[:start])
             whole = old + data[: stop - start]
             data = data[stop - start :]
-            await session.put(f"{path}/c/{chunk}", _encode(whole.ljust(TAIL_CHUNK, b"\0")))
+            puts.append(session.put(f"{path}/c/{chunk}", _encode(whole.ljust(TAIL_CHUNK, b"\0"))))
+        await gather(puts)
 
     def adopt(self, other: Heap) -> None:
         """Take over the pending bytes of `other`, which is this heap at an earlier version."""
@@ -497,8 +499,14 @@ class Heap:
             upto = at + lengths[read.cells]
             for i, a, b in zip(read.cells.tolist(), at.tolist(), upto.tolist(), strict=True):
                 out[i] = data[a:b]
-        for i in spanning:
-            out[i] = await self._read_pieces(name, int(starts[i]), int(lengths[i]))
+        # Cells that are larger than a chunk are read one after another, to save memory.
+        at_once = IN_FLIGHT if not spanning or int(lengths[spanning].max()) <= size else 1
+        for batch in chunks.batches(spanning, at_once):
+            wholes = await gather(
+                self._read_pieces(name, int(starts[i]), int(lengths[i])) for i in batch
+            )
+            for i, whole in zip(batch, wholes, strict=True):
+                out[i] = whole
 
     async def _copy(
         self, name: str, starts: Extents, lengths: Extents, to: Extents, out: NDArray[np.uint8]
