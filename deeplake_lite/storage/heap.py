@@ -490,8 +490,19 @@ class Heap:
         self, name: str, starts: Extents, lengths: Extents, out: list[Buffer]
     ) -> None:
         """Read cells from an array into `out`. Entries of cells with length 0 stay unchanged."""
-        size = self._chunk_size(name)
+        size, count = self._chunk_size(name), len(starts)
         gap = size if self._is_decoded(name) else chunks.GAP_BYTES
+        # The ends of cells that lie in two chunks are read like further cells, and then joined.
+        chunk = starts // size
+        last = (starts + np.maximum(lengths, 1) - 1) // size
+        two = np.flatnonzero(last == chunk + 1)
+        heads = last[two] * size - starts[two]
+        ends = lengths[two] - heads
+        lengths = lengths.copy()
+        lengths[two] = heads
+        starts = np.concatenate([starts, last[two] * size])
+        lengths = np.concatenate([lengths, ends])
+        out.extend([b""] * len(two))
         reads, spanning = chunks.plan_reads(starts, lengths, size, gap=gap)
         ranges = await self._read_ranges(name, [(r.chunk, r.start, r.stop) for r in reads])
         for read, data in zip(reads, ranges, strict=True):
@@ -499,14 +510,11 @@ class Heap:
             upto = at + lengths[read.cells]
             for i, a, b in zip(read.cells.tolist(), at.tolist(), upto.tolist(), strict=True):
                 out[i] = data[a:b]
-        # Cells that are larger than a chunk are read one after another, to save memory.
-        at_once = IN_FLIGHT if not spanning or int(lengths[spanning].max()) <= size else 1
-        for batch in chunks.batches(spanning, at_once):
-            wholes = await gather(
-                self._read_pieces(name, int(starts[i]), int(lengths[i])) for i in batch
-            )
-            for i, whole in zip(batch, wholes, strict=True):
-                out[i] = whole
+        for i, end in zip(two.tolist(), out[count:], strict=True):
+            out[i] = b"".join([out[i], end])
+        del out[count:]
+        for i in spanning:  # cells in at least three chunks, one after another to save memory
+            out[i] = await self._read_pieces(name, int(starts[i]), int(lengths[i]))
 
     async def _copy(
         self, name: str, starts: Extents, lengths: Extents, to: Extents, out: NDArray[np.uint8]

@@ -170,3 +170,20 @@ def test_reading_a_cell_of_many_chunks_takes_little_more_memory_than_the_cell(
         tracemalloc.stop()
     assert result == b"0123456789abcdef" * (size // 16)
     assert peak < 1.5 * size
+
+
+@pytest.mark.usefixtures("tiny")
+def test_cells_in_two_chunks_need_no_further_reads(make_lake, monkeypatch):
+    expected = [payload(i, CHUNK // 2 + 1) for i in range(9)]
+    ds = make_lake({"b": "bytes"}, b=expected)
+    ds.append({"b": [payload(9, 8 * CHUNK)]})  # so that all cells before it are in whole chunks
+    ds.commit("more")
+    ranges, read = [], heap.Heap._read_ranges
+
+    async def count(self, name, wanted):
+        ranges.extend((name, chunk) for chunk, _, _ in wanted)
+        return await read(self, name, wanted)
+
+    monkeypatch.setattr(heap.Heap, "_read_ranges", count)
+    assert dl.open(ds.url)["b"][:9] == expected
+    assert len(ranges) == len(set(ranges))
