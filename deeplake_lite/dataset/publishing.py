@@ -219,13 +219,14 @@ def _check_target(source: str, location: str) -> None:
             "example with: hf upload USER/REPO FOLDER --repo-type dataset."
         )
     folders = [local_folder(source), local_folder(location)]
-    is_same = absolute_url(location) == source
+    is_within = absolute_url(location) == source
     if None not in folders:
-        is_same = len({folder.resolve() for folder in folders if folder}) < len(folders)
-    if is_same:
+        old, new = (folder.resolve() for folder in folders if folder)
+        is_within = new.is_relative_to(old) or old.is_relative_to(new)
+    if is_within:
         raise OptionError(
-            f"A lake must be published to another place, but {location!r} is the lake itself. "
-            "Choose another folder or URL."
+            f"A lake must be published to another place, but {location!r} is in the lake, or "
+            "contains it. Choose another folder or URL."
         )
 
 

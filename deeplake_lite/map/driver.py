@@ -343,7 +343,9 @@ class Driver:
         skipped = [(int(self._ids[row]), error) for row, error in results.skipped]
         seconds = time.perf_counter() - self._begun
         listed = None if len(parts) == len(self._journal.cut) else parts
-        record: dict[str, Any] = record_of(self._document, self._kind, seconds, skipped, listed)
+        record: dict[str, Any] = record_of(
+            self._document, self._kind, seconds, skipped, listed, len(self._journal.cut)
+        )
         self._reports.append(
             publish(
                 self._base.rows.lake,

@@ -100,6 +100,8 @@ class Document(TypedDict):
     """What happens to rows that fail."""
     update: bool
     """Whether only new and changed rows are computed."""
+    whole: bool
+    """Whether the job is of all rows of the version, or those that `where` and `update` select."""
     rows: int
     """Number of rows of the job."""
     row_ids: str
@@ -364,6 +366,7 @@ def _check_document(name: str, document: object) -> Document:
             "batch": int(batch),
             "on_error": str(),
             "update": bool(),
+            "whole": bool(),
             "rows": int(rows),
             "row_ids": str(),
         } if own == name and batch > 0 and rows >= 0 and len(Cut.of(rows, batch)) <= ATTEMPTS:

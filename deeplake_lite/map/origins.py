@@ -90,6 +90,18 @@ def newest_record(ds: Dataset, column_id: str) -> tuple[Commit, Mapping[str, Any
     return None
 
 
+def is_complete(ds: Dataset, record: Mapping[str, Any]) -> bool:
+    """Return whether the commits of the job with a record have the results of all parts."""
+    if record.get("parts") is None:
+        return True
+    parts = set[int]()
+    for commit in History.of(ds).commits(ds.version):
+        other = find_record(commit)
+        if other is not None and other["job"] == record["job"]:
+            parts.update(other.get("parts") or range(other["part_count"]))
+    return len(parts) == int(record["part_count"])
+
+
 def _origin(ds: Dataset, column: str, column_id: str, steps: int) -> Origin | None:
     found = newest_record(ds, column_id) if steps else None
     if found is None:

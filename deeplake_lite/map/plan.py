@@ -15,6 +15,7 @@ from deeplake_lite import checks
 from deeplake_lite.brief import brief
 from deeplake_lite.dataset.dataset import Dataset
 from deeplake_lite.dataset.handle import Handle
+from deeplake_lite.dataset.read.virtual import VirtualTable
 from deeplake_lite.dataset.saved.pickles import Address
 from deeplake_lite.dataset.versions.changes import difference
 from deeplake_lite.dataset.view import View
@@ -30,7 +31,7 @@ from deeplake_lite.htypes import from_config, resolve
 from deeplake_lite.loader import Loader, Options
 from deeplake_lite.map.functions import Identity
 from deeplake_lite.map.journal import check_job_name
-from deeplake_lite.map.origins import at_version, newest_record
+from deeplake_lite.map.origins import at_version, is_complete, newest_record
 from deeplake_lite.map.places import Cut
 from deeplake_lite.map.work import Work
 from deeplake_lite.schema import Field, Schema
@@ -105,7 +106,14 @@ class Request:
                 "A job needs rows of the lake, but each row of this query is computed from several "
                 "rows, or from none. Query the rows themselves, with SELECT * WHERE …."
             )
+        if isinstance(view.rows.table, VirtualTable):
+            raise InvalidValueError(
+                "A job reads columns of the lake, but this query computes or renames some. Select "
+                "columns as they are, such as with SELECT * WHERE …, and compute in the function."
+            )
         view.rows.check_committed("A job")
+        if where is not None:
+            _check_condition(view, where)
         branch = view.rows.lake.branch
         if branch is None:
             raise ReadOnlyError(
@@ -125,6 +133,11 @@ class Request:
             checks.flag("update", update),
             check_job_name(name),
         )
+
+
+def _check_condition(view: View, where: str) -> None:
+    """Raise QuerySyntaxError unless `where` is one condition, without further clauses."""
+    view[:0].query(f"SELECT * WHERE (\n{where}\n)")
 
 
 def _targets(into: object) -> dict[str, object]:
@@ -195,9 +208,11 @@ class Plan:
             "batch": request.batch,
             "on_error": request.on_error,
             "update": request.update,
+            "whole": False,
             "rows": 0,
             "row_ids": "",
         }
+        document["whole"] = _has_all_rows(request.view, base)
         slots = _choose_rows(request, base, document, last)
         ids = base.handle.table.ids(slots)
         document["rows"] = len(slots)
@@ -300,6 +315,10 @@ def _last_record(base: Dataset, targets: Sequence[Target]) -> Record | None:
         return None
     if len(records) < len(found) or len({record["job"] for record in records}) > 1:
         raise _cannot_update("the columns were not all filled by the same job")
+    if not records[0]["whole"]:
+        raise _cannot_update("that job had only the rows of a view")
+    if not is_complete(base, records[0]):
+        raise _cannot_update("that job has not finished")
     return records[0]
 
 
@@ -313,7 +332,17 @@ def _columns_to_read(request: Request, base: Dataset, last: Record | None) -> di
         fields = [base.field(name) for name in request.columns]
     elif last is not None:
         fields = [f for f in fields if f.id in last["columns"].values()]
+    elif not isinstance(request.view, Dataset):
+        fields = [f for f in fields if f.name in request.view.columns]
     return {f.name: f.id for f in fields}
+
+
+def _has_all_rows(view: View, base: Dataset) -> bool:
+    """Return whether a view has all rows of the version that a job reads."""
+    if isinstance(view, Dataset):
+        return True
+    slots = base.handle.table.find(view.row_ids)
+    return len(np.unique(slots[slots >= 0])) == len(base)
 
 
 def _choose_rows(

@@ -25,6 +25,7 @@ def record_of(
     seconds: float,
     skipped: Sequence[tuple[int, str]],
     parts: Sequence[int] | None,
+    count: int,
 ) -> dict[str, Any]:
     """Return the record of a job.
 
@@ -40,6 +41,8 @@ def record_of(
         Ids of the skipped rows, with the errors.
     parts : sequence of int, optional
         The parts whose results the commit has; None for all.
+    count : int
+        Number of parts of the job.
     """
     return {
         "job": document["id"],
@@ -53,12 +56,14 @@ def record_of(
         "batch": document["batch"],
         "on_error": document["on_error"],
         "update": document["update"],
+        "whole": document["whole"],
         "executor": executor,
         "python": ".".join(map(str, sys.version_info[:3])),
         "seconds": round(seconds, 3),
         "skipped": len(skipped),
         "skipped_rows": [[str(row), error] for row, error in skipped[:MOST_SKIPPED]],
         "parts": None if parts is None else list(parts),
+        "part_count": count,
     }
 
 
@@ -72,6 +77,8 @@ def find_record(commit: Commit) -> dict[str, Any] | None:
             "function": {"name": str(), "module": str(), "digest": str(), "packages": dict()},
             "columns": dict(),
             "into": dict(),
+            "whole": bool(),
+            "part_count": int(),
             "rows": int(),
             "skipped": int(),
             "skipped_rows": list(),

@@ -148,8 +148,8 @@ def damaged(monkeypatch, ds, change):
     """Return the saved evaluations with a changed document."""
     from deeplake_lite.dataset.saved import evaluations
 
-    real = evaluations._documents
-    monkeypatch.setattr(evaluations, "_documents", lambda s: change(copy.deepcopy(real(s))))
+    real = evaluations.documents
+    monkeypatch.setattr(evaluations, "documents", lambda s: change(copy.deepcopy(real(s))))
     return ds.evaluations()
 
 

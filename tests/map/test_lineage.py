@@ -95,6 +95,40 @@ def test_update_needs_the_same_job(ds, change, message):
         ds.map(**{**options, **change}, update=True)
 
 
+@pytest.mark.parametrize("update", [True, False])
+def test_update_needs_a_last_job_of_all_rows(ds, update):
+    ds.map(functions.double, columns="x", into={"y": "int64"})
+    ds.update([3, 7], {"x": [33, 77]})
+    ds.commit("edits")
+    ds[:5].map(functions.double, columns="x", into="y", name="few", update=update)
+    ds.refresh()
+    with pytest.raises(JobError, match="that job had only the rows of a view"):
+        ds.map(functions.double, columns="x", into="y", update=True)
+    ds.map(functions.double, columns="x", into="y")
+    assert (ds["y"][:] == ds["x"][:] * 2).all()
+
+
+def test_update_after_a_job_of_a_view_that_has_all_rows(ds):
+    ds[::-1].map(functions.double, columns="x", into={"y": "int64"})
+    ds.refresh()
+    ds["x"][4] = 44
+    ds.commit("edit")
+    assert ds.map(functions.double, columns="x", into="y", update=True).result().rows == 1
+
+
+def test_update_needs_a_last_job_that_has_finished(ds):
+    def fail(batch):
+        if (batch["x"] == 9).any():
+            raise ValueError("nine")
+        return batch["x"] * 2
+
+    with pytest.raises(JobError, match="nine"):
+        ds.map(fail, columns="x", into={"y": "int64"}, batch=1, commit="each", name="first")
+    ds.refresh()
+    with pytest.raises(JobError, match="that job has not finished"):
+        ds.map(fail, columns="x", into="y", update=True, name="second")
+
+
 def test_update_needs_the_version_that_the_last_job_has_read(ds):
     ds.map(functions.double, into={"y": "int64"})
     ds.vacuum(older_than="0s", spare="0s")

@@ -205,3 +205,28 @@ def test_a_foreign_executor_that_loses_tasks_is_asked_again(tmp_path):
     assert losing.lost == 3
     assert ds["y"][:].tolist() == list(range(0, 40, 2))
     executors._works.clear()
+
+
+@pytest.mark.parametrize(
+    "query", ["SELECT x * 10 AS x, name", "SELECT name AS x, x AS name", "SELECT x AS y"]
+)
+def test_views_with_computed_or_renamed_columns_are_refused(tmp_path, query):
+    ds = lakes.make(tmp_path / "a.lake", 10)
+    with pytest.raises(dl.InvalidValueError, match="this query computes or renames some"):
+        ds.query(query).map(functions.double, into={"z": "int64"})
+
+
+def test_function_receives_the_columns_of_the_view(tmp_path):
+    ds = lakes.make(tmp_path / "a.lake", 10)
+    ds.query("SELECT x WHERE x < 5").map(lambda b: [len(b)] * len(b["x"]), into={"n": "int64"})
+    ds.refresh()
+    assert ds["n"][0] == 1
+
+
+@pytest.mark.parametrize(
+    "where", ["x > 8 UNION SELECT * WHERE x < 2", "x > 3 GROUP BY x", "x > 3 LIMIT 1", "x > 3)"]
+)
+def test_where_must_be_one_condition(tmp_path, where):
+    ds = lakes.make(tmp_path / "a.lake", 10)
+    with pytest.raises(dl.QuerySyntaxError):
+        ds.map(functions.double, columns="x", into={"z": "int64"}, where=where)

