@@ -54,6 +54,7 @@ from deeplake_lite.storage.chunk_cache import ChunkCache
 from deeplake_lite.storage.compression import CRC32C, ZSTD, zstd
 from deeplake_lite.storage.frames import unzstd
 from deeplake_lite.storage.log import Entries
+from deeplake_lite.storage.open_bytes import OpenBytes, nbytes_of, slice_cells
 from deeplake_lite.storage.repo import gather
 from deeplake_lite.storage.zarr_metadata import array_metadata
 
@@ -123,70 +124,6 @@ class _Chunk:
         return self.data.nbytes
 
 
-class _Buffer:
-    """The bytes after the last full chunk, as a list of pieces that are joined when needed."""
-
-    def __init__(self, pieces: Sequence[bytes] = ()) -> None:
-        self._pieces: list[Any] = list(pieces)
-        self._size = sum(map(len, pieces))
-
-    def __len__(self) -> int:
-        return self._size
-
-    def add(self, pieces: Sequence[Buffer], size: int) -> None:
-        """Append pieces of `size` bytes in total. Do not change them before `own` or `take`."""
-        self._pieces += pieces
-        self._size += size
-
-    def own(self) -> None:
-        """Copy the pieces that are views of the caller's memory."""
-        self._pieces = [p if isinstance(p, bytes) else bytes(p) for p in self._pieces]
-
-    def data(self) -> bytes:
-        """Return all bytes."""
-        if len(self._pieces) != 1:
-            self._pieces = [b"".join(self._pieces)]
-        return cast("bytes", self._pieces[0])
-
-    def take(self) -> bytes:
-        """Return all bytes, and empty the buffer."""
-        data = self.data()
-        self._pieces, self._size = [], 0
-        return data
-
-    def pieces(self) -> tuple[bytes, ...]:
-        """Return the pieces, copying those that are views of the caller's memory."""
-        self.own()
-        return tuple(self._pieces)
-
-
-def _slice_cells(
-    buffers: Sequence[Buffer],
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    start: int,
-    stop: int,
-) -> list[Buffer]:
-    """Return bytes `start` to `stop` of concatenated cells, as a list of views.
-
-    Cell i has the bytes ``starts[i]`` to ``ends[i]``.
-    """
-    if start == stop:
-        return []
-    first = int(np.searchsorted(ends, start, side="right"))
-    last = int(np.searchsorted(ends, stop))
-    skip, upto = start - int(starts[first]), stop - int(starts[last])
-    if first == last:
-        return [memoryview(buffers[first]).cast("B")[skip:upto]]
-    head = memoryview(buffers[first]).cast("B")[skip:] if skip else buffers[first]
-    tail = memoryview(buffers[last]).cast("B")[:upto] if ends[last] > stop else buffers[last]
-    return [head, *buffers[first + 1 : last], tail]
-
-
-def _nbytes(buffer: Buffer) -> int:
-    return len(buffer) if isinstance(buffer, bytes) else memoryview(buffer).nbytes
-
-
 class Heap:
     """The bytes of one ragged column.
 
@@ -228,7 +165,7 @@ class Heap:
         self._fork: Session | None = None  # has the full chunks of the open transaction
         self._first = -1  # first claimed chunk; -1 until one is claimed
         self._written = 0  # number of full chunks written, starting at `_first`
-        self._open = _Buffer()  # the bytes after these chunks
+        self._open = OpenBytes()  # the bytes after these chunks
         self._straddle = 0  # offset of the first cell that does not end within the full chunks
         self._writes: list[asyncio.Task[None]] = []  # writes in progress
         self._error: BaseException | None = None  # the first error of a write
@@ -236,7 +173,7 @@ class Heap:
     def forked(self) -> Heap:
         """Return a copy for further edits. From now on, this heap must only be read."""
         fork = copy.copy(self)
-        fork._open, fork._writes = _Buffer(limit_pieces(self._open.pieces())), list(self._writes)
+        fork._open, fork._writes = OpenBytes(limit_pieces(self._open.pieces())), list(self._writes)
         # If an edit fails, the next edit writes different bytes to the same chunk numbers.
         fork._pending_cache = ChunkCache(PENDING_CACHE_BYTES)
         return fork
@@ -266,19 +203,19 @@ class Heap:
 
     async def append(self, buffers: Sequence[Buffer], claims: Claims) -> Extents:
         """Append cells; return their pending extents, (n, 2) int64."""
-        lengths = np.fromiter(map(_nbytes, buffers), np.int64, len(buffers))
+        lengths = np.fromiter(map(nbytes_of, buffers), np.int64, len(buffers))
         at = self._written * self.chunk_bytes + len(self._open)
         ends = at + np.cumsum(lengths)
         starts, end = ends - lengths, at + int(lengths.sum())
         # These are offsets in the transaction's bytes; bytes before `at` have already been added.
         while end >= (boundary := (self._written + 1) * self.chunk_bytes):
-            self._open.add(_slice_cells(buffers, starts, ends, at, boundary), boundary - at)
+            self._open.add(slice_cells(buffers, starts, ends, at, boundary), boundary - at)
             # Only when a chunk is full; most transactions never fill one.
             await self._write_open(await self._claim(claims))
             last = int(np.searchsorted(ends, boundary))  # the cell that filled the chunk
             self._straddle = int(starts[last]) if ends[last] > boundary else boundary
             at = boundary
-        self._open.add(_slice_cells(buffers, starts, ends, at, end), end - at)
+        self._open.add(slice_cells(buffers, starts, ends, at, end), end - at)
         self._open.own()  # the caller may reuse its buffers once this returns
         return np.stack([PENDING + starts, lengths], axis=1)
 
@@ -425,7 +362,7 @@ class Heap:
         """Take over the pending bytes of `other`, which is this heap at an earlier version."""
         self._has_values, self._fork = self._has_values or other._has_values, other._fork
         self._first, self._written = other._first, other._written
-        self._open, self._straddle = _Buffer([other._open.data()]), other._straddle
+        self._open, self._straddle = OpenBytes([other._open.data()]), other._straddle
 
     def _address(self, offset: int) -> int:
         """Convert an offset in the transaction's bytes to a position in ``values``."""
