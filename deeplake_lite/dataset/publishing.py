@@ -73,8 +73,8 @@ class Published:
     evaluations: tuple[str, ...]
     """Names of the saved evaluations that were copied."""
     left_out: tuple[str, ...]
-    """What the original lake has in addition: older versions, branches, names of other versions,
-    and files to which cells link."""
+    """Parts of the original lake that were not copied: older versions, branches, names of other
+    versions, and files to which cells link."""
     files: int | None = None
     """Number of files; None on an object store."""
     bytes: int | None = None

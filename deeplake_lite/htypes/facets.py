@@ -86,7 +86,7 @@ class Coordinates:
     """Description of positions in an image. They are drawn over the image and scale with it."""
 
     marks: Literal["boxes", "keypoints", "polygons"]
-    """What to draw: rectangles, points that may be connected, or outlines."""
+    """The shapes to draw: rectangles, points that may be connected, or outlines."""
 
     parts: tuple[Literal["x", "y", "visibility"], ...]
     """Meaning of each number along the last axis."""

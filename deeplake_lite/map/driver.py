@@ -46,7 +46,7 @@ since every commit makes the lake's list of versions longer."""
 
 @dataclass
 class State:
-    """What other threads may know about a running job, and what they may ask of it."""
+    """The progress of a running job, and whether it should stop; other threads use both."""
 
     rows: int = 0
     """Number of rows of the job."""

@@ -27,7 +27,7 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 @dataclass(frozen=True)
 class Identity:
-    """What identifies a function in a record of a job."""
+    """The identity of a function, as the record of a job has it."""
 
     name: str
     """Qualified name."""

@@ -97,7 +97,7 @@ class Document(TypedDict):
     batch: int
     """Number of rows in a batch."""
     on_error: str
-    """What happens to rows that fail."""
+    """``"raise"`` or ``"skip"``, for rows that fail."""
     update: bool
     """Whether only new and changed rows are computed."""
     whole: bool

@@ -1,4 +1,4 @@
-"""What workers do: read the rows of a part, call the function, and write the results.
+"""The work of workers: read the rows of a part, call the function, and write the results.
 
 A worker writes to a fork of the job's branch, to chunks that no other attempt writes. It returns
 the fork, which lists these chunks, but not their contents::

@@ -1,4 +1,4 @@
-"""What other writers commit during a job is kept and reported."""
+"""Commits of other writers during a job are kept and reported."""
 
 import pytest
 

@@ -128,14 +128,7 @@ class Disk:
     def follow(self, order: Order, rows: int, done: int, next_order: Order) -> None:
         """Publish the position in an epoch, from which the next use of each block follows.
 
-        Parameters
-        ----------
-        order, next_order : Order
-            Orders of this epoch and of the next epoch.
-        rows : int
-            Number of rows in a block.
-        done : int
-            Index in this epoch's order before which rows are no longer needed.
+        The parameters are those of `next_uses.Publication.follow`.
         """
         self._done, self._rows_per_epoch = done, order.n
         if self._publication.follow(order, rows, done, next_order):

@@ -157,21 +157,23 @@ class Source:
         """The columns of the view."""
         return self.view.schema.fields
 
-    def scalar(self, f: Field, rows: Rows | None = None) -> pa.Array:
+    def scalar(self, f: Field, rows: Rows | slice | None = None) -> pa.Array:
         """Return a column for DuckDB, (rows,), with the given rows or with all rows.
 
         If all rows of the source are needed, and the source has many of the version's rows, the
         column is read for all rows of the version and cached.
         """
+        if isinstance(rows, slice):
+            if self._is_all and self.is_cached(f):
+                return self._cached(f, "scalar", lambda: self._read_all(f))[rows]
+            rows = np.arange(rows.start, rows.stop)
         few = rows is not None or len(self) * 8 <= self.table.slots
         if few and not self.is_cached(f):
             return self._read_scalar(f, self._slots if rows is None else self.at(rows))
         whole = self._cached(f, "scalar", lambda: self._read_all(f))
         if rows is None and self._is_all:
             return whole
-        slots = self._slots if rows is None else self.at(rows)
-        run = chunks.contiguous(slots)
-        return whole.take(numbers_of(slots)) if run is None else whole[run]
+        return whole.take(numbers_of(self._slots if rows is None else self.at(rows)))
 
     def fits_cache(self, f: Field) -> bool:
         """Return whether `scalar` caches a column when all of its rows are read."""

@@ -98,11 +98,11 @@ class Staging:
         passed, filtering, count = list[pa.Table](), 0.0, 0
         for block in spans(len(source), sources.READ_ROWS):
             rows = None if wanted is None else remaining_rows(instance, wanted, block)
-            rows = np.arange(block.start, block.stop) if rows is None else rows
-            if len(rows) or not passed:
-                table, began = _stored_table(instance, rows), time.perf_counter()
+            if rows is None or len(rows) or not passed:
+                table = _stored_table(instance, block if rows is None else rows)
+                began = time.perf_counter()
                 passed.append(self._passing(instance, table, instance.cheap))
-                filtering, count = filtering + time.perf_counter() - began, count + len(rows)
+                filtering, count = filtering + time.perf_counter() - began, count + len(table)
         table, read = pa.concat_tables(passed), source.tally.bytes - before
         self.run.add_step("read", instance.table, len(source), count, started + filtering, read)
         started = time.perf_counter() - filtering
@@ -196,10 +196,12 @@ def _is_read_in_blocks(instance: Instance) -> bool:
     return bool(instance.cheap) and len(instance.source) > sources.READ_ROWS
 
 
-def _stored_table(instance: Instance, rows: NDArray[np.int64] | None) -> pa.Table:
+def _stored_table(instance: Instance, rows: NDArray[np.int64] | slice | None) -> pa.Table:
     """Return the stored columns and the positions of the given rows, or of all rows."""
     source = instance.source
     columns = {name: source.scalar(f, rows) for name, f in instance.scalars.items()}
+    if isinstance(rows, slice):
+        rows = np.arange(rows.start, rows.stop)
     columns[ROW] = numbers_of(source.positions if rows is None else rows)
     return pa.table(columns)
 
