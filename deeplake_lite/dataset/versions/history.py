@@ -17,6 +17,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, cast
 
 from deeplake_lite.brief import brief
+from deeplake_lite.checks import find_lone_surrogate
 from deeplake_lite.dataset.versions.viewed import is_viewed
 from deeplake_lite.errors import ExistsError, NotFoundError, SchemaError, VersionNotFoundError
 from deeplake_lite.storage.repo import Commit, branch_ref, tag_ref, vacuums
@@ -273,7 +274,11 @@ def check_branch(repository: Repository, name: str) -> str:
 
 def _is_of_user(name: object) -> bool:
     """Return whether a name may be that of a branch or tag that is not internal."""
-    return isinstance(name, str) and not name.startswith("_")
+    return (
+        isinstance(name, str)
+        and not name.startswith("_")
+        and find_lone_surrogate(name) is None  # Icechunk takes names as UTF-8
+    )
 
 
 def check_tag(repository: Repository, name: str) -> None:
