@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
+from deeplake_lite.storage import log
 from deeplake_lite.storage.repo import Repository, Session, vacuums
 from deeplake_lite.storage.repo.conditional_writes import check_conditional_writes
 from deeplake_lite.storage.repo.lake_refs import pin_name
@@ -566,6 +567,33 @@ def test_number_of_requests_per_step_on_s3_is_bounded(bucket, monkeypatch):
         count("tag", lambda: ds.tag("v1"))
         count("refresh", ds.refresh)
     assert {step: n for step, n in actual.items() if n > REQUESTS[step]} == {}
+
+
+def test_large_commit_on_s3_writes_few_arrays_and_its_first_row_takes_few_requests(
+    bucket, monkeypatch
+):
+    monkeypatch.setattr(log, "MAX_BYTES", 64 * 1024)
+    names, count = [f"class {i}" for i in range(9)], 1_000
+    schema = {"x": "int64", "label": dl.ClassLabel(names), "text": "text", "image": "bytes"}
+    with Proxy(bucket.endpoint) as proxy:
+        behind = bucket.at(proxy.endpoint)
+        ds = dl.create(behind.url(), schema, storage_options=behind.options)
+        before = proxy.requests
+        ds.append({
+            "x": range(count),
+            "label": [i % 9 for i in range(count)],
+            "text": [f"text {i} " * 50 for i in range(count)],
+            "image": [os.urandom(2_000)] * count,
+        })  # fmt: skip
+        ds.commit("rows")
+        others = [e for e in proxy.exchanges[before:] if "/chunks/" not in e.target]
+        assert len(others) <= 14  # chunks are written at the same time, and others in turn
+        # the bytes of two columns; everything else is in the log
+        assert len([k for k in bucket.objects("lake/") if "/manifests/" in k]) == 2
+        ds = behind.open()
+        before = proxy.requests
+        assert ds[0]["text"].startswith("text 0")
+        assert proxy.requests - before <= 4
 
 
 def test_check_of_conditions_costs_at_most_four_small_requests(bucket):

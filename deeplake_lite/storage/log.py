@@ -31,7 +31,12 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.array_spec import ArraySpec
 
 MAX_BYTES = 64 * 1024
-"""Maximum size of a log in bytes. Every commit writes the whole log again."""
+"""Maximum size in bytes of the log of a lake in a folder. Every commit writes the whole log again.
+"""
+
+REMOTE_FACTOR = 8
+"""On an object store, a log may be that many times as large, since each array that a commit writes
+takes several requests, which wait for one another."""
 
 MAX_UPDATES = 1_024
 """Maximum number of updated entries in a log. Moving them to arrays may rewrite as many chunks."""
@@ -53,14 +58,24 @@ class Size(NamedTuple):
     """Number of updated entries."""
 
 
-def limits(columns: int) -> Size:
+def limits(columns: int, *, is_remote: bool = False) -> Size:
     """Return the maximum size of the log of a lake.
+
+    Parameters
+    ----------
+    columns : int
+        Number of columns.
+    is_remote : bool, default False
+        Whether the lake is on an object store.
 
     >>> limits(6).updates, limits(1_280).updates
     (1024, 10240)
+    >>> limits(6, is_remote=True).nbytes // limits(6).nbytes
+    8
     """
     factor = max(1.0, columns / COLUMNS)
-    return Size(int(MAX_BYTES * factor), int(MAX_UPDATES * factor))
+    nbytes = MAX_BYTES * REMOTE_FACTOR if is_remote else MAX_BYTES
+    return Size(int(nbytes * factor), int(MAX_UPDATES * factor))
 
 
 def choose_written(sizes: Mapping[str, Size], most: Size) -> set[str]:

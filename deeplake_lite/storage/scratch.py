@@ -20,7 +20,8 @@ the code calls the room of the claim::
                      end            end + room(end)
 
 On an object store, a claim begins at a random chunk within that distance after the last chunk that
-is taken, and the commit checks that no other writer has taken the same chunks. Locally and on
+is taken in the transaction's version, and the commit checks that no other writer has taken the same
+chunks. Locally and on
 object stores, some chunk numbers are never used. The distance shrinks with the number of chunks
 that are left.
 
@@ -172,8 +173,8 @@ class Ranges:
 
     def claim(self, path: str) -> int:
         """Claim a free range of chunks in the array at `path`; return its first chunk number."""
-        if self._registration is None:
-            end = self._end(path)
+        if self._registration is None:  # looking at the branch's tip would take several requests
+            end = self._state.heaps.get(path, 0)
             return min(MAX_CHUNKS, end + secrets.randbelow(room(end)))
         with self._repository.lock("claims"):
             # Read the claims of other writers before the end of the heap. A writer that commits
