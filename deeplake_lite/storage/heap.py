@@ -100,7 +100,10 @@ PENDING_CACHE_BYTES = 16 * 2**20
 """Size of the cache for decoded chunks that the open transaction has written, in bytes."""
 
 WRITES_IN_FLIGHT = 2
-"""Maximum number of chunks that are being written while the next one is filled."""
+"""Maximum number of chunks that are being written to a folder while the next one is filled."""
+
+REMOTE_WRITES_IN_FLIGHT = 8
+"""The same for object stores, where each write waits for the reply."""
 
 
 class Claims(Protocol):
@@ -400,7 +403,8 @@ class Heap:
         # would report this one on stderr unless it had been retrieved.
         write.add_done_callback(lambda task: task.cancelled() or task.exception())
         self._writes.append(write)
-        if len(self._writes) >= WRITES_IN_FLIGHT:
+        most = REMOTE_WRITES_IN_FLIGHT if session.is_remote else WRITES_IN_FLIGHT
+        if len(self._writes) >= most:
             await self._writes.pop(0)
 
     async def _read_open(

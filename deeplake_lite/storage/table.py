@@ -39,15 +39,7 @@ from deeplake_lite.storage.checksums import first_rows
 from deeplake_lite.storage.defaults import cells_of_new_rows
 from deeplake_lite.storage.edits import Edits
 from deeplake_lite.storage.log import Log, LogWriter
-from deeplake_lite.storage.repo import (
-    TRANSACTION,
-    LostChunksError,
-    gather,
-    in_thread,
-    local_folder,
-    run,
-    start,
-)
+from deeplake_lite.storage.repo import TRANSACTION, LostChunksError, gather, in_thread, run, start
 from deeplake_lite.storage.rows import Rows
 from deeplake_lite.storage.scratch import Direct, Scratch
 from deeplake_lite.storage.snapshot import Snapshot
@@ -545,8 +537,7 @@ class Table(Snapshot):
         None if all arrays are written.
         """
         edits, _ = self._open_edits()
-        is_remote = local_folder(self.repository.url) is None
-        most = storage_log.limits(len(self.schema), is_remote=is_remote)
+        most = storage_log.limits(len(self.schema), is_remote=self.session.is_remote)
         ids = {f.id for f in self.schema}
         logged = [path for path in self.state.log.index if path.partition("/")[0] in ids]
         if edits.spilled or not self.rows.fits_log or most.nbytes < 0:

@@ -115,6 +115,8 @@ class Session:
         alone: Callable[[], contextlib.AbstractContextManager[object]] = contextlib.nullcontext,
     ) -> None:
         self._session, self._files = session, files
+        self.is_remote = files is None
+        """Whether the lake is on an object store."""
         self._guard = None if files is None else partial(files.check_snapshot, self.snapshot_id)
         self._refs, self._land, self._alone = refs, land, alone
         self._written: set[str] = set()  # keys for which `files` may be outdated
@@ -396,7 +398,7 @@ class Session:
             copy = compiled.PySession.from_bytes(saved)
         fork = Session(copy, self._files)
         fork._written, fork._begun = set(self._written), self._begun
-        fork._merged = set(self._merged)
+        fork._merged, fork.is_remote = set(self._merged), self.is_remote
         return fork
 
     def merge(self, fork: Session) -> None:
