@@ -14,7 +14,7 @@ from deeplake_lite.errors import UncommittedError
 from deeplake_lite.lazy import LazyModule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Buffer, Iterable, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
@@ -97,6 +97,16 @@ class ReadTable(Protocol):
 
     def part(self, column: str, slots: NDArray[np.int64], index: Index) -> DenseCells | None:
         """Return the part of each cell that `index` selects, or None if `read` would be as fast."""
+        ...
+
+    def ranges(
+        self,
+        column: str,
+        slots: NDArray[np.int64],
+        starts: NDArray[np.int64],
+        lengths: NDArray[np.int64],
+    ) -> list[Buffer] | None:
+        """Return a range of the bytes of each cell of a ragged column, or None if that fails."""
         ...
 
     def shapes(self, column: str, slots: NDArray[np.int64]) -> NDArray[np.int32]:

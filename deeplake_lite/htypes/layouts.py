@@ -34,6 +34,15 @@ class Ragged:
     compressed: bool = False
     """Whether storage compresses chunks of the bytes with Zstd, as it does for text."""
 
+    @property
+    def has_elements(self) -> bool:
+        """Whether the bytes are the elements of an array.
+
+        >>> Ragged("float32", 2).has_elements, Ragged("utf8").has_elements
+        (True, False)
+        """
+        return self.dtype not in ("utf8", "json", "bytes")
+
 
 @dataclass(frozen=True)
 class Nested:

@@ -19,7 +19,7 @@ from deeplake_lite.storage.frames import check_blosc
 from deeplake_lite.storage.zarr_metadata import array_metadata
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Buffer, Callable
     from types import EllipsisType
 
     from numpy.typing import NDArray
@@ -123,7 +123,7 @@ class ArraySpec:
             return with_checksum(whole)
         return with_checksum(np.frombuffer(blosc().encode(whole), np.uint8).copy())
 
-    def span(self, index: Index) -> tuple[int, int, Callable[[bytes, int], NDArray[Any]]]:
+    def span(self, index: Index) -> tuple[int, int, Callable[[Buffer, int], NDArray[Any]]]:
         """Return the byte range within a row that contains the elements selected by an index.
 
         Returns
@@ -146,7 +146,7 @@ class ArraySpec:
         low, high = np.lib.array_utils.byte_bounds(part) if part.size else (row.ctypes.data,) * 2
         length, offset = high - low, part.ctypes.data - low  # offset > 0 where a step is negative
 
-        def view(data: bytes, count: int) -> NDArray[Any]:
+        def view(data: Buffer, count: int) -> NDArray[Any]:
             shape, strides = (count, *part.shape), (length, *part.strides)
             return np.ndarray(shape, row.dtype, data, offset if part.size else 0, strides)
 

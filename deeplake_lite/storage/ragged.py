@@ -28,6 +28,8 @@ from deeplake_lite.storage.heap import Heap
 from deeplake_lite.storage.log import Size
 
 if TYPE_CHECKING:
+    from collections.abc import Buffer
+
     from numpy.typing import NDArray
 
     from deeplake_lite.htypes.base import Htype
@@ -105,6 +107,25 @@ class RaggedColumn(Column):
         """Return the slots whose cells do not match their stored hashes."""
         changed: Slots = slots[self.digest(cells) != await self.digests(slots)]
         return changed
+
+    async def read_ranges(
+        self, slots: Slots, starts: NDArray[np.int64], lengths: NDArray[np.int64]
+    ) -> list[Buffer] | None:
+        """Return a range of the bytes of each cell.
+
+        Return None if a cell has fewer bytes, or if reads are verified, because the hashes cover
+        whole cells.
+
+        Parameters
+        ----------
+        starts, lengths : ndarray, (n,) int64
+            The range in each cell.
+        """
+        first, total = (await self.arrays["extents"].read(slots)).T
+        if self._checked or (starts + lengths > total).any():
+            return None
+        signed = np.where(first < 0, -starts, starts)  # in the tail, addresses count down from -1
+        return await self.heap.read(np.stack([first + signed, lengths], axis=1))
 
     async def read_flat(self, slots: Slots) -> FlatCells:
         """Return the bytes of the cells in `slots`, concatenated in the given order."""

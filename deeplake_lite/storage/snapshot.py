@@ -28,7 +28,7 @@ from deeplake_lite.storage.slot_set import SlotSet
 from deeplake_lite.storage.state import State
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Buffer, Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -228,6 +228,14 @@ class Snapshot:
         """
         dense = self._column(column)
         return run(dense.read_part(slots, index)) if isinstance(dense, DenseColumn) else None
+
+    def ranges(
+        self, column: str, slots: Slots, starts: NDArray[np.int64], lengths: NDArray[np.int64]
+    ) -> list[Buffer] | None:
+        """Return a range of the bytes of each cell of a ragged column; see `read_ranges`."""
+        ragged = self._column(column)
+        assert isinstance(ragged, RaggedColumn), "only ragged columns have bytes"
+        return run(ragged.read_ranges(slots, starts, lengths))
 
     def digests(self, column: str, slots: Slots) -> NDArray[np.uint64]:
         """Return digests of cells, (n,) uint64. Equal cells have equal digests."""

@@ -34,6 +34,7 @@ TABLES = {
     "test_exchange": "Import and export",
     "test_query": "Queries",
     "test_scale": "Scale",
+    "test_growth": "Growth",
     "test_loader": "Loader",
     "test_object_store": "Object store",
     "test_browser": "Browser",

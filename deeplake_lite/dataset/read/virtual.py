@@ -248,6 +248,16 @@ class VirtualTable:
         """Return None, because computed cells have no stored bytes that could be read in part."""
         return
 
+    def ranges(
+        self,
+        column: str,  # noqa: ARG002
+        slots: Rows,  # noqa: ARG002
+        starts: NDArray[np.int64],  # noqa: ARG002
+        lengths: NDArray[np.int64],  # noqa: ARG002
+    ) -> None:
+        """Return None, because computed cells have no stored bytes that could be read in part."""
+        return
+
     def ids(self, slots: Rows) -> Rows:
         """Return the ids of rows."""
         return slots if self._ids is None else self._ids[slots]

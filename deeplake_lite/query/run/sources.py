@@ -16,16 +16,16 @@ import pyarrow as pa
 
 from deeplake_lite.dataset.arrow.cells import array_of, numbers_in, numbers_of, strings_of
 from deeplake_lite.dataset.read.values import decode_block, decode_one, with_none
-from deeplake_lite.dataset.read.virtual import sizes_of
 from deeplake_lite.dataset.write.keys import digests_by_value
 from deeplake_lite.errors import LakeError, QueryTypeError
-from deeplake_lite.htypes.cells import FlatCells, RaggedCells
+from deeplake_lite.htypes.cells import RaggedCells
 from deeplake_lite.htypes.layouts import Dense, Nested, Ragged
 from deeplake_lite.query.database import interrupt
 from deeplake_lite.query.database.convert import as_sql_numbers
 from deeplake_lite.query.database.times import check_times
 from deeplake_lite.query.functions.base import Type
 from deeplake_lite.query.run.cache import CACHE
+from deeplake_lite.query.run.parts import Tally, read_parts
 from deeplake_lite.query.run.text_search import TextIndex
 from deeplake_lite.query.tensors.trees import objects, rows_of
 from deeplake_lite.query.values import Kind
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.selection import ReadTable, RowSelection
     from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes import Htype
-    from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.query.functions.value_type import Block
     from deeplake_lite.query.run.cache import Sized
     from deeplake_lite.schema import Field
@@ -55,27 +54,6 @@ SCAN_BYTES = 4 * 2**20
 rows. The whole column is then read and cached."""
 
 type Rows = NDArray[np.int64]
-
-
-class Tally:
-    """A counter of the bytes that have been read, after decompression."""
-
-    def __init__(self) -> None:
-        self.bytes = 0
-
-    def add_array[D: np.generic](self, array: NDArray[D]) -> NDArray[D]:
-        """Add the size of an array, and return the array."""
-        self.bytes += array.nbytes
-        return array
-
-    def add_cells[C: Cells | FlatCells](self, cells: C) -> C:
-        """Add the size of cells, and return the cells."""
-        match cells:
-            case FlatCells(data):
-                self.bytes += data.nbytes
-            case _:
-                self.bytes += int(sizes_of(cells).sum())
-        return cells
 
 
 SAMPLED = 256
@@ -387,6 +365,18 @@ class Source:
             return None if index < 0 else _as_items(self._check_dtype(f, values[index]), kind)
 
         return item
+
+    def part_reader(
+        self, f: Field, positions: NDArray[Any], index: tuple[Any, ...]
+    ) -> Callable[[int], Any] | None:
+        """Read the part of each cell that an index selects. Returns a function like `decoder`.
+
+        The result is None if whole cells have to be read; see `read_parts`.
+        """
+        layout = f.htype.layout
+        if not isinstance(layout, Ragged) or layout.dtype != type_of(f.htype).dtype:
+            return None  # the bytes are files, or have to be converted
+        return read_parts(self.table, f, self._slots, positions, index, self.tally)
 
     def _check_dtype(self, f: Field, value: object) -> object:
         """Return a value. Raises QueryTypeError if the column's dtype cannot represent an image."""

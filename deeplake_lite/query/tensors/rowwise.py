@@ -21,6 +21,7 @@ from deeplake_lite.query.tensors import groups
 from deeplake_lite.query.tensors.indexing import apply_index, index_of
 from deeplake_lite.query.tensors.trees import (
     as_array,
+    constant_index,
     from_sql,
     is_dense,
     mask_rows,
@@ -39,11 +40,12 @@ from deeplake_lite.query.values import (
     Literal_,
     Meta,
     Tree,
+    children,
     leaves,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -119,13 +121,42 @@ class _Reader:
         readers: dict[Tree, Callable[[int], object]] = {}
         # The keys are the ids of leaves, because hashing a leaf would take 10 µs per row.
         self._read: dict[int, Callable[[int], object]] = {}
-        for leaf in leaves(tree):
+        for leaf in self._inputs(tree):
             if leaf not in readers:
                 readers[leaf] = self._open(leaf)
             self._read[id(leaf)] = readers[leaf]
 
     def __call__(self, leaf: Tree, row: int) -> object:
         return self._read[id(leaf)](row)
+
+    def reads(self, tree: Tree) -> bool:
+        """Return whether a tree is read as a whole, like a leaf."""
+        return id(tree) in self._read
+
+    def _inputs(self, tree: Tree) -> Iterator[Tree]:
+        """Yield the trees to read: leaves, and parts of cells that are read without the rest."""
+        if isinstance(tree, Index) and (part := self._open_part(tree)) is not None:
+            self._read[id(tree)] = part
+            return
+        below = list(children(tree))
+        if not below:
+            yield tree
+        for each in below:
+            yield from self._inputs(each)
+
+    def _open_part(self, tree: Index) -> Callable[[int], object] | None:
+        """Read the parts that a constant index selects in the cells of a column, if that is less.
+
+        Cells that several consecutive rows share are read as a whole.
+        """
+        cell, index = tree.base, constant_index(tree)
+        if not isinstance(cell, Cell) or is_dense(cell) or index is None:
+            return None
+        if not all(isinstance(i, int | slice) or i is ... for i in index):
+            return None
+        if run_starts(self.env, [cell.key]) is not None:
+            return None
+        return cell.source.part_reader(cell.field, self.env[cell.key], index)
 
     def _open(self, leaf: Tree) -> Callable[[int], object]:
         match leaf:
@@ -191,6 +222,8 @@ def _remove_mask(value: object) -> object:
 
 
 def _compute_row(tree: Tree, read: _Reader, row: int) -> object:
+    if read.reads(tree):
+        return read(tree, row)
     match tree:
         case Call(name, bound, args):
             values = [_compute_row(arg, read, row) for arg in args]
@@ -207,8 +240,7 @@ def _compute_row(tree: Tree, read: _Reader, row: int) -> object:
             if index is not None and not (len(index) == 1 and isinstance(index[0], int)):
                 value = _as_array(base, value)
             return apply_index(value, index, text)
-        case _:
-            return read(tree, row)
+    raise AssertionError(tree)
 
 
 COUNT_ITEMS = {"LEN", "LENGTH"}

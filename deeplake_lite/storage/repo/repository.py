@@ -78,7 +78,7 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo.engine import compiled
     from deeplake_lite.storage.repo.store_options import Patience
 
-CACHED_VERSIONS = 256
+CACHED_VERSIONS = 64
 """After so many commits of a handle, its caches are emptied, since Icechunk keeps the document of
 each version that it has written. A document may have 90 KB."""
 
