@@ -58,8 +58,8 @@ def _is_whole(config: pytest.Config) -> bool:
 
 # ---- drawing of cases
 
-DRAWN = 3
-"""Maximum number of cases of one test in a run of everything."""
+DRAWN = 2
+"""Maximum number of cases of one test in a run of everything, without the option `--cases`."""
 
 NOT_FAST = Path(__file__).with_name("tests") / "not_fast.txt"
 """List of the files of tests that a fast run leaves out; see `tests/not_fast.py`."""
@@ -73,6 +73,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("draw", "cases of parametrized tests")
     group.addoption("--every", action="store_true", help="run every case of every test")
     group.addoption("--draw", metavar="SEED", help="draw the cases that another run drew")
+    most = "run at most so many cases of each test"
+    group.addoption("--cases", type=int, metavar="N", default=DRAWN, help=f"{most} ({DRAWN})")
     group.addoption("--fast", action="store_true", help="run one case of each test that is fast")
 
 
@@ -86,7 +88,8 @@ def pytest_report_header(config: pytest.Config) -> str:
     """Say how the same cases are drawn again."""
     if config.option.draw is None:
         return "cases: every one"
-    most = "one of each fast test" if config.option.fast else f"at most {DRAWN} of each test"
+    option = config.option
+    most = "one of each fast test" if option.fast else f"at most {option.cases} of each test"
     return f"cases: {most}, drawn by --draw {config.option.draw}"
 
 
@@ -106,7 +109,7 @@ def _not_fast() -> frozenset[str]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep at most `DRAWN` cases of each test, or one; the seed changes with the package."""
+    """Keep at most `--cases` cases of each test, or one; the seed changes with the package."""
     seed, is_fast = config.option.draw, config.option.fast
     if seed is None:
         return
@@ -116,7 +119,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if isinstance(item, pytest.Function) and is_drawn:
             owner = item.cls.__name__ if item.cls else ""
             cases[item.path, f"{owner}.{item.originalname}"].append(item)
-    most = 1 if is_fast else DRAWN
+    most = 1 if is_fast else config.option.cases
     left_out = {item for group in cases.values() for item in _drawn_last(group, seed, most)}
     if is_fast:
         left_out |= {item for item in items if not _is_fast(item)}
