@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer.main
+from curves import draw_curves
 from typer.testing import CliRunner
 
 from deeplake_lite.cli import app
@@ -36,6 +37,7 @@ def write_pages(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     results = json.loads((HERE / "benchmarks.json").read_text())
     (folder / "benchmarks.md").write_text(benchmarks(results))
+    draw_curves(results, folder / "scale.svg")
     (folder / "command_line.md").write_text(command_line())
 
 
