@@ -35,6 +35,7 @@ TABLES = {
     "test_query": "Queries",
     "test_scale": "Scale",
     "test_growth": "Growth",
+    "test_map": "Map",
     "test_loader": "Loader",
     "test_object_store": "Object store",
     "test_browser": "Browser",

@@ -10,6 +10,7 @@ from .harness import Figures
 
 FOLDER = Path(__file__).parent
 WORKER, LOADER_WORKER, STORE_WORKER = "worker", "loader_worker", "store_worker"
+MAP_WORKER = "map_worker"
 
 
 def in_fresh_process(task: str, *arguments: object, worker: str = WORKER) -> Figures:
