@@ -185,8 +185,14 @@ def sniff(data: Buffer) -> ImageCodec:
 
 def _first_match(data: Buffer, names: tuple[str, ...]) -> ImageCodec | None:
     """Return the first of the named codecs whose format `data` begins with, or None."""
-    codecs = (cast("ImageCodec", _build(name, {})) for name in names)
+    codecs = (_image_codec(_load_class(name)) for name in names)
     return next((codec for codec in codecs if codec.matches(data)), None)
+
+
+@cache
+def _image_codec(cls: type[Codec]) -> ImageCodec:
+    """Return the codec of a class without options. Codecs are immutable, so one is enough."""
+    return cast("ImageCodec", cls())
 
 
 def _build_config(config: Mapping[str, object], options: Mapping[str, object]) -> Codec:

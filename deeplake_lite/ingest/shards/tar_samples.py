@@ -36,6 +36,7 @@ from deeplake_lite.errors import (
     TooLargeError,
 )
 from deeplake_lite.htypes.files import scheme_of
+from deeplake_lite.ingest.shards.tar_stream import Stream
 from deeplake_lite.ingest.source import Skipped
 
 if TYPE_CHECKING:
@@ -183,33 +184,13 @@ def _members(
     with (
         _translating_errors(path, last_read),
         _open(path, options) as file,
-        tarfile.TarFile(fileobj=(stream := _Stream(file)), tarinfo=_Member) as tar,
+        tarfile.TarFile(fileobj=(stream := Stream(file)), tarinfo=_Member) as tar,
     ):
-        for member in tar:
-            tar.members = []  # type: ignore[attr-defined]  # would grow with each file
-            last = member.name.rpartition("/")[2]
-            place = f"{_name(path)}, {member.name}"
-            if member.isdir() or last.startswith("."):
-                continue
-            if (reason := _unfit(member)) is not None:
-                left_out[place] = Skipped(place, reason)
-                continue
-            if member.size < 0:
-                raise tarfile.ReadError(f"the size of {member.name!r} is negative")
-            try:
-                limits.check_bytes([member.size], 1)
-            except TooLargeError as error:
-                raise TooLargeError(f"{place}: {error.args[0]}") from None
-            if (content := tar.extractfile(member) if member.issparse() else None) is not None:
-                data = content.read()
-            else:
-                data = stream.read(member.size)
-            if len(data) != member.size:
-                raise tarfile.ReadError("unexpected end of data")
-            last_read[:] = [member.name]
-            yield member.name, data
+        for name, data in _chosen_files(tar, stream, _name(path), left_out, limits):
+            last_read[:] = [name]
+            yield name, data
         rest = False
-        while data := file.read(READ_BYTES):  # also verifies the checksum of a compressed file
+        while data := stream.read(READ_BYTES):  # also verifies the checksum of a compressed file
             rest = rest or data.count(0) < len(data)
         if rest:
             place = f"{_name(path)}, after its end"
@@ -218,42 +199,68 @@ def _members(
             )
 
 
-def _unfit(member: tarfile.TarInfo) -> str | None:
-    """Return the reason why a member of a tar file belongs to no sample, or None if it does."""
-    if not member.isreg():
-        return "it is not a regular file"
-    if RESERVED.match(member.name):
-        return "WebDataset reserves names like '__name__' for metadata"
-    return None if "." in member.name.rpartition("/")[2] else "it has no extension"
+def _chosen_files(
+    tar: tarfile.TarFile, stream: Stream, title: str, left_out: dict[str, Skipped], limits: Limits
+) -> Iterator[tuple[str, bytes]]:
+    """Yield the name and content of each file that belongs to a sample.
 
-
-class _Stream(io.BufferedIOBase):
-    """A file that is read from start to end.
-
-    This class is faster than tarfile's own streams, which copy small blocks in Python.
+    `title` is the name of the tar file.
     """
 
-    def __init__(self, file: Any) -> None:
-        self._file = file
-        self._position = 0
+    def is_chosen(name: str, is_regular: bool = True) -> bool:
+        """Return whether a file belongs to a sample. List it if not, unless it is hidden."""
+        last = name.rpartition("/")[2]
+        if last.startswith("."):
+            return False
+        if (reason := _unfit(name, last, is_regular)) is not None:
+            place = f"{title}, {name}"
+            left_out[place] = Skipped(place, reason)
+        return reason is None
 
-    def read(self, size: int | None = -1, /) -> bytes:
-        """Read `size` bytes, or fewer at the end of the file."""
-        data: bytes = self._file.read(size)
-        self._position += len(data)
-        return data
+    while (member := tar.next()) is not None:
+        tar.members = []  # type: ignore[attr-defined]  # would grow with each file
+        if not member.isdir() and is_chosen(member.name, member.isreg()):
+            yield member.name, _content(tar, stream, member, title, limits)
+        if tar.pax_headers or stream.seek(tar.offset) < tar.offset:
+            continue  # only tarfile applies global headers, and notices the end of the file
+        for raw, data in stream.plain_files():
+            if is_chosen(name := raw.decode(tar.encoding or "utf-8", tar.errors or "strict")):
+                _check_size(name, len(data), title, limits)
+                yield name, data
+        tar.offset = stream.tell()
 
-    def tell(self) -> int:
-        """Return the position in the file, in bytes."""
-        return self._position
 
-    def seek(self, offset: int, whence: int = 0, /) -> int:
-        """Skip the bytes up to a position. Raises ValueError for an earlier position."""
-        if whence or offset < self._position:
-            raise ValueError("the stream can only be read forward")
-        while self._position < offset and self.read(min(offset - self._position, READ_BYTES)):
-            pass
-        return self._position
+def _unfit(name: str, last: str, is_regular: bool) -> str | None:
+    """Return the reason why a file belongs to no sample, or None if it does.
+
+    `last` is the last part of its name.
+    """
+    if not is_regular:
+        return "it is not a regular file"
+    if RESERVED.match(name):
+        return "WebDataset reserves names like '__name__' for metadata"
+    return None if "." in last else "it has no extension"
+
+
+def _content(
+    tar: tarfile.TarFile, stream: Stream, member: tarfile.TarInfo, title: str, limits: Limits
+) -> bytes:
+    """Read a file whose header tarfile has read."""
+    if member.size < 0:
+        raise tarfile.ReadError(f"the size of {member.name!r} is negative")
+    _check_size(member.name, member.size, title, limits)
+    sparse = tar.extractfile(member) if member.issparse() else None
+    data = stream.read(member.size) if sparse is None else sparse.read()
+    if len(data) != member.size:
+        raise tarfile.ReadError("unexpected end of data")
+    return data
+
+
+def _check_size(name: str, size: int, title: str, limits: Limits) -> None:
+    try:
+        limits.check_bytes([size], 1)
+    except TooLargeError as error:
+        raise TooLargeError(f"{title}, {name}: {error.args[0]}") from None
 
 
 class _Member(tarfile.TarInfo):

@@ -265,10 +265,11 @@ class WebDatasetSource:
         shard, errors = file.rpartition("/")[2], dict[int, str]()
         columns: dict[str, list[Any]] = {name: [None] * len(rows) for name in self.columns}
         columns["key"], columns["shard"] = [sample.key for sample in rows], [shard] * len(rows)
+        extensions = dict.fromkeys(e for sample in rows for e in sample.files)
+        names = {e: self.note.column(e) or self.names.get(e) for e in extensions}
         for i, sample in enumerate(rows):
             for extension, data in sample.files.items():
-                name = self.note.column(extension) or self.names.get(extension)
-                if name is None:
+                if (name := names[extension]) is None:
                     errors[i] = (
                         f"a sample may have no extensions except {', '.join(self._known)}, which "
                         f"the first samples have, but it also has {extension!r}."
