@@ -212,3 +212,5 @@ def test_an_empty_view_is_exported(flowers, tmp_path):
     for way, export in WAYS.items():
         new = export(flowers[:0], tmp_path / way)
         assert (len(new), new.columns) == (0, flowers.columns)
+        recognised = dl.ingest(tmp_path / way, url(), progress=False)
+        assert (len(recognised), recognised.columns) == (0, flowers.columns)

@@ -135,6 +135,9 @@ def _voc(place: Place) -> object:
         return None
     if place.has("Annotations"):
         files = place.find(r"Annotations/(.*/)?[^/]+\.xml")
+        if not files:  # an export without rows
+            is_empty = place.has("JPEGImages", "labelmap.txt")
+            return place.path if is_empty and not _has_images(place) else None
     else:
         files = place.find(r"(.*/)?[^/]+\.xml")
     return place.path if files and place.at(files[0]).root_tag == "annotation" else None
@@ -161,7 +164,11 @@ def _labelstudio(place: Place) -> object:
     if place.is_folder:
         files = place.find(r"[^/]+\.json")
         is_one = len(files) == 1 and _labelstudio(place.at(files[0])) is not None
+        if is_one and len(place.files) > 1 and place.at(files[0]).is_empty_json_list:
+            return None  # the other files would be lost
         return place.path / files[0] if is_one else None
+    if place.path.suffix.lower() == ".json" and place.is_empty_json_list:
+        return place.path  # an export without rows
     keys = place.json_keys if place.is_json_list else frozenset()
     is_full = "data" in keys and bool(keys & {"annotations", "predictions"})
     return place.path if is_full or keys >= {"annotation_id", "annotator"} else None  # JSON-MIN
@@ -238,7 +245,7 @@ def _suffix(*suffixes: str) -> Callable[[Place], object]:
 
 FORMATS = (
     Format("Lance", "from_lance", "lance.source",
-           _match_if(lambda p: p.has("_versions") and p.has("data") and p.suffixes[".lance"] > 0)),
+           _match_if(lambda p: p.has("_versions", "_transactions") and ".manifest" in p.suffixes)),
     Format("a Deep Lake dataset", "from_deeplake", "deeplake.source", _match_if(_is_deeplake)),
     Format("FiftyOne", "from_fiftyone", "annotations.fiftyone", _fiftyone, frozenset({".json"}),
            is_annotation=True),

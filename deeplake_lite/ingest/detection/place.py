@@ -111,6 +111,11 @@ class Place:
         """Whether the file is a JSON list."""
         return self.head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
 
+    @property
+    def is_empty_json_list(self) -> bool:
+        """Whether the file is a JSON list without items."""
+        return self.is_json_list and self._json() == []
+
     def _json(self) -> Any:
         """Return the object or list in a JSON file with undecoded items, or None."""
         if not self.path.is_file():

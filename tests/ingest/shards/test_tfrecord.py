@@ -15,6 +15,7 @@ import tensorflow as tf
 from PIL import Image as PillowImage
 
 import deeplake_lite as dl
+from deeplake_lite.dataset.export.shards import tf_example
 from deeplake_lite.dataset.export.shards.record_frames import frame, masked_crc
 from deeplake_lite.dataset.export.shards.tf_example import serialize_example
 from deeplake_lite.errors import (
@@ -427,6 +428,36 @@ def test_serialized_examples_are_those_of_tensorflow():
     assert list(theirs.features.feature["i"].int64_list.value) == [-1, 2**62]
     np.testing.assert_array_equal(theirs.features.feature["f"].float_list.value, values["f"])
     assert theirs.SerializeToString(deterministic=True) == serialize_example(values)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_serialized_examples_of_any_features_are_those_of_protobuf(seed):
+    rng = np.random.default_rng(seed)
+    sizes, names = [0, 1, 127, 128, 20_000], ["", "a", "A", "é", "𝄞", "\uffff", "a/b", "n" * 300]
+    values = {}
+    for name in rng.permutation(names)[: rng.integers(len(names) + 1)].tolist():
+        count = int(rng.choice(sizes))
+        values[name] = [
+            lambda n: [memoryview(rng.bytes(rng.choice(sizes))) for _ in range(n % 100)],
+            lambda n: rng.normal(size=n).astype("f4"),
+            lambda n: rng.integers(-(2**63), 2**63 - 1, n) >> rng.integers(64, size=n),
+        ][rng.integers(3)](count)  # fmt: skip
+    data = serialize_example(values)
+    theirs = tf.train.Example.FromString(data)
+    assert theirs.SerializeToString(deterministic=True) == data
+    assert set(theirs.features.feature) == set(values)
+    for name, given in values.items():
+        feature = theirs.features.feature[name]
+        found = getattr(feature, feature.WhichOneof("kind")).value
+        np.testing.assert_array_equal(found, [bytes(v) for v in given] if isinstance(given, list)
+                                      else given)  # fmt: skip
+
+
+def test_examples_that_no_reader_accepts_are_refused(monkeypatch):
+    monkeypatch.setattr(tf_example, "_MAX_BYTES", 1_000)
+    assert len(serialize_example({"x": [b"y" * 970]})) < 1_000
+    with pytest.raises(InvalidValueError, match="must have less than 1,000 bytes"):
+        serialize_example({"x": [b"y" * 1_000]})
 
 
 @pytest.mark.parametrize("length", [1, 2])

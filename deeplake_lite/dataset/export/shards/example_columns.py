@@ -118,7 +118,7 @@ class _Feature:
         if self._data is not None:
             offsets = self._offsets
             features[self._name] = [
-                bytes(self._data[offsets[i] : offsets[i + 1]]) for i in range(start, stop)
+                self._data[offsets[i] : offsets[i + 1]] for i in range(start, stop)
             ]
             return
         values = self._values[start:stop]

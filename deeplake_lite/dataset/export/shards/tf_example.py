@@ -17,10 +17,14 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
+from deeplake_lite.errors import InvalidValueError
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
+
+    type Data = bytes | memoryview
 
 _Field = descriptor_pb2.FieldDescriptorProto
 
@@ -44,8 +48,11 @@ Fields whose type begins with ``kind`` are alternatives (a oneof)."""
 _SCALARS = {"bytes": _Field.TYPE_BYTES, "float": _Field.TYPE_FLOAT, "int64": _Field.TYPE_INT64}
 
 
-def _build_example() -> Any:
-    """Return the message class, which is in a descriptor pool separate from TensorFlow's."""
+def _build_classes() -> tuple[Any, Any]:
+    """Return the classes of Example and Int64List.
+
+    They are in a descriptor pool separate from TensorFlow's.
+    """
     file = descriptor_pb2.FileDescriptorProto(name="example.proto", package="lake", syntax="proto3")
     for name, fields in _FIELDS.items():
         message = file.message_type.add(name=name)
@@ -62,7 +69,11 @@ def _build_example() -> Any:
             _add(message, field, number, kind, label)
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
-    return message_factory.GetMessageClass(pool.FindMessageTypeByName("lake.Example"))
+    example, int64_list = (
+        message_factory.GetMessageClass(pool.FindMessageTypeByName(f"lake.{name}"))
+        for name in ("Example", "Int64List")
+    )
+    return example, int64_list
 
 
 def _camel(name: str) -> str:
@@ -79,8 +90,12 @@ def _add(message: Any, name: str, number: int, kind: str, label: str) -> None:
         field.oneof_index = 0
 
 
-Example: Any = _build_example()
-"""The message class that represents both ``Example`` and ``SequenceExample``."""
+_MAX_BYTES = 2**31 - 1
+"""Maximum size of a message, exclusive."""
+
+Example, Int64List = _build_classes()
+"""The message class that represents both ``Example`` and ``SequenceExample``, and the class of a
+list of integers."""
 
 
 def parse_example(data: bytes) -> Any:
@@ -115,13 +130,20 @@ def numbers_in(values: Any, dtype: str) -> NDArray[Any]:
     return np.array(values, dtype)
 
 
-def serialize_example(features: dict[str, Sequence[bytes] | NDArray[Any]]) -> bytes:
+def serialize_example(features: Mapping[str, Sequence[Data] | NDArray[Any]]) -> bytes:
     """Serialize an Example with its features sorted, so that equal features give equal bytes.
+
+    The bytes are put together here, as protobuf would copy image files three times.
 
     Parameters
     ----------
-    features : dict
+    features : mapping
         Maps the names of features to lists of bytes, or to arrays of int64 or float32.
+
+    Raises
+    ------
+    InvalidValueError
+        If the message would have 2 GiB or more, which no reader accepts.
 
     Examples
     --------
@@ -129,31 +151,67 @@ def serialize_example(features: dict[str, Sequence[bytes] | NDArray[Any]]) -> by
     >>> parse_example(data).features.feature["x"].int64_list.value
     [3, 300]
     """
-    message = Example()
-    features_by_name = message.features.feature
-    for name, values in features.items():
-        feature = features_by_name[name]
-        if not isinstance(values, np.ndarray):
-            feature.bytes_list.SetInParent()
-            feature.bytes_list.value.extend(values)
-        elif values.dtype.kind == "f":
-            feature.float_list.SetInParent()
-            # Parsing packed bytes is many times faster than adding numbers one by one.
-            feature.float_list.MergeFromString(_packed(values.astype("<f4").tobytes()))
-        else:
-            feature.int64_list.SetInParent()
-            feature.int64_list.value.extend(values.tolist())
-    return bytes(message.SerializeToString(deterministic=True))
+    entries = _Parts()
+    # protobuf sorts names in this order, too: a name follows the longer names that begin with it.
+    for name in sorted(features, key=lambda name: name.encode() + b"\xff"):
+        value = _list_of(features[name]).as_field(_list_number(features[name]))
+        entry = _Parts([name.encode()]).as_field(1)
+        entry.extend(value.as_field(2))
+        entries.extend(entry.as_field(1))
+    message = entries.as_field(1)
+    if message.size >= _MAX_BYTES:
+        raise InvalidValueError(
+            f"A record must have less than {_MAX_BYTES:,} bytes, but this one has "
+            f"{message.size:,}. Leave out columns."
+        )
+    return b"".join(message.data)
 
 
-def _packed(data: bytes) -> bytes:
-    """Return a serialized protobuf message whose field 1 has the given bytes.
+class _Parts:
+    """Parts of a serialized message, which are joined at the end."""
 
-    >>> _packed(bytes(300))[:4].hex()
-    '0aac0200'
+    def __init__(self, data: Sequence[Data] = ()) -> None:
+        self.data = [*data]
+        self.size = sum(map(len, data))
+
+    def extend(self, other: _Parts) -> None:
+        self.data += other.data
+        self.size += other.size
+
+    def as_field(self, number: int) -> _Parts:
+        """Return the parts of a message that has these parts as its field `number`."""
+        head = _head(number, self.size)
+        result = _Parts()
+        result.data, result.size = [head, *self.data], len(head) + self.size
+        return result
+
+
+def _list_number(values: Sequence[Data] | NDArray[Any]) -> int:
+    """Return the number of the field for a list in a Feature."""
+    if not isinstance(values, np.ndarray):
+        return 1
+    return 2 if values.dtype.kind == "f" else 3
+
+
+def _list_of(values: Sequence[Data] | NDArray[Any]) -> _Parts:
+    """Return the content of a BytesList, a FloatList or an Int64List."""
+    if not isinstance(values, np.ndarray):
+        return _Parts([part for data in values for part in (_head(1, len(data)), data)])
+    if values.dtype.kind != "f":
+        return _Parts([Int64List(value=values.tolist()).SerializeToString()])
+    packed = values.astype("<f4").tobytes()
+    return _Parts([_head(1, len(packed)), packed] if packed else [])
+
+
+def _head(number: int, size: int) -> bytes:
+    """Return the bytes that precede the content of field `number`, which has `size` bytes.
+
+    >>> _head(1, 300).hex()
+    '0aac02'
     """
-    header, size = bytearray(b"\x0a"), len(data)
+    head = bytearray([number << 3 | 2])
     while size > 127:
-        header.append(size & 127 | 128)
+        head.append(size & 127 | 128)
         size >>= 7
-    return bytes(header) + bytes([size]) + data if data else b""
+    head.append(size)
+    return bytes(head)
