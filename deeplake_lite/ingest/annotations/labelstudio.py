@@ -116,6 +116,11 @@ def labelstudio_reader(
     Raises NotFoundError or InvalidValueError if the file does not exist or is invalid.
     """
     given = Path(checks.location("path", path)).expanduser()
+    if given.is_dir():
+        raise NotFoundError(
+            f"A Label Studio export must be a JSON file, but {str(given)!r} is a folder. Pass the "
+            "file, or let dl.ingest find it in the folder."
+        )
     if not given.is_file():
         raise NotFoundError(
             f"There is no file {str(given)!r} (working directory: {Path.cwd()}). Check the path."

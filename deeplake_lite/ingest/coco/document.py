@@ -7,9 +7,11 @@ are read in advance.
 
 from __future__ import annotations
 
+import codecs
 import mmap
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -22,7 +24,6 @@ from deeplake_lite.ingest.source import Skipped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -171,14 +172,24 @@ class Document:
 
 def _parts(path: Path) -> dict[str, msgspec.Raw]:
     """Return a dict from the keys of a COCO file to their values, as undecoded JSON."""
+    if path.is_dir():
+        raise NotFoundError(
+            f"A COCO file must be a JSON file, but {str(path)!r} is a folder. Pass the file, such "
+            "as annotations/instances_train2017.json, or let dl.ingest find the files in the "
+            "folder."
+        )
     if not path.is_file():
-        raise NotFoundError(f"There is no COCO file {str(path)!r}. Check the path.")
+        raise NotFoundError(
+            f"There is no COCO file {str(path)!r} (working directory: {Path.cwd()}). Check the "
+            "path."
+        )
     with path.open("rb") as file:
         if path.stat().st_size == 0:
             raise InvalidValueError(
                 f"A COCO file must be JSON, but {str(path)!r} is empty. Check the file."
             )
         data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    data = data[3:] if bytes(data[:3]) == codecs.BOM_UTF8 else data
     parts: dict[str, msgspec.Raw] = _decode(path, data, dict[str, msgspec.Raw])
     if "images" not in parts:
         raise InvalidValueError(

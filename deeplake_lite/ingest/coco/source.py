@@ -167,7 +167,7 @@ def _image_folder(document: Document, given: Path | None) -> Path:
     near += [*islice((folder for root in roots for folder in _folders_in(root)), MAX_FOLDERS)]
     names = [str(image.get("file_name")) for image in document.images[:100]]
     for folder in [given] if given is not None else near:
-        if not names or any(os.path.isfile(folder / name) for name in names):
+        if not names or any(os.path.isfile(_path_of(folder, name)) for name in names):
             return folder
     where = f"in {str(given)!r}" if given is not None else f"next to {str(document.path)!r}"
     raise NotFoundError(
@@ -428,8 +428,14 @@ def _row(key: str, items: list[Any], points: int) -> object:
 
 def _file(folder: Path, entry: Mapping[str, Any]) -> str:
     """Return the path of an image or a PNG file of segments, or "" if it is outside `folder`."""
-    path = os.path.normpath(folder.absolute() / str(entry.get("file_name")))
+    path = os.path.normpath(_path_of(folder.absolute(), str(entry.get("file_name"))))
     return path if Path(path).is_relative_to(folder.absolute()) else ""
+
+
+def _path_of(folder: Path, name: str) -> Path:
+    """Return the path of an image. Its name may have the separators of Windows."""
+    path = folder / name
+    return path if "\\" not in name or path.is_file() else folder / name.replace("\\", "/")
 
 
 def _shapes(cells: Mapping[str, list[Any]], span: slice) -> dict[str, Any]:

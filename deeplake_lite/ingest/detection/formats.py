@@ -193,14 +193,15 @@ def _huggingface(place: Place) -> object:
 
 
 def _index_with(key: str) -> Callable[[Place], object]:
-    """Build a `match` function for folders with an index.json that has a given key.
+    """Build a `match` function for an index.json that has a given key, and folders with one.
 
     The index.json may also be in a subfolder.
     """
 
     def match(place: Place) -> object:
         if not place.is_folder:
-            return None
+            is_index = place.name == "index.json" and key in place.json_keys
+            return place.path if is_index else None
         indexes = place.find(r"([^/]+/)?index\.json")
         return place.path if indexes and key in place.at(indexes[0]).json_keys else None
 

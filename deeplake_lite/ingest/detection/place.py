@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import mmap
 import os
 import re
@@ -125,7 +126,7 @@ class Place:
                 data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
         except (OSError, ValueError):  # mmap raises ValueError for an empty file
             return None
-        return _decode(data)
+        return _decode(data[3:] if bytes(data[:3]) == codecs.BOM_UTF8 else data)
 
 
 def _decode(data: Any) -> Any:

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from deeplake_lite import checks
 from deeplake_lite.errors import InvalidValueError, NotFoundError, SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from deeplake_lite.ingest.shards.samples import Encoding
 
 INDEX = "index.json"
 
 MAX_INDEX_BYTES = 2**30
+
+
+def dataset_folder(location: object) -> Path:
+    """Return the folder of a dataset, given the folder or its index."""
+    path = Path(checks.location("folder", location)).expanduser()
+    return path.parent if path.name == INDEX and path.is_file() else path
 
 
 def find_indexes(root: Path) -> list[Path]:
@@ -26,6 +33,10 @@ def find_indexes(root: Path) -> list[Path]:
     if (root / INDEX).is_file():
         return [root / INDEX]
     indexes = sorted(root.rglob(INDEX)) if root.is_dir() else []
+    if not indexes and root.is_file():
+        raise NotFoundError(
+            f"{str(root)!r} must be a folder with {INDEX}, but it is a file. Pass its folder."
+        )
     if not indexes:
         raise NotFoundError(f"There is no {INDEX} in {str(root)!r}. Check the path.")
     return indexes

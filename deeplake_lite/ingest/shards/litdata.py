@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from deeplake_lite import checks
@@ -14,7 +13,13 @@ from deeplake_lite.dataset.export.shards.splits import SPLIT
 from deeplake_lite.errors import InvalidValueError, NotFoundError, SchemaError
 from deeplake_lite.htypes import Htype
 from deeplake_lite.ingest.options import takes_options
-from deeplake_lite.ingest.shards.indexes import check_names, find_indexes, path_inside, read_index
+from deeplake_lite.ingest.shards.indexes import (
+    check_names,
+    dataset_folder,
+    find_indexes,
+    path_inside,
+    read_index,
+)
 from deeplake_lite.ingest.shards.litdata_chunks import LitDataChunk
 from deeplake_lite.ingest.shards.litdata_leaves import encoding_of
 from deeplake_lite.ingest.shards.litdata_spec import leaf_names
@@ -24,6 +29,7 @@ from deeplake_lite.ingest.writer import ingest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from deeplake_lite.ingest.options import Options
     from deeplake_lite.ingest.result import IngestedDataset
@@ -45,8 +51,8 @@ def from_litdata(
     Parameters
     ----------
     folder : str or Path
-        A folder with ``index.json``, or a folder with a subfolder for each split, which has its own
-        index.
+        A folder with ``index.json``, this file itself, or a folder with a subfolder for each split,
+        which has its own index.
     url : str
         URL of the lake, which is created if it does not exist.
     on : str, optional
@@ -106,7 +112,7 @@ def litdata_source(
     Raises NotFoundError if a file or column does not exist, InvalidValueError if an index is
     invalid, and SchemaError if no type can store a column.
     """
-    root = Path(checks.location("folder", folder)).expanduser()
+    root = dataset_folder(folder)
     wanted = None if columns is None else checks.names("columns", columns)
     indexes = find_indexes(root)
     contents = [read_index(path) for path in indexes]

@@ -7,7 +7,6 @@ import struct
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard, Unpack
 
 import numpy as np
@@ -18,7 +17,13 @@ from deeplake_lite.dataset.export.shards.splits import SPLIT
 from deeplake_lite.errors import InvalidValueError, NotFoundError
 from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.ingest.options import takes_options
-from deeplake_lite.ingest.shards.indexes import check_names, find_indexes, path_inside, read_index
+from deeplake_lite.ingest.shards.indexes import (
+    check_names,
+    dataset_folder,
+    find_indexes,
+    path_inside,
+    read_index,
+)
 from deeplake_lite.ingest.shards.mds_encodings import encoding_of
 from deeplake_lite.ingest.shards.notes import Note
 from deeplake_lite.ingest.shards.packed_files import open_shard
@@ -27,6 +32,7 @@ from deeplake_lite.ingest.writer import ingest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from deeplake_lite.ingest.options import Options
     from deeplake_lite.ingest.result import IngestedDataset
@@ -50,8 +56,8 @@ def from_mds(
     Parameters
     ----------
     folder : str or Path
-        A folder with ``index.json``, or a folder with a subfolder for each split, which has its own
-        index.
+        A folder with ``index.json``, this file itself, or a folder with a subfolder for each split,
+        which has its own index.
     url : str
         URL of the lake, which is created if it does not exist.
     on : str, optional
@@ -110,7 +116,7 @@ def mds_source(
     Raises NotFoundError if a file or column does not exist, InvalidValueError if an index is
     invalid, and SchemaError if no type can store a column.
     """
-    root = Path(checks.location("folder", folder)).expanduser()
+    root = dataset_folder(folder)
     wanted = None if columns is None else checks.names("columns", columns)
     indexes = find_indexes(root)
     contents = [read_index(path) for path in indexes]

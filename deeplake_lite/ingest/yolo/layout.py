@@ -11,6 +11,7 @@ import os
 import re
 from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,6 +95,10 @@ class Layout:
     def _of_yaml(cls, path: Path) -> Layout:
         config, here = _read_yaml(path), path.absolute().parent
         base = here / str(config.get("path") or "")
+        if not base.is_dir():
+            base = here / str(config.get("path") or "").replace("\\", "/")
+        if ".." in base.parts:  # paths of images begin with the folder, so that keys are short
+            base = base.resolve()
         places: dict[str, list[Path]] = {}
         for split in ("train", "val", "test"):
             locations = config.get(split)
@@ -138,7 +143,13 @@ class Layout:
         try:
             return image.relative_to(self.root).as_posix()
         except ValueError:
-            return image.as_posix()
+            is_inside = image.is_relative_to(self._resolved)
+            return (image.relative_to(self._resolved) if is_inside else image).as_posix()
+
+    @cached_property
+    def _resolved(self) -> Path:
+        """The root without symbolic links, which paths of images lack if they have ``..``."""
+        return self.root.resolve()
 
     def orphaned_labels(self) -> list[Skipped]:
         """Return the label files that belong to no image, with this reason."""
@@ -444,8 +455,12 @@ def _locate(location: str, base: Path, here: Path, config: Path) -> Path:
     Raises NotFoundError if there is neither.
     """
     # Roboflow's exports write "../train/images" although the folder is next to the data.yaml.
-    bare = location.removeprefix("../")
-    for path in (base / location, here / location, here / bare, base / bare):
+    posix = location.replace("\\", "/")  # of a file that was written on Windows
+    bare = posix.removeprefix("../")
+    for path in (
+        *(folder / name for name in (location, posix) for folder in (base, here)),
+        *(folder / bare for folder in (here, base)),
+    ):
         if os.path.isfile(path):
             return path
         if os.path.isdir(path):
@@ -475,4 +490,7 @@ def _read_list(path: Path) -> Iterator[Path]:
     for line in path.read_text("utf-8", errors="surrogateescape").splitlines():
         name = line.strip()
         if name and Path(name).suffix.lower() in SUFFIXES:
-            yield path.parent / name.removeprefix("./")
+            image = path.parent / name.removeprefix("./")
+            if "\\" in name and not image.is_file():  # written on Windows
+                image = path.parent / name.replace("\\", "/").removeprefix("./")
+            yield image
