@@ -29,7 +29,7 @@ from deeplake_lite.storage.repo.failures import MissingError
 from deeplake_lite.storage.table import MovedError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from deeplake_lite.dataset.handle import Handle
     from deeplake_lite.dataset.versions.pairs import Ids
@@ -90,11 +90,18 @@ def missing_default(
 
 
 def commit(
-    handle: Handle, message: str, metadata: Mapping[str, object], *, empty: bool = False
+    handle: Handle,
+    message: str,
+    metadata: Mapping[str, object],
+    *,
+    empty: bool = False,
+    check: Callable[[str], None] | None = None,
 ) -> str:
     """Commit the edits as the branch's next version; see `Dataset.commit`.
 
-    If `empty` is true, a version with the metadata is written even if there are no edits.
+    If `empty` is true, a version with the metadata is written even if there are no edits. `check`
+    is called with the version on top of which the edits are about to be written, and may raise an
+    error to prevent that.
     """
     check_message(message)
     with handle.locked():
@@ -103,7 +110,9 @@ def commit(
             return handle.version
         try:
             with handle.repository.lock():
-                return _commit_onto_tip(handle, message, metadata, merges=False, empty=empty)
+                return _commit_onto_tip(
+                    handle, message, metadata, merges=False, empty=empty, check=check
+                )
         except MissingDefaultError as error:
             raise missing_default(handle, error, f"ds.commit({message!r})") from error
 
@@ -128,6 +137,7 @@ def _commit_onto_tip(
     *,
     merges: bool,
     empty: bool = False,
+    check: Callable[[str], None] | None = None,
 ) -> str:
     """Apply the edits to the branch's tip, and write them as a version.
 
@@ -143,6 +153,8 @@ def _commit_onto_tip(
         if _adopt_unconfirmed_commit(handle, tip_id) and not handle.table.edits:
             return handle.version
         _check_same_branch(handle, tip_id)
+        if check is not None:
+            check(tip_id)
         if merges:
             _check_merge_fits(handle, tip_id)
         elif _overwrites(handle, tip_id):
