@@ -284,6 +284,7 @@ FUNCTIONS: dict[str, dict[str, Any]] = {
 METHODS: dict[str, dict[str, Any]] = {
     "append": {"data": ROWS},
     "extend": {"data": ROWS},
+    "has_key": {"key": "batch"},
     "update": {"rows": [0], "data": {"x": [5]}},
     "delete": {"rows": [0]},
     "upsert": {"data": ROWS, "on": "x"},
@@ -347,7 +348,7 @@ METHODS: dict[str, dict[str, Any]] = {
 
 
 READING = {
-    "__getitem__", "split", "folds", "query", "suspects", "browse", "diff", "to_folder", "batches",
+    "__getitem__", "has_key", "split", "folds", "query", "suspects", "browse", "diff", "to_folder", "batches",
     "pytorch", "jax", "tensorflow", "pytorch_dataset", "materialize", "publish", "to_coco",
     "to_yolo", "to_webdataset", "to_huggingface", "to_parquet", "to_numpy", "to_torch",
     "to_deeplake", "to_lance",

@@ -157,7 +157,7 @@ def _commit_onto_tip(
             check(tip_id)
         if merges:
             _check_merge_fits(handle, tip_id)
-        elif _overwrites(handle, tip_id):
+        elif _repeats_key(handle, tip_id) or _overwrites(handle, tip_id):
             handle.table = _copy_onto(handle, handle.open(tip_id), "raise")
         if not (handle.table.edits or merges or empty):  # the tip already contains all edits
             return handle.go_to(tip_id)
@@ -208,7 +208,7 @@ def _adopt_unconfirmed_commit(handle: Handle, tip_id: str) -> bool:
         handle.go_to(landed.id)
     else:
         # The version in `landed` has recorded the restore.
-        base, edits.restored = handle.open(landed.id), None
+        base, edits.restored, edits.restored_keys = handle.open(landed.id), None, None
         handle.table = _copy_onto(handle, base, "raise", base=base)
     return True
 
@@ -263,6 +263,17 @@ def _overwrites(handle: Handle, tip_id: str) -> bool:
     )
 
 
+def _repeats_key(handle: Handle, tip_id: str) -> bool:
+    """Return whether another writer has appended a batch with the same key as these edits.
+
+    The rows of this batch are then dropped when the edits are copied onto the tip.
+    """
+    edits = handle.table.edits
+    if tip_id == handle.version or edits is None or not edits.keys:
+        return False
+    return handle.table.repeats_key(handle.open(tip_id))
+
+
 def _ids_written(mine: Table, base: Table, column: str) -> Ids:
     """Return the ids of the rows of `base` whose cell was written, even if with an equal value."""
     assert mine.edits is not None
@@ -280,6 +291,8 @@ def _check_merge_fits(handle: Handle, tip_id: str) -> None:
     """
     if tip_id == handle.version:
         return
+    if _repeats_key(handle, tip_id):
+        raise MovedError("The branch has moved to a version that has some of the merged batches.")
     if handle.table.shares_rows(handle.open(tip_id)):
         raise MovedError(
             "The branch has moved to a version that already has some of the merged rows."
