@@ -348,11 +348,11 @@ METHODS: dict[str, dict[str, Any]] = {
 
 
 READING = {
-    "__getitem__", "has_key", "split", "folds", "query", "suspects", "browse", "diff", "to_folder", "batches",
+    "__getitem__", "split", "folds", "query", "suspects", "browse", "diff", "to_folder", "batches",
     "pytorch", "jax", "tensorflow", "pytorch_dataset", "materialize", "publish", "to_coco",
     "to_yolo", "to_webdataset", "to_huggingface", "to_parquet", "to_numpy", "to_torch",
     "to_deeplake", "to_lance",
-    "evaluate", "lineage", "to_mds", "to_litdata",
+    "evaluate", "has_key", "lineage", "to_mds", "to_litdata",
     "to_tfrecord", "to_arrayrecord",
     "to_voc", "to_cvat", "to_labelstudio", "to_fiftyone",
 }  # fmt: skip
