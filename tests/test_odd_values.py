@@ -284,6 +284,7 @@ FUNCTIONS: dict[str, dict[str, Any]] = {
 METHODS: dict[str, dict[str, Any]] = {
     "append": {"data": ROWS},
     "extend": {"data": ROWS},
+    "has_key": {"key": "batch"},
     "update": {"rows": [0], "data": {"x": [5]}},
     "delete": {"rows": [0]},
     "upsert": {"data": ROWS, "on": "x"},
@@ -351,7 +352,7 @@ READING = {
     "pytorch", "jax", "tensorflow", "pytorch_dataset", "materialize", "publish", "to_coco",
     "to_yolo", "to_webdataset", "to_huggingface", "to_parquet", "to_numpy", "to_torch",
     "to_deeplake", "to_lance",
-    "evaluate", "lineage", "to_mds", "to_litdata",
+    "evaluate", "has_key", "lineage", "to_mds", "to_litdata",
     "to_tfrecord", "to_arrayrecord",
     "to_voc", "to_cvat", "to_labelstudio", "to_fiftyone",
 }  # fmt: skip

@@ -6,7 +6,7 @@ implements the operation.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, overload
 
 from deeplake_lite.dataset import lazy_calls
 from deeplake_lite.dataset.metadata import Change, Metadata
@@ -107,7 +107,15 @@ class Dataset(View):
 
     # ---- rows
 
-    def append(self, data: Data | View, *, check: Check = "header") -> None:
+    @overload
+    def append(self, data: Data | View, *, check: Check = ..., key: None = ...) -> None: ...
+
+    @overload
+    def append(self, data: Data | View, *, check: Check = ..., key: str) -> bool: ...
+
+    def append(
+        self, data: Data | View, *, check: Check = "header", key: str | None = None
+    ) -> bool | None:
         """Append rows. If any row is invalid, none is appended.
 
         Parameters
@@ -118,6 +126,17 @@ class Dataset(View):
             columns whose types agree.
         check : {"header", "full"}
             How encoded files are checked: only their header and end, or by decoding them.
+        key : str, optional
+            Name of this batch of rows, such as ``"batch-17"``. If this version or the open
+            transaction has a batch with this key, nothing is appended, and `data` is not read. If
+            another writer commits a batch with this key first, the commit leaves out the rows of
+            this batch. So a task that is repeated, at any time and on any machine, appends its rows
+            once.
+
+        Returns
+        -------
+        bool, optional
+            With a key, whether the rows were appended.
 
         Raises
         ------
@@ -140,12 +159,46 @@ class Dataset(View):
         >>> ds.append([{"x": 3}, {"x": 4, "t": "d"}])
         >>> ds["x"][:], ds["t"][:]
         (array([1, 2, 3, 4], dtype=int32), ['a', 'b', '?', 'd'])
-        """
-        edits.append(self.handle, data, check)
 
-    def extend(self, data: Data | View, *, check: Check = "header") -> None:
+        A batch with a key is appended once:
+
+        >>> [ds.append({"x": [5]}, key="batch-17") for attempt in range(3)]
+        [True, False, False]
+        >>> len(ds)
+        5
+        """
+        return edits.append(self.handle, data, check, key)
+
+    @overload
+    def extend(self, data: Data | View, *, check: Check = ..., key: None = ...) -> None: ...
+
+    @overload
+    def extend(self, data: Data | View, *, check: Check = ..., key: str) -> bool: ...
+
+    def extend(
+        self, data: Data | View, *, check: Check = "header", key: str | None = None
+    ) -> bool | None:
         """Append rows; an alias of `append`."""
-        self.append(data, check=check)
+        return edits.append(self.handle, data, check, key)
+
+    def has_key(self, key: str) -> bool:
+        """Return whether a batch was appended with a key, in this version or the open transaction.
+
+        Parameters
+        ----------
+        key : str
+            The key that was passed to `append`.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://has-key-doc", {"x": "int32"})
+        >>> ds.append({"x": [1, 2]}, key="batch-17")
+        True
+        >>> ds.has_key("batch-17"), ds.has_key("batch-18")
+        (True, False)
+        """
+        return edits.has_key(self.handle, key)
 
     def update(
         self, rows: object = None, data: Mapping[str, object] | None = None, *, ids: object = None

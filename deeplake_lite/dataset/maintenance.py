@@ -100,6 +100,8 @@ def verify(handle: Handle) -> Report:
     damages += [
         Damaged(None, _row_in(table, d.slot), None, without_hint(d.reason)) for d in row_damage
     ]
+    if (reason := table.verify_keys()) is not None:
+        damages.append(Damaged(None, None, None, without_hint(reason)))
     for f in table.schema:
         for slot, reason in ((d.slot, d.reason) for d in table.verify(f.id, all_slots)):
             has_id = slot is not None and slot not in without_id

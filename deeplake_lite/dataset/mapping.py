@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.dataset.lazy_calls import Job
     from deeplake_lite.dataset.view import View
+    from deeplake_lite.schema import Schema
 
 
 class Mappable:
@@ -21,7 +22,11 @@ class Mappable:
         function: Callable[..., object],
         *,
         columns: str | Sequence[str] | None = None,
-        into: Mapping[str, object] | str,
+        into: Mapping[str, object] | str | None = None,
+        rows_into: str | None = None,
+        schema: Mapping[str, object] | Schema | None = None,
+        keep: str | Sequence[str] | None = None,
+        storage_options: Mapping[str, object] | None = None,
         where: str | None = None,
         batch: int = 64,
         executor: Any = None,
@@ -36,7 +41,7 @@ class Mappable:
         restart_after: int | None = None,
         progress: bool = True,
     ) -> Job:
-        """Fill columns with what a function computes from other columns, and commit them.
+        """Fill columns, or a new lake, with the results of a function, and commit them.
 
         The job can be resumed: if it stops, for any reason, the same call computes only the parts
         that are left, whatever the executor and the number of workers.
@@ -45,15 +50,26 @@ class Mappable:
         ----------
         function : callable
             Function of a batch, a dict from column names to arrays or lists as in `batches`.
-            Returns one value per row, or a dict of such values by column. In threads, it may be
-            called by several threads at once.
+            With `into`, it returns one value per row, or a dict of such values by column. With
+            `rows_into`, it returns a list with one item per row: a list of dicts, one for each new
+            row, which may be empty. In threads, it may be called by several threads at once.
         columns : sequence of str, optional
             Columns that the function receives. By default, all columns.
-        into : mapping or str
+        into : mapping or str, optional
             Maps the columns to fill to their types, such as ``{"emb": dl.Embedding(512)}``. A new
             column is nullable unless its type has a default, so that rows without a result are
             null. For an existing column, the type may be None; a single existing column may be
             given by name.
+        rows_into : str, optional
+            URL or folder of a new lake, to which the rows are written that the function returns,
+            in the order of the rows from which they were computed. Pass it instead of `into`.
+        schema : mapping, optional
+            The columns of these rows, as for `dl.create`. Columns that a dict leaves out get their
+            default, or null.
+        keep : sequence of str, optional
+            Columns of the input whose cells are copied to each row of the new lake, such as an id.
+        storage_options : mapping, optional
+            Options of the object store at `rows_into`, as for `dl.create`.
         where : str, optional
             Condition in the query language that selects rows, such as ``"label = 'rose'"``.
         batch : int
@@ -99,12 +115,15 @@ class Mappable:
         Raises
         ------
         JobError
-            When the function fails, when workers keep dying, when a job of this name is running, or
-            when an unfinished job of this name began differently.
+            When the function fails, when workers keep dying, when a job of this name is running,
+            when an unfinished job of this name began differently, or when a job of this name has
+            already written rows to the lake at `rows_into`.
         OptionError
             When an argument is invalid.
         SchemaError
-            When a column exists with another type.
+            When a column exists with another type, or the lake at `rows_into` has other columns.
+        ExistsError
+            When the lake at `rows_into` has rows of others.
         ReadOnlyError, UncommittedError
             When the dataset is read-only, or has uncommitted edits.
 
@@ -126,12 +145,24 @@ class Mappable:
         2
         >>> ds["words"][:].tolist()
         [2, 2, None]
+
+        A function that returns zero or more rows of a new lake for each row:
+
+        >>> def split(batch):
+        ...     return [[{"word": word} for word in text.split()] for text in batch["text"]]
+        >>> job = ds.map(split, columns="text", rows_into="memory://words", schema={"word": "text"})
+        >>> job.result().added, dl.open("memory://words")["word"][:]
+        (4, ['a', 'rose', 'two', 'tulips'])
         """
         return lazy_calls.map_rows(
             cast("View", self),
             function,
             columns=columns,
             into=into,
+            rows_into=rows_into,
+            schema=schema,
+            keep=keep,
+            storage_options=storage_options,
             where=where,
             batch=batch,
             executor=executor,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -15,15 +15,15 @@ from deeplake_lite.errors import DamagedError, JobError, OptionError
 from deeplake_lite.map.driver import Driver
 from deeplake_lite.map.executors import make_executor
 from deeplake_lite.map.job import Job
-from deeplake_lite.map.journal import Journal, Running, delete_journal
-from deeplake_lite.map.plan import Plan, Request, check_same_job
+from deeplake_lite.map.journal import Journal, Running, delete_journal, first_version
+from deeplake_lite.map.plan import Plan, check_same_job
+from deeplake_lite.map.request import Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from deeplake_lite.dataset.view import View
     from deeplake_lite.map.driver import Mapped
-    from deeplake_lite.storage.repo import Repository
 
 
 def map_rows(
@@ -32,6 +32,10 @@ def map_rows(
     *,
     columns: object,
     into: object,
+    rows_into: object,
+    schema: object,
+    keep: object,
+    storage_options: object,
     where: object,
     batch: object,
     executor: Any,
@@ -59,6 +63,10 @@ def map_rows(
         function,
         columns=columns,
         into=into,
+        rows_into=rows_into,
+        schema=schema,
+        keep=keep,
+        storage_options=storage_options,
         where=where,
         batch=batch,
         setup=setup,
@@ -66,13 +74,16 @@ def map_rows(
         update=update,
         name=name,
     )
-    running = Running(view.rows.lake.repository, request.name)
+    target = None if request.new_lake is None else request.new_lake.open(view)
+    lake = (view if target is None else target).rows.lake
+    running = Running(lake.repository, request.name)
     try:
-        plan, journal = _open(request, restart=restart)
-        running.spare_chunks(plan.document["version"])
-        work = plan.work(request, spread=isinstance(executor, int))
+        plan, journal = _open(request, target, restart=restart)
+        running.spare_chunks(first_version(plan.document))
+        work = plan.work(request, target, spread=isinstance(executor, int))
         driver = Driver(
             plan.base,
+            lake,
             journal,
             plan.slots,
             partial(make_executor, executor, work, seconds, most),
@@ -80,7 +91,8 @@ def map_rows(
             visible=visible,
         )
         job = Job(request.name, driver.state)
-        do = partial(_run, driver, running, view if isinstance(view, Dataset) and wait else None)
+        moves = isinstance(view, Dataset) and wait and target is None
+        do = partial(_run, driver, running, cast("Dataset", view) if moves else None)
         if not wait:
             job.start(do)
             return job
@@ -102,9 +114,20 @@ def _run(driver: Driver, running: Running, ds: Dataset | None) -> Mapped:
     return result
 
 
-def _open(request: Request, *, restart: bool) -> tuple[Plan, Journal]:
-    """Plan a job, and open its journal or begin a new one."""
-    repository, version = request.view.rows.lake.repository, request.view.version
+def _open(request: Request, target: Dataset | None, *, restart: bool) -> tuple[Plan, Journal]:
+    """Plan a job, and open its journal or begin a new one.
+
+    Parameters
+    ----------
+    request : Request
+        The arguments of the call.
+    target : Dataset, optional
+        The lake for new rows, or None if the job fills columns.
+    restart : bool
+        Whether to discard the results of an earlier run.
+    """
+    version = request.view.version
+    repository = (request.view if target is None else target).rows.lake.repository
     try:
         journal = None if restart else Journal.find(repository, request.name)
     except (LookupError, TypeError, AttributeError) as error:
@@ -113,25 +136,33 @@ def _open(request: Request, *, restart: bool) -> tuple[Plan, Journal]:
             "again with restart=True."
         ) from error
     if journal is None:
-        plan = Plan.make(request, version)
+        replaces = False
+        if target is not None and request.new_lake is not None:
+            replaces = request.new_lake.check_new(
+                target, request.view, request.name, restart=restart
+            )
+        plan = Plan.make(request, version, target, replaces=replaces)
         delete_journal(repository, request.name)
         return plan, Journal.create(repository, plan.document)
-    _check_version(repository, journal, version)
-    plan = Plan.make(request, journal.document["version"])
+    _check_version(request.view, journal)
+    plan = Plan.make(request, journal.document["version"], target)
     check_same_job(request.name, journal.document, plan.document)
     return Plan(plan.base, journal.document, plan.slots), journal
 
 
-def _check_version(repository: Repository, journal: Journal, version: str) -> None:
-    """Raise JobError unless `version` descends from the version that an unfinished job reads."""
-    began = journal.document["version"]
+def _check_version(view: View, journal: Journal) -> None:
+    """Raise JobError unless a view descends from the version that an unfinished job reads."""
+    began, version, repository = (
+        journal.document["version"],
+        view.version,
+        view.rows.lake.repository,
+    )
     # A vacuum may have truncated the history, but the graph has links across the gap.
     if began not in Graph.read(repository, [version]).ancestors([version]):
         raise JobError(
             f"The job {journal.document['name']!r} has not finished, but it reads version {began}, "
-            f"from which version {version} does not descend. Go back to the branch "
-            f"{journal.document['branch']!r}, pass restart=True to begin anew, or pass another "
-            "name=."
+            f"from which version {version} does not descend. Go back to a branch that has this "
+            "version, pass restart=True to begin anew, or pass another name=."
         )
 
 

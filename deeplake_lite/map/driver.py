@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
@@ -14,8 +15,10 @@ from deeplake_lite.dataset.repr import bars
 from deeplake_lite.errors import JobError, StorageError
 from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.map.executors import LostError
+from deeplake_lite.map.origins import find_origin
 from deeplake_lite.map.places import ATTEMPTS
 from deeplake_lite.map.publish import Published, merge_reports, publish, published_parts
+from deeplake_lite.map.publish_rows import publish_rows
 from deeplake_lite.map.record import record_of
 from deeplake_lite.map.results import Results
 from deeplake_lite.map.work import Done, Task
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.dataset import Dataset
+    from deeplake_lite.dataset.selection import Lake
     from deeplake_lite.map.executors import Executor, Future
     from deeplake_lite.map.journal import Journal
     from deeplake_lite.storage.repo import Session
@@ -72,6 +76,8 @@ class Mapped:
     """Id of the commit with the results, or of the branch's tip if there was nothing to write."""
     rows: int
     """Number of rows with results."""
+    added: int
+    """Number of rows that were added to the lake `rows_into`."""
     resumed: int
     """Number of rows that an earlier run had finished."""
     skipped: dict[int, str] = field(repr=False)
@@ -88,6 +94,7 @@ class Mapped:
 
     def __repr__(self) -> str:
         counts = {
+            "added": self.added,
             "resumed": self.resumed,
             "skipped": len(self.skipped),
             "edited meanwhile": len(self.edited),
@@ -115,8 +122,8 @@ class Driver:
     ----------
     base : Dataset
         The version that the job reads.
-    target : Dataset
-        The dataset whose lake and branch the results are written to.
+    lake : Lake
+        The lake to which the results are written.
     journal : Journal
         The journal.
     slots : ndarray, (rows,) int64
@@ -132,6 +139,7 @@ class Driver:
     def __init__(
         self,
         base: Dataset,
+        lake: Lake,
         journal: Journal,
         slots: NDArray[np.int64],
         start: Callable[[], Executor],
@@ -139,7 +147,7 @@ class Driver:
         each: bool,
         visible: bool,
     ) -> None:
-        self._base, self._journal, self._slots = base, journal, slots
+        self._base, self._lake, self._journal, self._slots = base, lake, journal, slots
         self._ids = base.handle.table.ids(slots)
         self._start_executor, self._each, self._visible = start, each, visible
         self._document = journal.document
@@ -168,10 +176,9 @@ class Driver:
             When the function fails, workers keep dying, or the job was cancelled.
         """
         try:
-            self._published = published_parts(self._base.rows.lake, self._document)
+            self._published = published_parts(self._lake, self._document)
             if self._each:
-                for part in self._parts_left(self._journal.done):
-                    self._publish([part])
+                self._publish_each()
             self._compute()
             self.state.phase = "committing"
             left = self._parts_left(self._journal.done)
@@ -197,6 +204,7 @@ class Driver:
         return Mapped(
             report.version,
             len(results.rows),
+            report.added,
             self._resumed,
             {int(self._ids[row]): error for row, error in results.skipped},
             report.edited,
@@ -314,7 +322,7 @@ class Driver:
         self.state.parts_done += 1
         if self._each:
             self._record()
-            self._publish([done.part])
+            self._publish_each()
         elif self._is_due():
             self._record()
 
@@ -337,6 +345,23 @@ class Driver:
         """Return the parts that are done, but whose results are not on the branch yet."""
         return [part for part in np.flatnonzero(done).tolist() if part not in self._published]
 
+    @cached_property
+    def _origins(self) -> dict[str, object]:
+        """The origins of the input's columns, for the record in another lake, as JSON objects."""
+        names = [*self._document["columns"], *self._document["rows_into"]["keep"]]
+        origins = {name: find_origin(self._base, name) for name in names}
+        return {name: None if o is None else o.to_json() for name, o in origins.items()}
+
+    def _publish_each(self) -> None:
+        """Commit the results of each finished part.
+
+        New rows are in the order of the input, so a part of these waits for the parts before it.
+        """
+        for part in self._parts_left(self._journal.done):
+            if "rows_into" in self._document and len(self._published) < part:
+                return
+            self._publish([part])
+
     def _publish(self, parts: Sequence[int]) -> None:
         """Commit the results of some parts."""
         results = Results(self._journal, parts)
@@ -346,15 +371,12 @@ class Driver:
         record: dict[str, Any] = record_of(
             self._document, self._kind, seconds, skipped, listed, len(self._journal.cut)
         )
-        self._reports.append(
-            publish(
-                self._base.rows.lake,
-                self._document,
-                self._base.handle.table,
-                self._ids,
-                results,
-                f"map {self._document['name']}",
-                record,
-            )
-        )
+        message = f"map {self._document['name']}"
+        if "rows_into" in self._document:
+            record["origins"] = self._origins
+            report = publish_rows(self._lake, self._document, parts, results, message, record)
+        else:
+            table, ids = self._base.handle.table, self._ids
+            report = publish(self._lake, self._document, table, ids, results, message, record)
+        self._reports.append(report)
         self._published.update(parts)

@@ -1,8 +1,9 @@
 """The journal of a job: a branch of the lake that has the job's parameters and its finished parts.
 
 The branch ``_job-<name>`` begins at the version that the job reads, so that no vacuum deletes this
-version before the job ends. Every commit on the branch adds the results of finished parts. A killed
-driver loses the parts that finished since the last of these commits::
+version before the job ends. If the function returns rows, the branch is in their lake instead.
+Every commit on the branch adds the results of finished parts. A killed driver loses the parts that
+finished since the last of these commits::
 
     main        V ───────────────────────────────► W: the results, in one commit
                  └─► parameters ─► parts 0, 1 ─► parts 2, 3, 4      branch _job-<name>
@@ -17,7 +18,7 @@ import contextlib
 import hashlib
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypedDict, cast
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
 import numpy as np
 
@@ -71,6 +72,19 @@ class Target(TypedDict):
     """Whether the job adds the column."""
 
 
+class RowsInto(TypedDict):
+    """The lake for new rows, if the function returns rows."""
+
+    base: str
+    """The version of this lake when the job began."""
+    source: str
+    """URL of the lake that the job reads, without credentials."""
+    keep: dict[str, str]
+    """Maps the names of the columns that are copied from the input to their ids in this lake."""
+    replaces: bool
+    """Whether the rows that the lake had when the job began are replaced."""
+
+
 class Document(TypedDict):
     """The parameters of a job."""
 
@@ -106,6 +120,13 @@ class Document(TypedDict):
     """Number of rows of the job."""
     row_ids: str
     """Digest of the ids of the rows."""
+    rows_into: NotRequired[RowsInto]
+    """The lake for new rows; missing if the job fills columns."""
+
+
+def first_version(document: Document) -> str:
+    """Return the version of the lake with the journal at which the job began."""
+    return document["rows_into"]["base"] if "rows_into" in document else document["version"]
 
 
 def check_job_name(name: object) -> str:
@@ -159,9 +180,10 @@ class Journal:
     def create(cls, repository: Repository, document: Document) -> Journal:
         """Write the journal of a new job. Raises JobError if there is one already."""
         branch = f"{history.JOB}{document['name']}"
-        with repository.lock(), history.keep_version(repository, document["version"]):
+        first = first_version(document)
+        with repository.lock(), history.keep_version(repository, first):
             try:
-                repository.create_branch(branch, document["version"])
+                repository.create_branch(branch, first)
             except ExistsError as error:
                 raise _is_running(document["name"]) from error
             session = repository.writer(branch)
@@ -369,9 +391,24 @@ def _check_document(name: str, document: object) -> Document:
             "whole": bool(),
             "rows": int(rows),
             "row_ids": str(),
-        } if own == name and batch > 0 and rows >= 0 and len(Cut.of(rows, batch)) <= ATTEMPTS:
+            **others,
+        } if (
+            own == name
+            and _is_target(others.get("rows_into"))
+            and batch > 0
+            and rows >= 0
+            and len(Cut.of(rows, batch)) <= ATTEMPTS
+        ):
             return cast("Document", document)
     raise _damaged(name, "its document is not complete")
+
+
+def _is_target(value: object) -> bool:
+    """Return whether a value is None, or describes a lake for new rows."""
+    match value:
+        case None | {"base": str(), "source": str(), "keep": dict(), "replaces": bool()}:
+            return True
+    return False
 
 
 def _is_running(name: str) -> JobError:

@@ -1,4 +1,4 @@
-"""Planning a job: checking its options, and choosing its version, rows and columns."""
+"""Planning a job: choosing its version, rows and columns."""
 
 from __future__ import annotations
 
@@ -11,153 +11,33 @@ from uuid import uuid4
 import numpy as np
 import xxhash
 
-from deeplake_lite import checks
-from deeplake_lite.brief import brief
 from deeplake_lite.dataset.dataset import Dataset
 from deeplake_lite.dataset.handle import Handle
-from deeplake_lite.dataset.read.virtual import VirtualTable
 from deeplake_lite.dataset.saved.pickles import Address
 from deeplake_lite.dataset.versions.changes import difference
 from deeplake_lite.dataset.view import View
-from deeplake_lite.errors import (
-    InvalidValueError,
-    JobError,
-    OptionError,
-    ReadOnlyError,
-    SchemaError,
-    VersionNotFoundError,
-)
+from deeplake_lite.errors import JobError, SchemaError, VersionNotFoundError
 from deeplake_lite.htypes import from_config, resolve
 from deeplake_lite.loader import Loader, Options
 from deeplake_lite.map.functions import Identity
-from deeplake_lite.map.journal import check_job_name
 from deeplake_lite.map.origins import at_version, is_complete, newest_record
 from deeplake_lite.map.places import Cut
-from deeplake_lite.map.work import Work
+from deeplake_lite.map.work import Opened, Work
 from deeplake_lite.schema import Field, Schema
-from deeplake_lite.storage.repo import spreading_credentials
+from deeplake_lite.storage.repo import public_url, spreading_credentials
 from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from deeplake_lite.map.journal import Document, Target
+    from deeplake_lite.map.journal import Document, RowsInto, Target
+    from deeplake_lite.map.new_lake import NewLake
+    from deeplake_lite.map.request import Request
 
 READ_BYTES = 16 * 2**20
 """Approximate size of the rows that a worker reads at a time, in bytes."""
-
-type Into = Mapping[str, object] | str
-
-
-@dataclass(frozen=True)
-class Request:
-    """The checked arguments of a call of `map`."""
-
-    view: View
-    """The rows."""
-    branch: str
-    """The branch to write to."""
-    function: Callable[..., object]
-    """The user's function."""
-    columns: tuple[str, ...] | None
-    """Columns that the function receives; None for all."""
-    into: dict[str, object]
-    """Maps the names of the columns to fill to their types, or to None for existing columns."""
-    where: str | None
-    batch: int
-    setup: Callable[[], object] | None
-    on_error: str
-    update: bool
-    name: str
-    """Name of the job."""
-
-    @classmethod
-    def check(
-        cls,
-        view: View,
-        function: Any,
-        *,
-        columns: object,
-        into: object,
-        where: object,
-        batch: object,
-        setup: Any,
-        on_error: str,
-        update: object,
-        name: object,
-    ) -> Request:
-        """Check the arguments. Raises OptionError, ReadOnlyError or UncommittedError."""
-        if not callable(function):
-            raise OptionError(f"function must be a function, but it is {brief(function, 80)}.")
-        checks.function("setup", setup)
-        checks.choice("on_error", on_error, ("raise", "skip"))
-        names = None if columns is None else checks.names("columns", columns)
-        if names is not None and not names:
-            raise OptionError("columns must have at least one name. To pass all, leave it out.")
-        targets = _targets(into)
-        if where is not None:
-            where = checks.text("where", where)
-        if name is None:
-            name = _default_name(function, targets)
-        if not view.version or not view.rows.table.has_ids:
-            raise InvalidValueError(
-                "A job needs rows of the lake, but each row of this query is computed from several "
-                "rows, or from none. Query the rows themselves, with SELECT * WHERE …."
-            )
-        if isinstance(view.rows.table, VirtualTable):
-            raise InvalidValueError(
-                "A job reads columns of the lake, but this query computes or renames some. Select "
-                "columns as they are, such as with SELECT * WHERE …, and compute in the function."
-            )
-        view.rows.check_committed("A job")
-        if where is not None:
-            _check_condition(view, where)
-        branch = view.rows.lake.branch
-        if branch is None:
-            raise ReadOnlyError(
-                f"A job writes to a branch, but version {view.rows.lake.name!r} is read-only. Open "
-                f"a branch: dl.open({view.url!r})."
-            )
-        return cls(
-            view,
-            branch,
-            function,
-            names,
-            targets,
-            where,
-            checks.integer("batch", batch, 1),
-            setup,
-            on_error,
-            checks.flag("update", update),
-            check_job_name(name),
-        )
-
-
-def _check_condition(view: View, where: str) -> None:
-    """Raise QuerySyntaxError unless `where` is one condition, without further clauses."""
-    view[:0].query(f"SELECT * WHERE (\n{where}\n)")
-
-
-def _targets(into: object) -> dict[str, object]:
-    """Return a dict from the names of the columns to fill to types. Raises OptionError."""
-    if isinstance(into, str):
-        return {into: None}
-    targets = checks.mapping("into", into)
-    if not targets:
-        raise OptionError(
-            "into must name at least one column, such as into={'emb': dl.Embedding(512)}."
-        )
-    return targets
-
-
-def _default_name(function: object, targets: Mapping[str, object]) -> str:
-    """Return a name for a job, such as ``"embed-emb"``."""
-    name = Identity.of(function).name.rpartition(".")[2]
-    text = "-".join([name, *map(str, targets)])
-    plain = "".join(c if c.isascii() and (c.isalnum() or c in "._+-") else "-" for c in text)
-    return plain.strip("-._+")[:100] or "job"
 
 
 @dataclass(frozen=True)
@@ -169,11 +49,25 @@ class Plan:
     document: Document
     """The parameters of the job."""
     slots: NDArray[np.int64]
-    """Slots of the rows in this version, ascending, (rows,) int64."""
+    """Slots of the rows in this version, (rows,) int64: ascending if the job fills columns, else in
+    the order of the rows."""
 
     @classmethod
-    def make(cls, request: Request, version: str) -> Plan:
+    def make(
+        cls, request: Request, version: str, target: Dataset | None, *, replaces: bool = False
+    ) -> Plan:
         """Plan a job that reads a version of the lake.
+
+        Parameters
+        ----------
+        request : Request
+            The arguments of the call.
+        version : str
+            The version to read.
+        target : Dataset, optional
+            The lake for new rows, or None if the job fills columns.
+        replaces : bool
+            Whether the rows that the lake has now are replaced.
 
         Raises
         ------
@@ -184,7 +78,10 @@ class Plan:
         """
         handle = Handle(request.view.rows.lake.at(None, version), _open(request.view, version))
         base = Dataset(handle)
-        targets = _fields_to_fill(base.schema, request.into)
+        if target is None or request.new_lake is None:
+            targets = _fields_to_fill(base.schema, request.into)
+        else:
+            targets = _fields_of_rows(request.new_lake.with_kept(base), target.schema)
         last = _last_record(base, targets) if request.update else None
         columns = _columns_to_read(request, base, last)
         identity = Identity.of(request.function)
@@ -213,19 +110,25 @@ class Plan:
             "row_ids": "",
         }
         document["whole"] = _has_all_rows(request.view, base)
+        if target is not None and request.new_lake is not None:
+            document["rows_into"] = _describe_target(
+                base, request.new_lake, target, targets, replaces=replaces
+            )
         slots = _choose_rows(request, base, document, last)
         ids = base.handle.table.ids(slots)
         document["rows"] = len(slots)
         document["row_ids"] = xxhash.xxh3_64_hexdigest(np.ascontiguousarray(ids, "<i8").tobytes())
         return cls(base, document, slots)
 
-    def work(self, request: Request, *, spread: bool) -> Work:
+    def work(self, request: Request, target: Dataset | None, *, spread: bool) -> Work:
         """Return the work for the workers.
 
         Parameters
         ----------
         request : Request
             The arguments of the call.
+        target : Dataset, optional
+            The lake for new rows, or None if the job fills columns.
         spread : bool
             Whether the workers get the credentials of the store.
         """
@@ -235,13 +138,16 @@ class Plan:
         resources = Loader(rows, Options.of(batch_size=request.batch, num_workers=0)).resources
         with spreading_credentials() if spread else nullcontext():
             address = Address.of(self.base)
+            into = None if target is None else Address.of(target)
         per_read = int(READ_BYTES / max(1.0, resources.samples.row_bytes)) if len(rows) else 1
         size = Cut.of(len(self.slots), request.batch).size
-        limits = self.base.handle.repository.limits
+        repository = (self.base if target is None else target).handle.repository
+        kept = self.document.get("rows_into", {}).get("keep", {})
+        columns = [t for t in self.document["into"] if t["name"] not in kept]
         return Work(
             address,
             fields,
-            Schema(tuple(_field(t) for t in self.document["into"])).limited(limits),
+            Schema(tuple(_field(t) for t in columns)).limited(repository.limits),
             resources.recipe,
             request.function,
             request.setup,
@@ -249,7 +155,13 @@ class Plan:
             request.batch * max(1, min(per_read, size) // request.batch),
             request.on_error == "skip",
             self.document["function"]["name"],
-            (self.base.rows.lake, self.base.handle.table),
+            into,
+            tuple((self.base.field(name), column) for name, column in kept.items()),
+            Opened(
+                self.base.rows.lake,
+                self.base.handle.table,
+                (self.base if target is None else target).handle.table.session,
+            ),
         )
 
 
@@ -257,6 +169,29 @@ def _open(view: View, version: str) -> Table:
     """Return the table of a version."""
     repository = view.rows.lake.repository
     return Table.open(repository, repository.reader(version))
+
+
+def _fields_of_rows(columns: Schema, existing: Schema) -> list[Target]:
+    """Return the columns of new rows, with the ids that they have in the lake for these."""
+    ids = {f.name: f.id for f in existing}
+    return [_target(replace(f, id=ids.get(f.name, f.id)), new=False) for f in columns]
+
+
+def _describe_target(
+    base: Dataset, new_lake: NewLake, target: Dataset, targets: Sequence[Target], *, replaces: bool
+) -> RowsInto:
+    """Return the part of a job's parameters that describes the lake for new rows."""
+    return {
+        "base": target.version,
+        "source": public_url(base.url),
+        "keep": {t["name"]: t["id"] for t in targets if t["name"] in new_lake.keep},
+        "replaces": replaces,
+    }
+
+
+def _target(f: Field, *, new: bool) -> Target:
+    """Return the description of a column to fill."""
+    return {"name": f.name, "id": f.id, "htype": f.htype.get_config(), "new": new}
 
 
 def _field(target: Target) -> Field:
@@ -292,8 +227,7 @@ def _fields_to_fill(schema: Schema, into: Mapping[str, object]) -> list[Target]:
             f = wider[name]
             if not f.htype.nullable and f.htype.default is None:
                 f = replace(f, htype=replace(f.htype, nullable=True))
-        config = f.htype.get_config()
-        targets.append({"name": name, "id": f.id, "htype": config, "new": name not in schema})
+        targets.append(_target(f, new=name not in schema))
     return targets
 
 
@@ -310,7 +244,7 @@ def _last_record(base: Dataset, targets: Sequence[Target]) -> Record | None:
         When different jobs have filled the columns.
     """
     found = [newest_record(base, target["id"]) for target in targets]
-    records = [f[1] for f in found if f is not None]
+    records = [f[1] for f in found if f is not None and "source" not in f[1]]
     if not records:
         return None
     if len(records) < len(found) or len({record["job"] for record in records}) > 1:
@@ -348,18 +282,23 @@ def _has_all_rows(view: View, base: Dataset) -> bool:
 def _choose_rows(
     request: Request, base: Dataset, document: Document, last: Record | None
 ) -> NDArray[np.int64]:
-    """Return the slots of the rows of a job, in the order in which they are stored."""
+    """Return the slots of the rows of a job.
+
+    If the job fills columns, they are in the order in which they are stored, without repeats.
+    Otherwise, they are in the order of the view.
+    """
     table, view = base.handle.table, cast("View", base)
+    tidy = np.unique if request.new_lake is None else np.asarray
     if not isinstance(request.view, Dataset):
         slots = table.find(request.view.row_ids)
-        view = View(base.rows.with_slots(np.unique(slots[slots >= 0])), base.columns, "")
+        view = View(base.rows.with_slots(tidy(slots[slots >= 0])), base.columns, "")
     if last is not None:
         slots, ids = view.rows.live(), _changed_rows(base, document, last)
         view = View(base.rows.with_slots(slots[np.isin(table.ids(slots), ids)]), base.columns, "")
     if request.where is not None:
         slots = table.find(view.query(f"SELECT * WHERE {request.where}").row_ids)
-        return np.unique(slots)
-    return np.sort(view.rows.live())
+        return tidy(slots)
+    return tidy(view.rows.live())
 
 
 def _changed_rows(base: Dataset, document: Document, last: Record) -> NDArray[np.int64]:
@@ -400,7 +339,8 @@ _COMPARED = {
     "function": "another function",
     "setup": "another setup=",
     "columns": "other columns=",
-    "into": "another into=",
+    "keep": "another keep=",
+    "into": "another into= or schema=",
     "where": "another where=",
     "batch": "another batch=",
     "on_error": "another on_error=",
@@ -417,6 +357,8 @@ def check_same_job(name: str, began: Document, now: Document) -> None:
     def comparable(document: Mapping[str, Any], key: str) -> object:
         if key == "function":
             return document[key]["digest"]
+        if key == "keep":
+            return sorted(document.get("rows_into", {}).get("keep", ()))
         if key == "into":
             return [{k: v for k, v in t.items() if k != "id"} for t in document[key]]
         return document[key]

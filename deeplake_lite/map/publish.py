@@ -50,6 +50,8 @@ class Published:
 
     version: str
     """Id of the commit."""
+    added: int = 0
+    """Number of rows that were added."""
     edited: Ids = field(default_factory=lambda: NONE)
     """Ids of the rows whose cells other writers have changed; their values were kept."""
     outdated: Ids = field(default_factory=lambda: NONE)
@@ -58,13 +60,14 @@ class Published:
     """Ids of the rows that other writers have deleted."""
 
 
-def published_parts(lake: Lake, document: Document) -> set[int]:
-    """Return the parts whose results earlier runs of the job have committed to its branch.
+def published_parts(lake: Lake, document: Document, tip: str | None = None) -> set[int]:
+    """Return the parts whose results earlier runs of the job have committed.
 
-    The driver may have been killed between such a commit and its next step.
+    The driver may have been killed between such a commit and its next step. `tip` is the version
+    whose history is searched, by default that of the job's branch.
     """
-    repository, branch = lake.repository, document["branch"]
-    commits = commits_of(repository, repository.tip(branch), document)
+    repository = lake.repository
+    commits = commits_of(repository, tip or repository.tip(document["branch"]), document)
     every = range(len(Cut.of(document["rows"], document["batch"])))
     return {part for commit in commits for part in parts_of(commit, every)}
 
@@ -244,7 +247,7 @@ class _Writing:
         edited = np.unique(np.concatenate([NONE, *self._edited.values()]))
         deleted = self._ids[self._slots < 0]
         outdated = np.setdiff1d(self._outdated, deleted)
-        return Published(version, np.setdiff1d(edited, deleted), outdated, deleted)
+        return Published(version, 0, np.setdiff1d(edited, deleted), outdated, deleted)
 
 
 def _htype(target: Target) -> Any:
@@ -255,6 +258,7 @@ def merge_reports(reports: Sequence[Published], version: str) -> Published:
     """Return one report for several commits."""
     return Published(
         reports[-1].version if reports else version,
+        sum(r.added for r in reports),
         *(
             np.unique(np.concatenate([NONE, *(getattr(r, name) for r in reports)]))
             for name in ("edited", "outdated", "deleted")

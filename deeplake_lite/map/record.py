@@ -6,8 +6,10 @@ import sys
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, cast
 
+from deeplake_lite.map.journal import first_version
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from deeplake_lite.map.journal import Document
     from deeplake_lite.storage.repo import Commit, Repository
@@ -44,7 +46,7 @@ def record_of(
     count : int
         Number of parts of the job.
     """
-    return {
+    record = {
         "job": document["id"],
         "name": document["name"],
         "version": document["version"],
@@ -65,11 +67,18 @@ def record_of(
         "parts": None if parts is None else list(parts),
         "part_count": count,
     }
+    if "rows_into" in document:
+        kept = document["rows_into"]["keep"]
+        record["source"] = document["rows_into"]["source"]
+        record["kept"] = dict(kept)
+        record["into"] = {t["name"]: t["id"] for t in document["into"] if t["name"] not in kept}
+    return record
 
 
 def find_record(commit: Commit) -> dict[str, Any] | None:
     """Return the record of a job in the metadata of a commit, or None if there is none."""
-    match record := commit.metadata.get(KEY):
+    record: Any = commit.metadata.get(KEY)
+    match record:
         case {
             "job": str(),
             "name": str(),
@@ -82,14 +91,23 @@ def find_record(commit: Commit) -> dict[str, Any] | None:
             "rows": int(),
             "skipped": int(),
             "skipped_rows": list(),
-        }:
+        } if "source" not in record or _is_of_other_lake(record):
             return cast("dict[str, Any]", record)
     return None
 
 
+def _is_of_other_lake(record: Mapping[str, Any]) -> bool:
+    """Return whether the record of a job that has read another lake is complete."""
+    match record:
+        case {"source": str(), "kept": dict(), "origins": dict()}:
+            return True
+    return False
+
+
 def commits_of(repository: Repository, tip: str, document: Document) -> list[Commit]:
     """Return the commits of a job in the history of `tip`, newest first."""
-    history = takewhile(lambda c: c.id != document["version"], repository.ancestry(tip))
+    first = first_version(document)
+    history = takewhile(lambda c: c.id != first, repository.ancestry(tip))
     return [c for c in history if (r := find_record(c)) is not None and r["job"] == document["id"]]
 
 

@@ -6,16 +6,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from deeplake_lite.dataset.write.blocks import cells_nbytes
 from deeplake_lite.htypes.cells import concat, take
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.map.journal import Journal
     from deeplake_lite.map.segments import Block
+
+BLOCK_BYTES = 16 * 2**20
+"""Approximate size of the blocks in which new rows are written, in bytes."""
 
 type Rows = NDArray[np.int64]
 """Numbers of rows of the job, (n,) int64."""
@@ -77,9 +81,33 @@ class Results:
         order = np.argsort(np.concatenate(places))
         return together if (np.diff(order) > 0).all() else take(together, order)
 
+    def new_rows(self) -> Iterator[Mapping[str, Cells]]:
+        """Yield the rows that the function has returned, in order, in blocks of limited size.
+
+        Raises
+        ------
+        DamagedError
+            When the results are damaged.
+        """
+        pending, size = list["Mapping[str, Cells]"](), 0
+        for part in sorted(self._parts):
+            for block in sorted(self._journal.read(part)[0], key=lambda b: int(b.rows[0])):
+                pending.append(block.cells)
+                size += sum(map(cells_nbytes, block.cells.values()))
+                if size >= BLOCK_BYTES:
+                    yield _join(pending)
+                    pending, size = [], 0
+        if pending:
+            yield _join(pending)
+
     def _load(self, part: int) -> list[Block]:
         if part not in self._loaded:
             while len(self._loaded) >= KEPT_PARTS:
                 del self._loaded[next(iter(self._loaded))]
             self._loaded[part] = self._journal.read(part)[0]
         return self._loaded[part]
+
+
+def _join(blocks: Sequence[Mapping[str, Cells]]) -> Mapping[str, Cells]:
+    """Return one block with the rows of several blocks."""
+    return {column: concat([block[column] for block in blocks]) for column in blocks[0]}

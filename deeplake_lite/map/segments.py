@@ -41,7 +41,9 @@ class Block:
     rows: NDArray[np.int64]
     """Rows of the job, ascending, (n,) int64."""
     cells: Mapping[str, Cells]
-    """Maps the ids of columns to the cells of these rows."""
+    """Maps the ids of columns to the cells of these rows, or of the new rows."""
+    counts: NDArray[np.int64] | None = None
+    """Number of new rows for each row of the job, (n,) int64, if the function returns rows."""
 
 
 @dataclass
@@ -73,7 +75,10 @@ class SegmentWriter:
     def add(self, block: Block) -> None:
         """Add the results of some rows."""
         columns = {column: self._describe(cells) for column, cells in block.cells.items()}
-        self._blocks.append({"rows": self._put(block.rows), "columns": columns})
+        tree: Tree = {"rows": self._put(block.rows), "columns": columns}
+        if block.counts is not None:
+            tree["counts"] = self._put(block.counts)
+        self._blocks.append(tree)
 
     def skip(self, row: int, error: str) -> None:
         """Add a row that was skipped because of an error."""
@@ -130,7 +135,11 @@ def read_segment(data: bytes | memoryview) -> tuple[list[Block], list[tuple[int,
         start = _SIZE.size + size + _padding(_SIZE.size + size)
         arrays = [_read_array(view[start:-8], *spec) for spec in document["arrays"]]
         blocks = [
-            Block(arrays[b["rows"]], {c: _cells(t, arrays) for c, t in b["columns"].items()})
+            Block(
+                arrays[b["rows"]],
+                {c: _cells(t, arrays) for c, t in b["columns"].items()},
+                arrays[b["counts"]] if "counts" in b else None,
+            )
             for b in document["blocks"]
         ]
         return blocks, [(int(row), str(error)) for row, error in document["skipped"]]

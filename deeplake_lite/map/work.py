@@ -11,7 +11,7 @@ the fork, which lists these chunks, but not their contents::
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -26,7 +26,7 @@ from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.loader.make.recipe import Job as Rows
 from deeplake_lite.loader.order.epoch import Rows as Places
 from deeplake_lite.loader.read.samples import ROW_ID
-from deeplake_lite.map.outputs import encode_output
+from deeplake_lite.map.outputs import encode_output, encode_rows
 from deeplake_lite.map.places import SEGMENTS, chunk_of, segment_bytes
 from deeplake_lite.map.segments import Block, SegmentWriter
 from deeplake_lite.storage.repo import run
@@ -81,6 +81,18 @@ class Done:
     """The serialized session, which lists the chunks that were written."""
 
 
+@dataclass(frozen=True)
+class Opened:
+    """The lakes of a job, opened in this process."""
+
+    lake: Lake
+    """The lake that the job reads."""
+    table: Table
+    """The version that it reads."""
+    target: Session
+    """A session of the lake with the journal, to which results are written."""
+
+
 @dataclass
 class Work:
     """Everything that a worker needs to know about a job. It is pickled for other processes."""
@@ -105,26 +117,32 @@ class Work:
     """Whether rows that fail are skipped."""
     name: str
     """Name of the function in messages."""
-    source: tuple[Lake, Table] | None = field(default=None, repr=False)
-    """The opened version, or None if it has not been opened in this process."""
+    target: Address | None = None
+    """The lake for new rows, or None if the function fills columns of the lake that it reads."""
+    keep: tuple[tuple[Field, str], ...] = ()
+    """Columns of the input whose cells are copied to new rows, with the ids of the new columns."""
+    opened: Opened | None = field(default=None, repr=False)
+    """The opened lakes, or None if they have not been opened in this process."""
     stopped: bool = False
     """Whether tasks in this process should end before their next batch."""
     _resource: list[object] = field(default_factory=list, repr=False)
     _guard: Lock = field(default_factory=Lock, repr=False)
 
     def __getstate__(self) -> dict[str, object]:
-        own = ("source", "_resource", "_guard")
+        own = ("opened", "_resource", "_guard")
         return {name: value for name, value in self.__dict__.items() if name not in own}
 
     def __setstate__(self, state: dict[str, object]) -> None:
-        self.__dict__.update(state, source=None, _resource=[], _guard=Lock())
+        self.__dict__.update(state, opened=None, _resource=[], _guard=Lock())
 
-    def open(self) -> tuple[Lake, Table]:
-        """Open the version that the job reads."""
+    def open(self) -> Opened:
+        """Open the version that the job reads, and the lake to which it writes."""
         with self._guard:
-            if self.source is None:
-                self.source = self.address.open()
-            return self.source
+            if self.opened is None:
+                lake, table = self.address.open()
+                target = table if self.target is None else self.target.open()[1]
+                self.opened = Opened(lake, table, target.session)
+            return self.opened
 
     def prepare(self) -> None:
         """Call `setup`, unless this has been done in this process. Raises JobError."""
@@ -158,10 +176,12 @@ class Work:
             When the function fails, or returns something that the columns do not accept.
         """
         self.prepare()
-        lake, table = self.open()
-        writer = _Attempt(task, table.session.at(task.fork))
-        view = View(RowSelection(lake, table, task.slots), tuple(f.name for f in self.fields), "")
-        for start, cells in self._read(view, table.ids(task.slots)):
+        opened = self.open()
+        writer = _Attempt(task, opened.target.at(task.fork))
+        # Cells that are copied get new checksums, so the old ones are verified.
+        table = opened.table.checked() if self.keep else opened.table
+        view = View(RowSelection(opened.lake, table, task.slots), (), "")
+        for start, cells in self._read(view, opened.table.ids(task.slots)):
             if self.stopped:
                 raise JobError("The job was stopped.")
             self._compute(cells, start, writer)
@@ -171,9 +191,10 @@ class Work:
         self, view: View, ids: NDArray[np.int64]
     ) -> Iterator[tuple[int, Mapping[str, Cells]]]:
         """Yield the cells of each batch, after the batch's first position in the part."""
+        fields = tuple(dict.fromkeys([*self.fields, *(f for f, _ in self.keep)]))
         for start in range(0, len(view), self.read_rows):
             rows = np.arange(start, min(start + self.read_rows, len(view)))
-            block = dict(read_blocks(view, self.fields, rows)) | {ROW_ID: DenseCells(ids[rows])}
+            block = dict(read_blocks(view, fields, rows)) | {ROW_ID: DenseCells(ids[rows])}
             for first in range(0, len(rows), self.batch):
                 batch = np.arange(first, min(first + self.batch, len(rows)))
                 if len(batch) == len(rows):
@@ -188,7 +209,7 @@ class Work:
         """
         count = len(cells[ROW_ID])
         try:
-            writer.add(np.arange(start, start + count), self._call(cells, start, count))
+            writer.add(self._call(cells, start, count))
         except _Failure as failure:
             if not self.skip:
                 raise self._error(failure, cells[ROW_ID]) from failure.__cause__
@@ -199,8 +220,8 @@ class Work:
                 one = {name: take(c, np.array([row])) for name, c in cells.items()}
                 self._compute(one, start + row, writer)
 
-    def _call(self, cells: Mapping[str, Cells], start: int, count: int) -> dict[str, Cells]:
-        """Return the cells that the function computes for a batch. Raises _Failure."""
+    def _call(self, cells: Mapping[str, Cells], start: int, count: int) -> Block:
+        """Return the results that the function computes for a batch. Raises _Failure."""
         where = Places(np.arange(start, start + count))
         try:
             batch = self.recipe.make(Rows(cells, count, where), 0).batch
@@ -210,10 +231,16 @@ class Work:
             output = self.function(batch, *self._resource)
         except Exception as error:
             raise _Failure("call", f"{type(error).__name__}: {message_of(error)}", error) from error
+        rows = np.arange(start, start + count)
         try:
-            return encode_output(output, self.into, count)
+            if self.target is None:
+                return Block(rows, encode_output(output, self.into, count))
+            counts, columns = encode_rows(output, self.into, count)
         except InvalidValueError as error:
             raise _Failure("encode", str(error), error) from error
+        origins = np.repeat(np.arange(count), counts)
+        kept = {column: take(cells[f.name], origins) for f, column in self.keep}
+        return Block(rows, {**columns, **kept}, counts)
 
     def _error(self, failure: _Failure, ids: Cells) -> JobError:
         assert isinstance(ids, DenseCells)
@@ -257,10 +284,10 @@ class _Attempt:
         self._segment = SegmentWriter()
         self._segments = self._rows = self._skipped = 0
 
-    def add(self, positions: NDArray[np.int64], cells: Mapping[str, Cells]) -> None:
-        """Add the results of the rows at `positions` in the part."""
-        self._segment.add(Block(positions + self._task.first, cells))
-        self._rows += len(positions)
+    def add(self, block: Block) -> None:
+        """Add results. The rows of the block are positions in the part."""
+        self._segment.add(replace(block, rows=block.rows + self._task.first))
+        self._rows += len(block.rows)
         if self._segment.nbytes >= segment_bytes(self._segments):
             self._write()
 

@@ -35,14 +35,15 @@ from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.schema import Schema
 from deeplake_lite.storage import chunks
 from deeplake_lite.storage import log as storage_log
+from deeplake_lite.storage.append_keys import AppendKeys, digest_of, runs_of
 from deeplake_lite.storage.checksums import first_rows
 from deeplake_lite.storage.defaults import cells_of_new_rows
 from deeplake_lite.storage.edits import Edits
+from deeplake_lite.storage.keyed import Keyed
 from deeplake_lite.storage.log import Log, LogWriter
 from deeplake_lite.storage.repo import TRANSACTION, LostChunksError, gather, in_thread, run, start
 from deeplake_lite.storage.rows import Rows
 from deeplake_lite.storage.scratch import Direct, Scratch
-from deeplake_lite.storage.snapshot import Snapshot
 from deeplake_lite.storage.state import State
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.base import Htype
     from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.schema import Field
+    from deeplake_lite.storage.append_keys import Digest, Runs
     from deeplake_lite.storage.arrays import Slots
     from deeplake_lite.storage.chunk_cache import ChunkCache
     from deeplake_lite.storage.column import Column, Staged
@@ -64,7 +66,7 @@ class MovedError(ConflictError):
     """The pending edits cannot be applied to the branch's tip without copying each changed cell."""
 
 
-class Table(Snapshot):
+class Table(Keyed):
     """All columns of one version, addressed by slot, with the edits of an open transaction.
 
     Parameters
@@ -87,7 +89,6 @@ class Table(Snapshot):
         cache: ChunkCache | None = None,
     ) -> None:
         super().__init__(repository, session, state, cache)
-        self.edits: Edits | None = None
         self._scratch: Scratch | Direct | None = None
         self._forked: set[str] = set()
         """Ids of the columns in `_columns` that are not shared with another table."""
@@ -346,6 +347,20 @@ class Table(Snapshot):
         """Record that the edits replace `version` with the rows of `older`."""
         edits, _ = self._begin_edit()
         edits.restored = (version, older)
+        replaced, restored = (AppendKeys(self.repository.reader(v)) for v in edits.restored)
+        if run(replaced.summary()) != run(restored.summary()):
+            edits.restored_keys = run(replaced.all()), run(restored.all())
+
+    def record_key(self, key: str, slots: Slots) -> None:
+        """Record the key with which the rows in `slots` were appended."""
+        edits, _ = self._begin_edit()
+        edits.add_key(digest_of(key), runs_of(self.ids(slots)), key)
+
+    def add_keys(self, keys: Mapping[Digest, Runs], names: Mapping[Digest, str]) -> None:
+        """Add keys of another table, whose rows were copied with their ids."""
+        edits, _ = self._begin_edit()
+        for digest, runs in keys.items():
+            edits.add_key(digest, runs, names.get(digest))
 
     def commit(self, session: Session, message: str, metadata: Mapping[str, object]) -> str:
         """Write the edits on top of the branch's tip, and return the new snapshot's id.
@@ -441,6 +456,8 @@ class Table(Snapshot):
         target._new = self._new
         target.edits, target._scratch = edits, Direct(session, dict(tip.heaps))
         await target._adopt(self, edits, moved=moved)
+        if edits.keys or edits.restored_keys is not None:
+            await self.write_keys(session, await target.rows.pending_ids())
         await target._flush(session)
 
     def _is_nullable(self, column: str) -> bool:

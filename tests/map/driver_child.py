@@ -8,13 +8,14 @@ from deeplake_lite.map import driver
 from tests.map import functions
 
 if __name__ == "__main__":
-    url, workers, commit = sys.argv[1:]
+    url, workers, commit, *target = sys.argv[1:]
     driver.RECORD_SECONDS = driver.RECORD_SHARE = 0.0
     ds = dl.open(url)
     count = None if workers == "0" else int(workers)
     os.write(1, b"begun\n")
-    ds.map(
-        functions.slow_double, columns="x", into={"y": "int64"}, batch=2, executor=count,
-        commit=commit, progress=False,
-    )  # fmt: skip
+    options = {"columns": "x", "batch": 2, "executor": count, "commit": commit, "progress": False}
+    if target:
+        ds.map(functions.slow_repeat, rows_into=target[0], **functions.REPEATED, **options)
+    else:
+        ds.map(functions.slow_double, into={"y": "int64"}, **options)
     os.write(1, b"ended\n")

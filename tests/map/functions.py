@@ -10,6 +10,10 @@ def double(batch):
     return batch["x"] * 2
 
 
+def double_n(batch):
+    return batch["n"] * 2
+
+
 def every_type(batch):
     """Return values of many types that depend only on the row."""
     numbers = batch["x"].tolist()
@@ -55,3 +59,33 @@ def multiply(batch, resource):
 
 def process(batch):
     return [os.getpid()] * len(batch["x"])
+
+
+REPEATED = {"schema": {"n": "int64", "place": "int8"}, "keep": ["x"]}
+"""Options for `slow_repeat`."""
+
+
+def repeat(batch):
+    """Return zero to three rows for each row."""
+    return [[{"n": 2 * n, "place": i} for i in range(n % 4)] for n in batch["x"].tolist()]
+
+
+def slow_repeat(batch):
+    time.sleep(0.02)
+    return repeat(batch)
+
+
+def repeat_except_odd_tens(batch):
+    for n in batch["x"].tolist():
+        if n % 10 == 5:
+            raise ValueError(f"no {n}")
+    return repeat(batch)
+
+
+def rows_of_every_type(batch):
+    """Return rows with values of many types, as many as the row's number divided by 3 leaves."""
+    columns = every_type(batch)
+    return [
+        [{name: values[i] for name, values in columns.items()}] * (n % 3)
+        for i, n in enumerate(batch["x"].tolist())
+    ]

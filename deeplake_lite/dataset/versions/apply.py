@@ -33,6 +33,8 @@ def merge_rows(plan: MergePlan, target: Table, source: Table) -> None:
     mode. Such images are converted afterwards.
     """
     sides = [target.schema, source.schema]
+    if plan.keys:
+        target.add_keys(plan.keys, {} if source.edits is None else source.edits.key_names)
     _copy_edits(plan, target, source, source.checked())
     _convert_to_modes(target, sides)
 

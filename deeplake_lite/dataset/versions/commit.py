@@ -29,7 +29,7 @@ from deeplake_lite.storage.repo.failures import MissingError
 from deeplake_lite.storage.table import MovedError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from deeplake_lite.dataset.handle import Handle
     from deeplake_lite.dataset.versions.pairs import Ids
@@ -90,11 +90,18 @@ def missing_default(
 
 
 def commit(
-    handle: Handle, message: str, metadata: Mapping[str, object], *, empty: bool = False
+    handle: Handle,
+    message: str,
+    metadata: Mapping[str, object],
+    *,
+    empty: bool = False,
+    check: Callable[[str], None] | None = None,
 ) -> str:
     """Commit the edits as the branch's next version; see `Dataset.commit`.
 
-    If `empty` is true, a version with the metadata is written even if there are no edits.
+    If `empty` is true, a version with the metadata is written even if there are no edits. `check`
+    is called with the version on top of which the edits are about to be written, and may raise an
+    error to prevent that.
     """
     check_message(message)
     with handle.locked():
@@ -103,7 +110,9 @@ def commit(
             return handle.version
         try:
             with handle.repository.lock():
-                return _commit_onto_tip(handle, message, metadata, merges=False, empty=empty)
+                return _commit_onto_tip(
+                    handle, message, metadata, merges=False, empty=empty, check=check
+                )
         except MissingDefaultError as error:
             raise missing_default(handle, error, f"ds.commit({message!r})") from error
 
@@ -128,6 +137,7 @@ def _commit_onto_tip(
     *,
     merges: bool,
     empty: bool = False,
+    check: Callable[[str], None] | None = None,
 ) -> str:
     """Apply the edits to the branch's tip, and write them as a version.
 
@@ -143,9 +153,11 @@ def _commit_onto_tip(
         if _adopt_unconfirmed_commit(handle, tip_id) and not handle.table.edits:
             return handle.version
         _check_same_branch(handle, tip_id)
+        if check is not None:
+            check(tip_id)
         if merges:
             _check_merge_fits(handle, tip_id)
-        elif _overwrites(handle, tip_id):
+        elif _repeats_key(handle, tip_id) or _overwrites(handle, tip_id):
             handle.table = _copy_onto(handle, handle.open(tip_id), "raise")
         if not (handle.table.edits or merges or empty):  # the tip already contains all edits
             return handle.go_to(tip_id)
@@ -196,7 +208,7 @@ def _adopt_unconfirmed_commit(handle: Handle, tip_id: str) -> bool:
         handle.go_to(landed.id)
     else:
         # The version in `landed` has recorded the restore.
-        base, edits.restored = handle.open(landed.id), None
+        base, edits.restored, edits.restored_keys = handle.open(landed.id), None, None
         handle.table = _copy_onto(handle, base, "raise", base=base)
     return True
 
@@ -251,6 +263,17 @@ def _overwrites(handle: Handle, tip_id: str) -> bool:
     )
 
 
+def _repeats_key(handle: Handle, tip_id: str) -> bool:
+    """Return whether another writer has appended a batch with the same key as these edits.
+
+    The rows of this batch are then dropped when the edits are copied onto the tip.
+    """
+    edits = handle.table.edits
+    if tip_id == handle.version or edits is None or not edits.keys:
+        return False
+    return handle.table.repeats_key(handle.open(tip_id))
+
+
 def _ids_written(mine: Table, base: Table, column: str) -> Ids:
     """Return the ids of the rows of `base` whose cell was written, even if with an equal value."""
     assert mine.edits is not None
@@ -268,6 +291,8 @@ def _check_merge_fits(handle: Handle, tip_id: str) -> None:
     """
     if tip_id == handle.version:
         return
+    if _repeats_key(handle, tip_id):
+        raise MovedError("The branch has moved to a version that has some of the merged batches.")
     if handle.table.shares_rows(handle.open(tip_id)):
         raise MovedError(
             "The branch has moved to a version that already has some of the merged rows."

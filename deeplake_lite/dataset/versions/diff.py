@@ -177,6 +177,8 @@ class Status:
     """Whether rows were reordered."""
     columns_reordered: bool = False
     """Whether columns were reordered."""
+    keys: bool = False
+    """Whether keys of appended batches were added or restored."""
 
     @classmethod
     def of(cls, table: Table) -> Status:
@@ -201,6 +203,7 @@ class Status:
             reordered=edits.arranged,
             columns_reordered=_shared_ids(base.schema, table.schema)
             != _shared_ids(table.schema, base.schema),
+            keys=bool(edits.keys or edits.restored_keys),
         )
 
     def __bool__(self) -> bool:
@@ -212,6 +215,7 @@ class Status:
             or self.metadata
             or self.reordered
             or self.columns_reordered
+            or self.keys
         )
 
     def __repr__(self) -> str:
@@ -224,6 +228,7 @@ class Status:
             "metadata changed" if self.metadata else "",
             "rows reordered" if self.reordered else "",
             "columns reordered" if self.columns_reordered else "",
+            "keys changed" if self.keys else "",
         ]
         return ", ".join(filter(None, parts)) or "clean"
 

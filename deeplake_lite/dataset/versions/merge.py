@@ -153,7 +153,8 @@ def restore(handle: Handle, version: history.Version) -> None:
         handle.check_writable()
         old = handle.open(history.resolve(handle.repository, version))
         changes, same_columns = difference(handle.table, old), handle.table.schema == old.schema
-        if changes or not same_columns or not _is_arranged_like(handle.table, old):
+        same_keys = handle.table.has_same_keys(old)
+        if changes or not (same_columns and same_keys and _is_arranged_like(handle.table, old)):
             handle.edit(_restore, plan_restore(old, changes), old, handle.version)
 
 

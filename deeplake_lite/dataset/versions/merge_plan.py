@@ -8,7 +8,7 @@ copies the cells.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -18,12 +18,14 @@ from deeplake_lite.dataset.versions.apply import slots_of
 from deeplake_lite.dataset.versions.conflicts import ALL_RESOLVED, Conflict, Unresolved
 from deeplake_lite.dataset.versions.pairs import NONE, Ids
 from deeplake_lite.dataset.versions.reconcile import Reconciler
+from deeplake_lite.storage.append_keys import has_digest, has_entry, ids_of, keys_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from deeplake_lite.dataset.versions.changes import Changes
     from deeplake_lite.schema import Schema
+    from deeplake_lite.storage.append_keys import Digest, Runs
     from deeplake_lite.storage.table import Table
 
 type Resolution = Literal["raise", "ours", "theirs"]
@@ -50,6 +52,8 @@ class MergePlan:
     """Ids of rows to remove."""
     cells: Mapping[str, Ids] = field(default_factory=dict)
     """Maps column ids to the ids of the rows whose cells are copied from their side."""
+    keys: Mapping[Digest, Runs] = field(default_factory=dict)
+    """Keys of batches that only their side has appended."""
 
 
 @dataclass(frozen=True)
@@ -103,12 +107,30 @@ def plan_merge(
     metadata = reconciler.metadata(
         "metadata", ("metadata",), base.state.metadata, ours.state.metadata, theirs.state.metadata
     )
+    keys, repeated = _plan_keys(sides)
+    other = replace(other, added=other.added[~np.isin(other.added, repeated)])
     row_conflicts = _find_row_conflicts(sides, mine, other)
     conflicting = np.array([c.row_id for c in row_conflicts], np.int64)
     remove, add = _plan_rows(sides, mine, other, conflicting, theirs_wins=theirs_wins)
     cells, cell_conflicts = _plan_cells(sides, schema, mine, other, theirs_wins=theirs_wins)
-    plan = MergePlan(schema=schema, metadata=metadata, add=add, remove=remove, cells=cells)
+    plan = MergePlan(schema, metadata, add=add, remove=remove, cells=cells, keys=keys)
     return plan, [*reconciler.conflicts, *row_conflicts, *cell_conflicts]
+
+
+def _plan_keys(sides: Sides) -> tuple[Mapping[Digest, Runs], Ids]:
+    """Return the keys of batches that only their side has appended since the base.
+
+    If both sides have appended a batch with the same key, our rows are kept. The ids of their rows
+    are returned, too.
+    """
+    base, ours, theirs = sides.base, sides.ours, sides.theirs
+    if theirs.has_same_keys(base) or theirs.has_same_keys(ours):
+        return {}, NONE
+    mine, other = ours.keys_since(base), theirs.keys_since(base)
+    other = other[~has_entry(other, mine)]
+    is_repeated = has_digest(other, mine)
+    repeated = ids_of(other[is_repeated, 2:].astype(np.int64).tolist())
+    return keys_of(other[~is_repeated]), repeated
 
 
 def plan_restore(old: Table, changes: Changes) -> MergePlan:

@@ -14,6 +14,7 @@ import numpy as np
 
 from deeplake_lite import checks
 from deeplake_lite.brief import brief
+from deeplake_lite.checks import find_lone_surrogate
 from deeplake_lite.dataset.read.positions import (
     as_ids,
     is_position,
@@ -49,20 +50,49 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.selection import RowSelection
     from deeplake_lite.dataset.write.blocks import Data
     from deeplake_lite.htypes.base import Check, Htype
+    from deeplake_lite.storage.arrays import Slots
     from deeplake_lite.storage.table import Table
 
 
-def append(handle: Handle, data: Data | View, check: Check) -> None:
+def append(handle: Handle, data: Data | View, check: Check, key: object = None) -> bool | None:
     """Append rows; see `Dataset.append`."""
-    handle.edit(_append, data, check)
+    if key is None:
+        handle.edit(_append, data, check)
+        return None
+    name = _check_key(key)
+    with handle.locked():
+        handle.check_writable()
+        if handle.table.has_key(name):
+            return False
+        handle.edit(_append_once, data, check, name)
+        return True
 
 
-def _append(table: Table, data: Data | View, check: Check) -> None:
+def has_key(handle: Handle, key: object) -> bool:
+    """Return whether rows were appended with a key; see `Dataset.has_key`."""
+    return handle.table.has_key(_check_key(key))
+
+
+def _check_key(key: object) -> str:
+    """Return the key of a batch. Raises OptionError."""
+    name = checks.text("key", key)
+    if not name or find_lone_surrogate(name) is not None:
+        raise OptionError(
+            "key must be a string of valid Unicode that is not empty, such as 'batch-17', but it "
+            f"is {name!a:.200}. Choose another key."
+        )
+    return name
+
+
+def _append_once(table: Table, data: Data | View, check: Check, key: str) -> None:
+    table.record_key(key, _append(table, data, check))
+
+
+def _append(table: Table, data: Data | View, check: Check) -> Slots:
     if isinstance(data, View):
         fields = table.schema.fields
-        table.append(copy_blocks(*data.rows.checked().locate(), data.schema.fields, fields))
-    else:
-        table.append(incoming_blocks(data, table.schema, check))
+        return table.append(copy_blocks(*data.rows.checked().locate(), data.schema.fields, fields))
+    return table.append(incoming_blocks(data, table.schema, check))
 
 
 def _is_dataset_of(view: View, handle: Handle) -> bool:

@@ -20,6 +20,7 @@ from deeplake_lite.storage.repo.places import (
     absolute_url,
     is_web,
     local_folder,
+    public_url,
     register_foreign_memory,
 )
 from deeplake_lite.storage.repo.repository import Repository
@@ -47,6 +48,7 @@ __all__ = [
     "is_web",
     "local_folder",
     "picklable_options",
+    "public_url",
     "register_foreign_memory",
     "remove_notes",
     "remove_unmade",

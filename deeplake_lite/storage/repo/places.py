@@ -98,6 +98,20 @@ def absolute_url(url: str) -> str:
     return url if "://" in url else os.path.abspath(Path(url).expanduser())
 
 
+def public_url(url: str) -> str:
+    """Return a URL without passwords, tokens and other parameters, for records that others read.
+
+    >>> public_url("https://me:secret@example.org/a.lake?token=123")
+    'https://example.org/a.lake'
+    >>> public_url("s3://bucket/a.lake"), public_url("/data/a?b.lake")
+    ('s3://bucket/a.lake', '/data/a?b.lake')
+    """
+    if "://" not in url or url.startswith((MEMORY, "file://")):
+        return url
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
 def register_foreign_memory(url: str, folder: str) -> None:
     """Make another process's ``memory://`` lake available under its URL.
 
