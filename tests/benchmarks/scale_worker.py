@@ -138,6 +138,10 @@ def queries(ds: dl.Dataset) -> None:
         len(ds.query("SELECT * WHERE a < 10"))
     with timed("second filter"):
         len(ds.query("SELECT * WHERE a < 11"))
+
+
+def statistics(ds: dl.Dataset) -> None:
+    """Filter a sorted column, of which the statistics of chunks exclude almost all."""
     with timed("filter of a sorted column (statistics)"):
         assert len(ds.query("SELECT * WHERE k BETWEEN 5000 AND 5100")) == 101
 
@@ -173,7 +177,18 @@ def loader(ds: dl.Dataset) -> None:
 OPERATIONS: dict[str, Callable[[dl.Dataset], None]] = {
     f.__name__: f
     for f in (
-        *(first_row, commits, diff, merge, delete_one, delete_many, upsert, queries, views),
+        *(
+            first_row,
+            commits,
+            diff,
+            merge,
+            delete_one,
+            delete_many,
+            upsert,
+            queries,
+            statistics,
+            views,
+        ),
         *(verify, loader),
     )
 }
