@@ -114,17 +114,16 @@ class Source:
         Each chunk has `size` slots, and `wanted` says for each chunk whether it is wanted. Rows in
         chunks beyond the end of `wanted` are included.
         """
-        positions = np.arange(rows.start, rows.stop)
         padded = np.append(wanted, True)
-        if self._is_all:  # few chunks instead of many rows
-            first = rows.start // size
-            numbers = np.arange(first, -(-rows.stop // size))
-            of_chunks = padded[np.minimum(numbers, len(wanted))]
-            skip = rows.start - first * size
-            remains = np.repeat(of_chunks, size)[skip : skip + len(positions)]
-        else:
-            remains = padded[np.minimum(self.at(positions) // size, len(wanted))]
-        remaining: Rows = positions[remains]
+        if self._is_all:  # the work is per chunk, and not per row
+            numbers = np.arange(rows.start // size, -(-rows.stop // size))
+            numbers = numbers[padded[np.minimum(numbers, len(wanted))]]
+            starts = np.maximum(numbers * size, rows.start).tolist()
+            stops = np.minimum((numbers + 1) * size, rows.stop).tolist()
+            parts = [np.arange(start, stop) for start, stop in zip(starts, stops, strict=True)]
+            return np.concatenate([np.empty(0, np.int64), *parts])
+        positions = np.arange(rows.start, rows.stop)
+        remaining: Rows = positions[padded[np.minimum(self.at(positions) // size, len(wanted))]]
         return remaining
 
     def __len__(self) -> int:
