@@ -75,7 +75,8 @@ class Display(anywidget.AnyWidget):
         """
         if not self._displays:
             raise LakeError(
-                "The browser cannot be frozen, because no cell shows it. Show it in a cell first."
+                "The dataset browser cannot be frozen, because no cell shows it. Show it in a cell "
+                "first."
             )
         html = self._strip(rows=rows, side=FROZEN_SIDE, most_bytes=FROZEN_BYTES)
         for display in self._displays:

@@ -475,7 +475,7 @@ def _check_names(names: list[str]) -> None:
     position = next(i for i, name in enumerate(names) if not name.strip())
     others = f"{named}" if len(named) <= MAX_LISTED else f"[{named[0]!r}, …]"
     raise InvalidValueError(
-        "The first line of a CSV file must have the names of its columns, but column "
+        "The first line of a CSV file must name all of its columns, but column "
         f"{position} has no name. Add a name, or select the other columns: columns={others}. To "
         "write a CSV without pandas' index, use df.to_csv(path, index=False)."
     )
