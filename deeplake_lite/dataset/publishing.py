@@ -108,7 +108,7 @@ class _Content:
     saved: _Saved
     """Its saved views and evaluations."""
     left_out: tuple[str, ...]
-    """Descriptions of what is not published."""
+    """Descriptions of everything that is not published."""
 
     @classmethod
     def of(cls, handle: Handle) -> _Content:
