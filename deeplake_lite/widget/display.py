@@ -58,10 +58,11 @@ class Display(anywidget.AnyWidget):
         """Return the shown rows as plain HTML, for notebooks without a kernel."""
 
     def freeze(self, rows: int = FROZEN) -> None:
-        """Replace the browser in the notebook with static HTML of the first rows.
+        """Replace the dataset browser in the notebook with static HTML of the first rows.
 
-        The browser itself is only shown as long as its kernel runs. The static rows are stored in
-        the notebook, so they are shown when the notebook is opened again or read on the web.
+        The dataset browser itself is shown only as long as its kernel runs. The static rows are
+        stored in the notebook, so they are shown when the notebook is opened again or read on the
+        web.
 
         Parameters
         ----------
@@ -71,7 +72,7 @@ class Display(anywidget.AnyWidget):
         Raises
         ------
         LakeError
-            When the browser has not been shown in a cell.
+            When no cell shows the dataset browser.
         """
         if not self._displays:
             raise LakeError(
@@ -127,5 +128,5 @@ class Display(anywidget.AnyWidget):
         message = str(request.get("message"))[:2000]
         # Truncation may leave a lone surrogate, which cannot be written to a log file.
         text = message.encode("utf-8", "backslashreplace").decode()
-        logger.error("The page of the browser failed: %s", text)
+        logger.error("The page of the dataset browser failed: %s", text)
         return {}
