@@ -332,9 +332,9 @@ class Browser(Display):
 
         Staged edits survive when the kernel restarts or crashes, or the cell is run again, because
         they are recorded on disk as a draft. The next dataset browser of the same lake and branch
-        offers to restore the draft; `drafts` lists all drafts. As usual, a commit reports cells that other
-        writers have changed in the meantime. Edits of rows that the branch no longer has stay in
-        their draft, and the page says so.
+        offers to restore the draft; `drafts` lists all drafts. As usual, a commit reports cells
+        that other writers have changed in the meantime. Edits of rows that the branch no longer has
+        stay in their draft, and the page says so.
 
         Returns
         -------

@@ -56,8 +56,8 @@ def from_mds(
     Parameters
     ----------
     folder : str or Path
-        A folder with ``index.json``, this file itself, or a folder whose subfolders are splits, each
-        with its own index.
+        A folder with ``index.json``, this file itself, or a folder whose subfolders are splits,
+        each with its own index.
     url : str
         URL of the lake, which is created if it does not exist.
     on : str, optional
