@@ -55,8 +55,8 @@ def benchmarks(results: dict[str, Any]) -> str:
     lines, before = [], ""
     for table in results["tables"]:
         about = (
-            f"Machine: {table['machine']}. Other processes used up to "
-            f"{table['other_cores']:.2f} cores meanwhile.\n\nVersions: {table['versions']}."
+            f"Machine: {table['machine']}. During the measurements, other processes used up to "
+            f"{table['other_cores']:.2f} cores.\n\nVersions: {table['versions']}."
         )
         lines += [f"## {table['title']}", ""]
         if about != before:

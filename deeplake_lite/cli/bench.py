@@ -108,7 +108,7 @@ def _line(name: str, speed: float, best: float, note: str) -> str:
     """Format one row of the printed table: a name, a speed, its share of the limit, and a note.
 
     >>> _line("epoch 0", 1234.5, 2469.0, "1.46 s")
-    '  epoch 0            1,234 samples/s   50 % of the decode limit   1.46 s'
+    '  epoch 0            1,234 samples/s   50% of the decode limit   1.46 s'
     """
-    share = f"{100 * speed / best:>5.0f} % of the decode limit"
+    share = f"{100 * speed / best:>5.0f}% of the decode limit"
     return f"  {name:12}{speed:>12,.0f} samples/s{share}   {note}"

@@ -61,7 +61,7 @@ def map_command(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Fill columns with what a function computes from other columns, and commit them.
+    """Fill columns with the results of a function of other columns, and commit them.
 
     If the command stops, the same command resumes the job. Modules are found in the current folder,
     too.

@@ -46,8 +46,8 @@ class Loadable:
             ``"exact"`` draws a pseudorandom permutation of all rows, which our tests cannot tell
             from a uniform shuffle. ``"block"`` shuffles blocks of rows, and then the rows within
             a few blocks at a time, for lakes in remote stores, or far larger than memory. True
-            chooses ``"exact"`` for up to 8 GiB of stored data, or as much as `memory_budget` (with
-            ``cache="disk"``, `disk_budget`) if that is set and less, and ``"block"`` for more. The
+            chooses ``"exact"`` for up to 8 GiB of stored data, or up to `memory_budget` (with
+            ``cache="disk"``, `disk_budget`) if you set a smaller one, and ``"block"`` for more. The
             loader's repr shows the choice and the reason.
         seed : int
             Seed of the order and of random transforms.
@@ -101,9 +101,9 @@ class Loadable:
             to cache nothing. ``"disk"`` stores rows in files that all loaders on this machine
             share.
         disk_budget : int or str, optional
-            Maximum size of the files of ``cache="disk"`` of all loaders on this machine, as bytes
-            or as ``"20 GB"``. By default, half of the free disk space, including that which the
-            files take. If the files do not fit, rows whose next use is farthest are removed first.
+            Maximum total size of the ``cache="disk"`` files of all loaders on this machine, as
+            bytes or ``"20 GB"``. By default, half of the disk space that is free or taken by these
+            files. If the files do not fit, rows whose next use is furthest away are removed first.
         workers : {"threads", "processes"}
             How batches are prepared. Processes pay off for transforms in pure Python that take at
             least a few tenths of a millisecond per sample. They start with the first iteration and

@@ -43,8 +43,8 @@ class Mappable:
     ) -> Job:
         """Fill columns, or a new lake, with the results of a function, and commit them.
 
-        The job can be resumed: if it stops, for any reason, the same call computes only the parts
-        that are left, whatever the executor and the number of workers.
+        The job can be resumed: if it stops for any reason, the same call computes only the rest,
+        even with another executor or another number of workers.
 
         Parameters
         ----------
@@ -129,9 +129,9 @@ class Mappable:
 
         Notes
         -----
-        The job reads the version of this view. If other writers commit meanwhile, their edits are
-        kept: cells that they have changed stay as they are, and rows that they have deleted stay
-        deleted. The result lists these rows.
+        The job reads the version of this view. If other writers commit while it runs, their edits
+        are kept: cells that they change keep their values, and rows that they delete stay deleted.
+        The result lists these rows.
 
         Examples
         --------

@@ -108,7 +108,7 @@ class _Content:
     saved: _Saved
     """Its saved views and evaluations."""
     left_out: tuple[str, ...]
-    """Descriptions of what is not published."""
+    """Descriptions of everything that is not published."""
 
     @classmethod
     def of(cls, handle: Handle) -> _Content:
@@ -160,9 +160,9 @@ class _Content:
             if sorted(there) != sorted(here):
                 raise ExistsError(
                     f"This version has been published to {location!r} before, but its {kind} have "
-                    f"changed: they were {brief(sorted(there), 200)}, and are now "
-                    f"{brief(sorted(here), 200)}. Publish to another place or, in a folder, "
-                    "replace the lake with overwrite=True."
+                    f"changed since: they were {brief(sorted(there), 200)}, and are now "
+                    f"{brief(sorted(here), 200)}. Publish to another URL, or replace the lake with "
+                    "overwrite=True if it is in a folder."
                 )
 
     def describe(self, target: Repository, location: str) -> Published:
@@ -225,7 +225,7 @@ def _check_target(source: str, location: str) -> None:
         is_within = new.is_relative_to(old) or old.is_relative_to(new)
     if is_within:
         raise OptionError(
-            f"A lake must be published to another place, but {location!r} is in the lake, or "
+            f"A lake must be published outside its own folder, but {location!r} is in the lake, or "
             "contains it. Choose another folder or URL."
         )
 
@@ -249,7 +249,7 @@ def _check_replaceable(existing: Repository, location: str) -> None:
     if _origin(existing) is None:
         raise ExistsError(
             f"Only a published lake can be replaced by another one, but the lake at {location!r} "
-            "was not made by publishing. Choose another place, or delete that lake first."
+            "was not made by publishing. Choose another URL, or delete that lake first."
         )
 
 

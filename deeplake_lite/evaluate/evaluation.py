@@ -232,8 +232,9 @@ class Evaluation:
     def write(self, ds: Dataset, prefix: str = "eval_") -> tuple[str, ...]:
         """Store the metrics of the rows as columns of a dataset, as uncommitted edits.
 
-        The columns can be queried, sorted and shown in the browser like all other columns. In rows
-        that were not evaluated, new columns are null, and existing columns keep their values.
+        The columns can be queried, sorted and shown in the dataset browser like all other columns.
+        In rows that were not evaluated, new columns are null, and existing columns keep their
+        values.
 
         Parameters
         ----------

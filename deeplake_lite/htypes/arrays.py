@@ -281,8 +281,8 @@ def _to_numpy(value: object, dtype: str, shape: Shape) -> NDArray[Any]:
 def _times(value: object, dtype: str) -> NDArray[Any]:
     """Return a nested list of times as an array.
 
-    NumPy would convert all times to the finest unit, in which early and late times wrap around.
-    It would also turn numbers in the list into times.
+    NumPy would convert all times to the finest unit, in which times far from 1970 overflow without
+    an error. It would also turn numbers in the list into times.
 
     >>> _times([["2026-01-02"], np.array(["9999"], "M8[Y]")], "datetime64[s]").tolist()
     [[datetime.datetime(2026, 1, 2, 0, 0)], [datetime.datetime(9999, 1, 1, 0, 0)]]

@@ -280,7 +280,7 @@ class Mask(Htype):
         if not is_storable and (frames := source.frames(data)) > 1:
             raise InvalidValueError(
                 f"a mask must have one frame, but this {source.name.upper()} has {frames} frames "
-                "or pages. Pass the numbers of one frame as an array."
+                "or pages. Pass the class numbers of one frame as an array."
             )
         # The encoder also checks the numbers of the classes.
         encoded = self._encode_numbers(decode_file(source, data, header))

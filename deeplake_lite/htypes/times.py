@@ -249,8 +249,8 @@ def exact_span(span: timedelta) -> np.timedelta64:
         if count % size == 0 and abs(count // size) < 2**63:
             return np.timedelta64(count // size, unit)  # type: ignore[call-overload,no-any-return]
     raise InvalidValueError(
-        f"must be shorter than 2**63 microseconds, or be whole seconds, but it is {span}. Round "
-        f"it: timedelta(days={span.days}, seconds={span.seconds})."
+        "must be shorter than 2**63 microseconds or a whole number of seconds, but it is "
+        f"{span}. Round it: timedelta(days={span.days}, seconds={span.seconds})."
     )
 
 

@@ -217,7 +217,7 @@ class History:
         return NO_KEYS if key is None else digests_by_value(table, key, slots_of(table, ids))
 
     def _rekeyed(self, a: Table, b: Table, changes: Changes) -> NDArray[np.uint64]:
-        """Return the digests of the keys in version `a` of rows that have other keys in `b`."""
+        """Return the digests, in version `a`, of keys that have changed between `a` and `b`."""
         old, new = self._key_in(a), self._key_in(b)
         if old is None or new is None:
             return NO_KEYS

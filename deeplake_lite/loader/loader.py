@@ -205,7 +205,7 @@ class Loader:
         )
         if progress.consumed % self.shares.size and progress.consumed != self.shares.n:
             raise OptionError(
-                f"A state must be at the end of a batch of {self.shares.size} rows, but this state "
+                f"A state must end at a whole batch of {self.shares.size} rows, but this state "
                 f"has consumed {progress.consumed:,} rows. Load the unchanged result of "
                 "state_dict()."
             )

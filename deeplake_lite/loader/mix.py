@@ -125,7 +125,7 @@ def mix(views: Weighted, *, seed: int = 0, length: int | None = None) -> Mix:
     for number, (view, _) in enumerate(pairs):
         if not len(view):
             raise OptionError(
-                f"Every view of a mix must have rows, but view {number}, counted from 0, has none. "
+                f"Every view of a mix must have rows, but view {number} (counted from 0) has none. "
                 "Leave that view out."
             )
     rows = sum(len(view) for view, _ in pairs)
@@ -148,8 +148,8 @@ def _as_pairs(views: Any) -> list[tuple[View, float]]:
         if not isinstance(view, View):
             raise OptionError(
                 "A mix needs views with weights, such as dl.mix({a: 0.7, b: 0.3}) or "
-                f"dl.mix([(a, 0.7), (b, 0.3)]), but it got {_describe(pair)} instead of a view and "
-                f"a weight. For equal shares, give each view the weight 1."
+                f"dl.mix([(a, 0.7), (b, 0.3)]), but {_describe(pair)} is not a view with a weight. "
+                "For equal shares, give each view the weight 1."
             )
     return [(view, weight) for view, weight in pairs]
 
@@ -195,7 +195,7 @@ def _check_length(length: int, weights: Sequence[Fraction]) -> None:
         if not share:
             least = math.ceil(1 / weights[number])
             raise OptionError(
-                "Every view of a mix must have a row in each epoch, but with "
-                f"length={length}, view {number}, counted from 0, has none. Set length={least} or "
-                "more."
+                "Every view of a mix must contribute at least one row to each epoch, but with "
+                f"length={length}, view {number} (counted from 0) contributes none. Set "
+                f"length={least} or more."
             )

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 AHEAD_SHARE = 0.1
-"""Share of the budget for rows read ahead. Batches made ahead get a second share of this size."""
+"""Share of the budget for rows read ahead. Batches prepared ahead get as much again."""
 
 MAX_AHEAD_SHARE = 0.3
 """Maximum share of the budget for rows read ahead, which loaders of large rows use.
@@ -64,7 +64,7 @@ class BudgetSplit(NamedTuple):
     """The parts of a memory budget, in bytes."""
 
     ahead: int
-    """Part for rows read ahead. Batches made ahead get a second part of this size."""
+    """Part for rows read ahead. Batches prepared ahead get as much again."""
     stored: int
     """Part for cached rows in their stored form."""
     decoded: int

@@ -6,8 +6,8 @@ lake for them (`new_lake`). The driver (`driver`) hands parts to an executor (`e
 compute them (`work`, `outputs`) and write the results (`segments`) to the branch of the job's
 journal (`journal`). At the end, the results (`results`) are committed to the branch of the dataset
 (`publish`) or to the new lake (`publish_rows`), with a record of the job (`record`, `functions`).
-From the records, `origins` finds the `origin` of a column. `job` and `listing` show running and
-other jobs.
+From the records, `origins` finds the `origin` of a column. `job` describes a running job, and
+`listing` describes all jobs.
 """
 
 from deeplake_lite.map.api import map_rows

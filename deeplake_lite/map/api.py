@@ -162,7 +162,7 @@ def _check_version(view: View, journal: Journal) -> None:
         raise JobError(
             f"The job {journal.document['name']!r} has not finished, but it reads version {began}, "
             f"from which version {version} does not descend. Go back to a branch that has this "
-            "version, pass restart=True to begin anew, or pass another name=."
+            "version, pass restart=True to start over, or pass another name=."
         )
 
 

@@ -83,12 +83,12 @@ class Mapped:
     skipped: dict[int, str] = field(repr=False)
     """Maps the ids of skipped rows to their errors."""
     edited: NDArray[np.int64] = field(repr=False)
-    """Ids of rows whose cells other writers have changed meanwhile. Their values were kept."""
+    """Ids of rows whose cells other writers changed while the job ran. Their values were kept."""
     outdated: NDArray[np.int64] = field(repr=False)
-    """Ids of rows whose inputs other writers have changed meanwhile. Their results belong to the
+    """Ids of rows whose inputs other writers changed while the job ran. Their results belong to the
     old inputs; ``update=True`` computes them again."""
     deleted: NDArray[np.int64] = field(repr=False)
-    """Ids of rows that other writers have deleted meanwhile."""
+    """Ids of rows that other writers deleted while the job ran."""
     seconds: float
     """Duration of this run, in seconds."""
 

@@ -56,7 +56,7 @@ class Future(Protocol):
         """Return the result or raise the error."""
 
     def cancel(self) -> object:
-        """Do not start the task, if it has not started."""
+        """Cancel the task if it has not started yet."""
 
 
 class Executor(Protocol):

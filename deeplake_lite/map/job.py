@@ -21,10 +21,10 @@ type Phase = Literal["running", "committing", "finished", "failed", "cancelled"]
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a job is.
+    """How far a job has progressed.
 
     >>> Progress("running", rows=2000, done=500, skipped=1, parts=10, parts_done=2)
-    running: 500 of 2,000 rows (25 %), 1 skipped
+    running: 500 of 2,000 rows (25%), 1 skipped
     """
 
     phase: str
@@ -43,10 +43,7 @@ class Progress:
     def __repr__(self) -> str:
         share = self.done / self.rows if self.rows else 1.0
         skipped = f", {self.skipped:,} skipped" if self.skipped else ""
-        return (
-            f"{self.phase}: {self.done:,} of {self.rows:,} rows ({share:.0%})".replace("%", " %")
-            + skipped
-        )
+        return f"{self.phase}: {self.done:,} of {self.rows:,} rows ({share:.0%}){skipped}"
 
 
 class Job:
@@ -62,7 +59,7 @@ class Job:
     >>> job.result().rows, ds.refresh()["double"][:].tolist()
     (5, [0, 2, 4, 6, 8])
     >>> job.progress()
-    finished: 5 of 5 rows (100 %)
+    finished: 5 of 5 rows (100%)
     """
 
     def __init__(self, name: str, state: State) -> None:

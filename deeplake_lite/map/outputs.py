@@ -68,7 +68,7 @@ def encode_output(output: object, schema: Schema, count: int) -> dict[str, Cells
 
 
 def _by_column(output: object, schema: Schema) -> Mapping[str, object]:
-    """Return a dict from the names of all columns to what the function returned for them."""
+    """Return a dict from the names of all columns to the function's results for them."""
     names = schema.names
     if isinstance(output, Mapping) and set(output) == set(names):
         return {name: output[name] for name in names}

@@ -367,5 +367,5 @@ def check_same_job(name: str, began: Document, now: Document) -> None:
         if comparable(began, key) != comparable(now, key):
             raise JobError(
                 f"The job {name!r} has not finished, but it began with {words}. Call map as "
-                "before to resume it, pass restart=True to begin anew, or pass another name=."
+                "before to resume it, pass restart=True to start over, or pass another name=."
             )

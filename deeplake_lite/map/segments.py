@@ -85,7 +85,7 @@ class SegmentWriter:
         self._skipped.append((row, error))
 
     def take(self) -> bytes:
-        """Return everything that was added as one segment, and begin anew."""
+        """Return everything that was added as one segment, and start over."""
         specs, offset = [], 0
         for array in self._arrays:
             specs.append((array.dtype.str, array.shape, offset))

@@ -267,7 +267,7 @@ def _by_scores(view: View, f: Field, labels: Labels, neighbours: int) -> Judgeme
 
 
 def _probabilities(values: NDArray[np.float32], name: str, first: int) -> NDArray[np.float32]:
-    """Return probabilities unchanged. Raises InvalidValueError for invalid probabilities."""
+    """Return the values unchanged. Raises InvalidValueError if they are not probabilities."""
     good = (values >= 0).all(axis=1) & (np.abs(values.sum(axis=1) - 1) <= _TOLERANCE)
     if not good.all():
         row = int(np.flatnonzero(~good)[0])

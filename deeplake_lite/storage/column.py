@@ -235,7 +235,7 @@ class Column(ABC):
         await gather(a.write(session, log) for a in self.arrays.values() if a.is_unwritten)
 
     def unwritten(self) -> dict[str, Size]:
-        """Return the size of what is in the log or pending, by path of the array."""
+        """Return the size of the entries in the log or pending, by path of the array."""
         return {a.path: a.unwritten for a in self.stored_arrays if a.is_unwritten}
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 RESTORED = "restored"
 """Key in the metadata of a commit that restored an older version. The value is a list of two
-snapshot ids: that of the replaced version and that of the restored version."""
+snapshot ids: the id of the replaced version and the id of the restored version."""
 
 
 KEYS = "keys"

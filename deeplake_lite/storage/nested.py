@@ -237,7 +237,7 @@ class NestedColumn(Column):
         await self.items.write(session, log)
 
     def unwritten(self) -> dict[str, Size]:
-        """Return the size of what is in the log or pending, by path of the array."""
+        """Return the size of the entries in the log or pending, by path of the array."""
         return super().unwritten() | self.items.unwritten()
 
     async def stage(self, cells: Cells, claims: Claims) -> Staged:

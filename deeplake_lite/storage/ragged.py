@@ -204,7 +204,7 @@ class RaggedColumn(Column):
         await super().write(session, log)
 
     def unwritten(self) -> dict[str, Size]:
-        """Return the size of what is in the log or pending, by path of the array."""
+        """Return the size of the entries in the log or pending, by path of the array."""
         tail = Size(self.heap.unwritten_bytes, 0)
         return super().unwritten() | {f"{self.heap.path}/tail": tail}
 

@@ -186,7 +186,7 @@ class Rows:
         self._next_id, self._ids_left = 0, 0
 
     async def load(self) -> None:
-        """Read which rows are deleted, and the order if it is not that of the slots.
+        """Read which rows are deleted, and their order if rows are not in order of slots.
 
         Raises
         ------
@@ -429,11 +429,11 @@ class Rows:
         return not self._lists_anew
 
     def unwritten(self) -> dict[str, Size]:
-        """Return the size of what is in the log or pending, by path of the array."""
+        """Return the size of the entries in the log or pending, by path of the array."""
         return {a.path: a.unwritten for a in (self.ids, self.blocks, self._deleted_array)}
 
     async def _write_slots(self, session: Session) -> None:
-        """Write the order, if it is not that of the slots, from the first row that has moved."""
+        """Write the order from the first row that has moved, if rows are not in order of slots."""
         path, arranged, stored = self._slot_array.path, self.order.arranged, self._stored_order
         if arranged is None:
             if self._was_arranged:

@@ -575,7 +575,7 @@ class Table(Keyed):
         return log
 
     def _kept(self, logged: Iterable[str]) -> Iterator[str]:
-        """Yield those of the arrays in the log whose columns are not open."""
+        """Yield the arrays in the log whose columns are not open."""
         for path in logged:
             column, _, name = path.partition("/")
             if column not in self._columns and (name != "valid" or self._is_nullable(column)):

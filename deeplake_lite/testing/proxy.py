@@ -58,7 +58,7 @@ class Faults:
         if min(chances.values()) < 0 or sum(chances.values()) > 1 + 1e-9:
             given = ", ".join(f"{name}={chance}" for name, chance in chances.items() if chance)
             raise OptionError(
-                "The probabilities of faults must be at least 0 and their sum at most 1, but they "
+                "The probabilities of faults must be at least 0 and add up to at most 1, but they "
                 f"are {given}."
             )
 

@@ -222,7 +222,7 @@ class Browser(Display):
     # ---- edits
 
     def commit(self, message: str = "", *, on_conflict: Resolution = "raise") -> str:
-        """Commit the browser's staged edits as a version, and clear the selection.
+        """Commit the staged edits as a version, and clear the selection.
 
         Parameters
         ----------
@@ -247,7 +247,7 @@ class Browser(Display):
             When another writer has changed the same cells. Nothing is written, and all edits stay
             staged.
         UncommittedError
-            When the dataset has uncommitted edits that were made outside the browser.
+            When the dataset has uncommitted edits that were made outside the dataset browser.
         ReadOnlyError
             When the browsed version is read-only.
 
@@ -331,10 +331,10 @@ class Browser(Display):
         """Stage the edits that earlier browsers left uncommitted. Nothing is committed.
 
         Staged edits survive when the kernel restarts or crashes, or the cell is run again, because
-        they are recorded on disk as a draft. The next browser of the same lake and branch offers to
-        restore the draft; `drafts` lists all drafts. As usual, a commit reports cells that other
-        writers have changed in the meantime. Edits of rows that the branch no longer has stay in
-        their draft, and the page says so.
+        they are recorded on disk as a draft. The next dataset browser of the same lake and branch
+        offers to restore the draft; `drafts` lists all drafts. As usual, a commit reports cells
+        that other writers have changed in the meantime. Edits of rows that the branch no longer has
+        stay in their draft, and the page says so.
 
         Returns
         -------
@@ -516,5 +516,5 @@ def _warm_up() -> None:
 
 
 def browse(view: View, *, cache_bytes: int = Thumbnails.MEMORY) -> Browser:
-    """Return a browser of a view; see `View.browse`."""
+    """Return a dataset browser for a view; see `View.browse`."""
     return Browser(view, cache_bytes=cache_bytes)

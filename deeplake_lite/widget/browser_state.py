@@ -120,7 +120,7 @@ class BrowserState:
 
     @property
     def is_gone(self) -> bool:
-        """Whether the base belongs to a transaction that has ended, and may lack chunks."""
+        """Whether the browsed rows belong to a transaction that has ended, and may lack chunks."""
         return (
             bool(self.base.rows.table.uncommitted)
             and self.handle.rows.table is not self.base.rows.table
@@ -135,8 +135,8 @@ class BrowserState:
         >>> shown, _ = BrowserState.of(ds), ds.checkout("fix")
         >>> shown.check_branch()
         Traceback (most recent call last):
-        deeplake_lite.errors.UncommittedError: The browser shows branch 'main', but the dataset \
-has moved to branch 'fix', ...
+        deeplake_lite.errors.UncommittedError: The dataset browser shows branch 'main', but the \
+dataset has moved to branch 'fix', ...
         """
         now = branch_of(self.handle)
         if now == self.branch:
@@ -144,8 +144,8 @@ has moved to branch 'fix', ...
         here = f"branch {self.branch!r}" if self.branch else f"version {self.name or 'unnamed'!r}"
         back = f"Go back with ds.checkout({self.branch!r}), or show" if self.branch else "Show"
         raise UncommittedError(
-            f"The browser shows {here}, but the dataset has moved to branch {now!r}, where the "
-            f"edits would be written. {back} {now!r} with w.discard() and w.refresh()."
+            f"The dataset browser shows {here}, but the dataset has moved to branch {now!r}, where "
+            f"the edits would be written. {back} {now!r} with w.discard() and w.refresh()."
         )
 
     @property

@@ -58,10 +58,11 @@ class Display(anywidget.AnyWidget):
         """Return the shown rows as plain HTML, for notebooks without a kernel."""
 
     def freeze(self, rows: int = FROZEN) -> None:
-        """Replace the browser in the notebook with static HTML of the first rows.
+        """Replace the dataset browser in the notebook with static HTML of the first rows.
 
-        The browser itself is only shown as long as its kernel runs. The static rows are stored in
-        the notebook, so they are shown when the notebook is opened again or read on the web.
+        The dataset browser itself is shown only as long as its kernel runs. The static rows are
+        stored in the notebook, so they are shown when the notebook is opened again or read on the
+        web.
 
         Parameters
         ----------
@@ -71,11 +72,12 @@ class Display(anywidget.AnyWidget):
         Raises
         ------
         LakeError
-            When the browser has not been shown in a cell.
+            When no cell shows the dataset browser.
         """
         if not self._displays:
             raise LakeError(
-                "The browser cannot be frozen, because no cell shows it. Show it in a cell first."
+                "The dataset browser cannot be frozen, because no cell shows it. Show it in a cell "
+                "first."
             )
         html = self._strip(rows=rows, side=FROZEN_SIDE, most_bytes=FROZEN_BYTES)
         for display in self._displays:
@@ -126,5 +128,5 @@ class Display(anywidget.AnyWidget):
         message = str(request.get("message"))[:2000]
         # Truncation may leave a lone surrogate, which cannot be written to a log file.
         text = message.encode("utf-8", "backslashreplace").decode()
-        logger.error("The page of the browser failed: %s", text)
+        logger.error("The page of the dataset browser failed: %s", text)
         return {}

@@ -62,15 +62,17 @@ def row(message: Mapping[str, object], rows: int) -> int:
     >>> row({"p": -1}, 3)
     Traceback (most recent call last):
     deeplake_lite.errors.LakeError: The row position must be 0 to 2, but it is -1. Refresh \
-the browser.
+the dataset browser.
     """
     position = whole(message, "p")
     if not rows:
-        raise LakeError(f"No rows are shown, so there is no row {position:,}. Refresh the browser.")
+        raise LakeError(
+            f"No rows are shown, so there is no row {position:,}. Refresh the dataset browser."
+        )
     if not 0 <= position < rows:
         raise LakeError(
             f"The row position must be 0 to {rows - 1:,}, but it is {position:,}. Refresh the "
-            "browser."
+            "dataset browser."
         )
     return position
 

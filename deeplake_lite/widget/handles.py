@@ -45,8 +45,8 @@ def handle_of(view: View) -> Dataset:
         return view
     if view.rows.uncommitted:
         raise UncommittedError(
-            "The view has uncommitted edits, and the browser cannot tell which dataset they belong "
-            "to. Browse the dataset with ds.browse(), or commit first with ds.commit('…')."
+            "The view has uncommitted edits, and the dataset browser cannot tell to which dataset "
+            "they belong. Browse the dataset with ds.browse(), or commit first with ds.commit('…')."
         )
     lake = view.rows.lake
     if lake.branch is None:

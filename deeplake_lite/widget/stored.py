@@ -147,6 +147,7 @@ def rows_with(
     slots = table.find(ids)
     if (slots < 0).any():
         raise LakeError(
-            "The row no longer exists, because another writer deleted it. Refresh the browser."
+            "The row no longer exists, because another writer deleted it. Refresh the dataset "
+            "browser."
         )
     return View(RowSelection(lake, table, slots), table.schema.names, "")

@@ -46,7 +46,7 @@ def test_table_shows_the_epochs_next_to_the_decode_limit(lake):
         "epoch 1",
         "decode limit",
     ]
-    assert "100 % of the decode limit" in lines_of_limit[-1]
+    assert "100% of the decode limit" in lines_of_limit[-1]
     assert any(line.strip().startswith("waiting for you") for line in lines)
 
 

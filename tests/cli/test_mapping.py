@@ -50,7 +50,7 @@ def test_a_job_that_stopped_is_resumed_by_the_same_command(ds):
     assert job.phase == "stopped"
     changed = run(*args, "--on-error", "skip", code=2).stderr
     assert "began with another on_error" in changed
-    assert "pass --restart to begin anew, or pass another --name" in changed
+    assert "pass --restart to start over, or pass another --name" in changed
     result = json.loads(run(*args, "--on-error", "skip", "--restart", "--json").stdout)
     assert result["rows"] == 18
     assert list(result["skipped"]) == [str(i) for i in ds.row_ids[[5, 15]].tolist()]

@@ -165,7 +165,9 @@ def test_publishing_again_writes_nothing_until_something_has_changed(small, tmp_
     assert small.publish(str(target)) == done
     assert {name: (target / name).stat().st_mtime_ns for name in files_in(target)} == before
     small.tag("v1")
-    with pytest.raises(dl.ExistsError, match=r"its tags have changed: they were \[\], and are now"):
+    with pytest.raises(
+        dl.ExistsError, match=r"its tags have changed since: they were \[\], and are now"
+    ):
         small.publish(str(target))
     assert small.publish(str(target), overwrite=True).tags == ("v1",)
     small.append({"x": [4]})

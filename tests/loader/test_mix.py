@@ -161,7 +161,7 @@ def test_state_of_another_version_of_one_view_names_that_view(new_url):
         (
             (1, 1e-6),
             {},
-            "with length=100, view 1, counted from 0, has none. Set length=1000001 or more",
+            r"length=100, view 1 \(counted from 0\) contributes none. Set length=1000001 or more",
         ),
         ((1, 1), {"length": 0}, "length must be an integer of at least 1, but it is 0"),
         ((1, 1), {"seed": 1.5}, "seed must be an integer, but it is 1.5"),
@@ -173,7 +173,7 @@ def test_invalid_mixes_are_refused(views, weights, options, message):
 
 
 def test_empty_views_and_no_views_are_refused(views):
-    with pytest.raises(ValueError, match="view 1, counted from 0, has none"):
+    with pytest.raises(ValueError, match=r"view 1 \(counted from 0\) has none"):
         dl.mix([(views[0], 1), (views[1][:0], 1)])
     with pytest.raises(ValueError, match="at least one view, but none was passed"):
         dl.mix({})
@@ -185,7 +185,7 @@ def test_columns_must_be_in_all_views_with_the_same_meaning(make_lake):
     both = dl.mix([(one, 1), (other, 1)])
     with pytest.raises(
         dl.ColumnNotFoundError,
-        match=r"view 0, counted from 0, has no column 'z'.*columns=\['x', 'y'\]",
+        match=r"view 0 \(counted from 0\) has no column 'z'.*columns=\['x', 'y'\]",
     ):
         both.batches(1)
     with pytest.raises(dl.ColumnNotFoundError, match="There is no column 'z'"):

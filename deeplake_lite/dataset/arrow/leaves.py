@@ -58,7 +58,7 @@ class Leaf:
 
     @property
     def paths(self) -> Leaf | None:
-        """The leaf for the paths of this leaf's files, or None if this leaf has no files."""
+        """The leaf with the paths of the files in this leaf, or None if it does not hold files."""
         feature, kind, depth = _innermost(self.feature, self.kind)
         if not is_file(feature, kind):
             return None

@@ -3,8 +3,8 @@
 Users pass lists, arrays and scalars of any library. `plain_value` converts each value to one of the
 types that queries support: None, bool, int, float, complex, Decimal, str, bytes, Python's dates and
 times, ``datetime64[ns]`` for times that Python cannot represent, arrays of numbers or times, dicts
-that are JSON objects, and lists of all these. `params_to_json` and `params_from_json` are inverse
-functions on these types.
+that are JSON objects, and lists of all these. `params_from_json` is the inverse of
+`params_to_json` on these types.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Repetition of the query behind a saved or pickled view, with a check that its rows are the same.
+"""Run the query behind a saved or pickled view again, and check that it returns the same rows.
 
 A view of a query's result is stored as the query and the positions of the view's rows. If a
 user-defined function now returns different values, these positions refer to other rows.

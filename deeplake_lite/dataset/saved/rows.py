@@ -1,8 +1,8 @@
-"""The documents of saved views, which describe rows by their ids or as part of a query's result.
+"""The documents of saved views, which describe rows by their ids or as rows of a query's result.
 
-The document of a query contains the documents of the views that the query read. These documents may
-contain other documents, down to rows of lakes. Arrays are stored separately, and documents have
-their paths.
+The document of a query contains the documents of the views that the query reads. Documents can
+therefore be nested; the innermost ones describe rows of lakes. Arrays are stored separately, and
+the documents refer to them by path.
 """
 
 from __future__ import annotations

@@ -114,11 +114,12 @@ def _balance(extra: Counts, limits: Counts, missing: Counts) -> None:
 
 
 def _find_moves(extra: Counts, limits: Counts, missing: Counts) -> list[tuple[int, int, int]]:
-    """Return a chain of moves (size number, from part, to part) that adds a row to a part.
+    """Return a chain of moves that together take a row from one part and give a row to another.
 
-    The chain is a shortest path, found by breadth-first search, from a part with too many rows to a
-    part with too few. If there is no path, the result is empty, and the totals of two parts are off
-    by one. No random test has ever produced such a case.
+    A move is a tuple (number of the class size, from part, to part). The chain is a shortest path,
+    found by breadth-first search, from a part with too many rows to a part with too few. If there
+    is no path, the result is empty, and the totals of two parts are off by one. No random test has
+    ever produced such a case.
     """
     parts = range(len(missing))
     before: dict[int, tuple[int, int, int] | None] = {p: None for p in parts if missing[p] < 0}

@@ -273,7 +273,7 @@ def check_branch(repository: Repository, name: str) -> str:
 
 
 def _is_of_user(name: object) -> bool:
-    """Return whether a name may be that of a branch or tag that is not internal."""
+    """Return whether a user may give a name to a branch or tag."""
     return (
         isinstance(name, str)
         and not name.startswith("_")

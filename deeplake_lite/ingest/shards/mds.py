@@ -51,13 +51,13 @@ def from_mds(
     columns: Sequence[str] | None = None,
     **options: Unpack[Options],
 ) -> IngestedDataset:
-    """Ingest shards in MDS format, which MosaicML's streaming datasets have.
+    """Ingest shards in MDS, the format of MosaicML's streaming datasets.
 
     Parameters
     ----------
     folder : str or Path
-        A folder with ``index.json``, this file itself, or a folder with a subfolder for each split,
-        which has its own index.
+        A folder with ``index.json``, this file itself, or a folder whose subfolders are splits,
+        each with its own index.
     url : str
         URL of the lake, which is created if it does not exist.
     on : str, optional

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pyarrow as pa
 
+from deeplake_lite.brief import alternatives
 from deeplake_lite.dataset.export.shards.hashing import file_hash
 from deeplake_lite.errors import InvalidValueError, StorageError
 
@@ -89,7 +90,7 @@ def _decompress_file(path: Path, file: BinaryIO, codec: str, size: int | None, w
     """Decompress `file` to the file `whole`. Raises InvalidValueError if this fails."""
     if codec not in CODECS:
         raise InvalidValueError(
-            f"The compression of {str(path)!r} must be one of {', '.join(CODECS)}, but it is "
+            f"The compression of {str(path)!r} must be {alternatives(CODECS)}, but it is "
             f"{codec!r:.80}. Decompress the files first."
         )
     count, most = 0, MAX_BYTES if size is None else size

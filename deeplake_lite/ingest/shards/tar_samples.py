@@ -110,7 +110,9 @@ def _local(path: str) -> list[str]:
 
 
 def expand(path: str) -> list[str]:
-    """Return all paths to which the braces in a path expand. Raises InvalidValueError for too many.
+    """Return all paths to which the braces in a path expand, up to `MAX_FILES`.
+
+    Raises InvalidValueError if there are more.
 
     >>> expand("train-{008..010}.tar")
     ['train-008.tar', 'train-009.tar', 'train-010.tar']

@@ -72,8 +72,8 @@ def from_tfrecord(
     Types are inferred from the first thousand records. Bytes become images if all of them are image
     files, text if all of them are UTF-8, and otherwise bytes. Numbers become scalars if each record
     has one number, and otherwise arrays. Feature lists of a SequenceExample become sequences.
-    Missing features are null. Folders written by TensorFlow Datasets or ``view.to_tfrecord``
-    describe types, classes and splits, so that these are not inferred.
+    Missing features are null. In folders written by TensorFlow Datasets or
+    ``view.to_tfrecord``, types, classes and splits are read from the description of the dataset.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Converting the metadata of Arrow schemas and fields to metadata of a dataset and its columns.
+"""Convert the metadata of Arrow schemas and fields to metadata of a dataset and its columns.
 
-Metadata that was exported from a lake is restored. Items that other programs have written are kept
-as strings, but not items that only libraries use.
+Metadata that was exported from a lake is restored. Items from other programs are kept as strings,
+except those that libraries write for their own use, such as ``pandas``.
 """
 
 from __future__ import annotations

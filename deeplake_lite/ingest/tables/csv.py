@@ -1,4 +1,4 @@
-"""Ingesting CSV files. Small files are read at once, and large files in blocks.
+"""Ingest CSV files. Small files are read as a whole, and large files in blocks.
 
 Columns of numbers and columns with a declared type are read as strings, and each block of strings
 is converted later. So if a value cannot be converted, the error names its row, or only that row is

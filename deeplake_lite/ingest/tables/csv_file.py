@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 AT_ONCE = 256 * 2**20
-"""Maximum size in bytes of a file that is read at once, so that inferred types fit all rows."""
+"""Maximum size in bytes of a file that is read as a whole, so that inferred types fit all rows."""
 
 BLOCK_BYTES = 16 * 2**20
 """Size in bytes of the blocks in which a larger file is read."""
@@ -96,7 +96,7 @@ class CsvFile:
 
     @cached_property
     def is_large(self) -> bool:
-        """Whether the file is read in blocks instead of at once."""
+        """Whether the file is read in blocks instead of as a whole."""
         return Path(self.path).stat().st_size > AT_ONCE
 
     def first_rows(self, texts: Iterable[str]) -> pa.Table:
@@ -475,7 +475,7 @@ def _check_names(names: list[str]) -> None:
     position = next(i for i, name in enumerate(names) if not name.strip())
     others = f"{named}" if len(named) <= MAX_LISTED else f"[{named[0]!r}, …]"
     raise InvalidValueError(
-        "The first line of a CSV file must have the names of its columns, but column "
+        "The first line of a CSV file must name all of its columns, but column "
         f"{position} has no name. Add a name, or select the other columns: columns={others}. To "
         "write a CSV without pandas' index, use df.to_csv(path, index=False)."
     )

@@ -72,7 +72,7 @@ def from_dataframe(
 def dataframe_source(df: Any, key: str | None, schema: Types) -> MemorySource:
     """Return the source for a DataFrame or an Arrow table.
 
-    Raises InvalidValueError for other objects, and if column names are duplicate.
+    Raises InvalidValueError for other objects, and if two columns have the same name.
     """
     if is_wrong_table(df):
         raise InvalidValueError(
@@ -105,7 +105,7 @@ _TABLES = "a DataFrame (pandas, polars) or an Arrow table"
 def _with_index(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a frame whose index has become columns.
 
-    Raises InvalidValueError if names are duplicate.
+    Raises InvalidValueError if two columns would have the same name.
     """
     levels, columns = frame.index.names, [str(name) for name in frame.columns]
     names = [f"level_{i}" if name is None else str(name) for i, name in enumerate(levels)]
@@ -124,7 +124,7 @@ def _with_index(frame: pd.DataFrame) -> pd.DataFrame:
 def _from_pandas(frame: pd.DataFrame) -> dict[str, object]:
     """Return a dict from names to the columns of a frame.
 
-    Raises InvalidValueError if names are duplicate.
+    Raises InvalidValueError if two columns have the same name.
     """
     names = [str(name) for name in frame.columns]
     for name in names:

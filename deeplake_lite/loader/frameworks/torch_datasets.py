@@ -508,7 +508,7 @@ class WorkerShares(Shares):
         return range(start + self._first, stop, self._stride)
 
     def of(self, rows: Positions) -> Positions:
-        """Return this worker's share of a batch's rows. Padding repeats the last row."""
+        """Return this worker's share of a batch's rows, padded with the last row of the batch."""
         mine = rows[self._first :: self._stride]
         missing = len(range(self._first, self._padded(len(rows)), self._stride)) - len(mine)
         return np.append(mine, rows[-1:].repeat(missing))

@@ -71,7 +71,7 @@ class BatchNumbers(torch.utils.data.Sampler[BatchNumber]):
         return self._loader.batches_left
 
     def set_epoch(self, epoch: int) -> None:
-        """Set the number of the loader's next epoch. Trainers call this method of samplers."""
+        """Set the number of the loader's next epoch. Trainers call this method on samplers."""
         self._loader.set_epoch(epoch)
 
     def __iter__(self) -> Iterator[BatchNumber]:
@@ -109,7 +109,7 @@ class Batches(torch.utils.data.Dataset[Any]):
     def __getitem__(self, index: object) -> Any:
         """Raise LoaderError, because this dataset has no rows that can be looked up."""
         raise LoaderError(
-            "The dataset of a loader has only whole batches, in the loader's order, but row "
+            "The dataset of a loader returns only whole batches, in the loader's order, but row "
             f"{index!r} was requested. For a DataLoader of rows, use view.pytorch_dataset()."
         )
 

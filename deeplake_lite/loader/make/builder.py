@@ -220,7 +220,7 @@ def _with_id(sample: object, row_id: np.int64) -> object:
 def _changed_names(
     original: Mapping[str, object], sample: object, names: Mapping[str, None]
 ) -> list[str]:
-    """Return those of `names` whose value in `sample` is not the same object as in `original`."""
+    """Return the `names` whose value in `sample` is not the same object as in `original`."""
     if not isinstance(sample, Mapping):
         return [*names]
     return [name for name in names if name not in sample or sample[name] is not original[name]]

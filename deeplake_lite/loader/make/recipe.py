@@ -76,7 +76,7 @@ class ColumnRecipe:
 
     @property
     def masked(self) -> int:
-        """Number of a value's axes that the mask of ``"pad"`` covers; 0 without a mask.
+        """Number of axes of a value that the mask of ``collate="pad"`` covers; 0 without a mask.
 
         >>> from deeplake_lite.htypes import Boxes
         >>> ColumnRecipe(Boxes()).masked, ColumnRecipe(Boxes(), of_one_shape=True).masked

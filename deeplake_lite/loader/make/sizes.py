@@ -148,9 +148,9 @@ def follow(htype: Htype, value: Any, shapes: Shapes, size: tuple[int, int]) -> o
     different = {*_flat(shapes)}
     if len(different) > 1:
         raise OptionError(
-            "With size=, images that share coordinates must have the same size, but they have "
-            f"the sizes {sorted(different)}. Store a Sequence of coordinates with one item "
-            "per image, or resize in a transform."
+            "With size=, all images to which the same coordinates apply must have the same size, "
+            f"but their sizes are {sorted(different)}. Store a Sequence of coordinates with one "
+            "item per image, or resize in a transform."
         )
     for height, width in different:
         return scale(htype, value, size[0] / height, size[1] / width)

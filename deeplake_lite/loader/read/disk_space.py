@@ -1,15 +1,15 @@
 """The disk space of cached blocks, which all loaders on a machine share and keep within a limit.
 
 A file with the total size of all blocks is updated under a lock, so that storing a block need not
-look at the other blocks. The total is computed anew when a loader is created, and when there seems
+look at the other blocks. The total is recomputed when a loader is created, and when there seems
 to be too little space. A process that is killed leaves a total that is too large, never one that is
 too small, because the space for a file is claimed before the file is written, and given back after
 it is removed.
 
 If there is too little space, blocks are evicted in this order:
 
-1. blocks of views that no live loader uses, those of the least recently used view first,
-2. blocks whose next use is farthest, provided that it is farther than that of the new block.
+1. blocks of views that no live loader uses, starting with the least recently used view,
+2. blocks whose next use is furthest away, provided that the new block is used earlier.
 
 The next use of a block is the earliest one among the live loaders of its view (see `next_uses`), so
 a block that one of them is using is never evicted. If every block has one use per epoch, no other

@@ -211,7 +211,7 @@ class MixSamples:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash that identifies these rows. Raises UncommittedError if a view has such edits."""
+        """Hash that identifies these rows. Raises UncommittedError for uncommitted edits."""
         fingerprints = [part.fingerprint for part in self.parts]
         return xxhash.xxh3_128_hexdigest("\0".join(fingerprints).encode())
 
@@ -294,8 +294,8 @@ def common_columns(views: Sequence[View]) -> tuple[str, ...]:
         for name in names:
             if name not in view.columns:
                 raise ColumnNotFoundError(
-                    f"All views of a mix must have the same columns, but view {number}, counted "
-                    f"from 0, has no column {name!r}. Choose common columns: "
+                    f"All views of a mix must have the same columns, but view {number} (counted "
+                    f"from 0) has no column {name!r}. Choose common columns: "
                     f"columns={_common_columns(views)}."
                 )
     return views[0].columns

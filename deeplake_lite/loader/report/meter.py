@@ -139,7 +139,7 @@ class Meter:
     def stats(self) -> Stats:
         """Return the statistics of the epoch so far.
 
-        The time of unfinished tasks is divided among the stages like that of finished tasks.
+        The time of unfinished tasks is divided among the stages as it is for finished tasks.
         """
         with self._lock:
             now = self._ended or clock.now()

@@ -143,7 +143,7 @@ def equal_pairs(keys: NDArray[np.int64]) -> int:
 
 
 def _label(samples: Samples, label: str | None) -> str | None:
-    """Return the given name of the label column, or that of the first column of class labels.
+    """Return the given label column, or else the name of the first column of class labels.
 
     Returns None if there is no column of class labels. Raises ColumnNotFoundError if there is no
     column with the given name.

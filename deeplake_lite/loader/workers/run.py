@@ -72,7 +72,7 @@ class Pipeline:
     threads: int
     """Number of threads or processes that make batches; 0 for the calling thread."""
     ahead_bytes: int
-    """Maximum size in bytes of rows that are read ahead, and of batches that are made ahead."""
+    """Maximum size in bytes of rows that are read ahead, and of batches prepared ahead."""
     copies: int
     """Number of copies of a batch in memory while it is made; 2 if worker processes make it."""
     convert: Callable[[object], object]
@@ -274,7 +274,7 @@ class Run:
         return results, None
 
     def _limit_tasks(self, results: Sequence[BatchResult]) -> None:
-        """Set how many batches are made ahead, so that the batches and their rows fit in memory."""
+        """Limit how many batches are prepared ahead, so that they and their rows fit in memory."""
         self._largest = max([self._largest, 1, *(nbytes(first.batch) for first in results[:1])])
         each = (self._largest + self._stored) * self._pipeline.copies
         most = max(1, int(self._pipeline.ahead_bytes // each))

@@ -84,7 +84,8 @@ def _contains_time(x: Arg, value: Arg) -> Bound:
     check_times("CONTAINS", x, value)
     if value.type.ndim != 0:
         raise QueryTypeError(
-            f"CONTAINS searches for a single time, but {value.text} is {value.type}."
+            f"CONTAINS can only search for one time, but {value.text} is {value.type}. Select one "
+            "of its elements, as in x[0]."
         )
 
     def compute(times: object, single: object, *, lead: int) -> object:

@@ -183,7 +183,7 @@ def _drop_rows(values: Block, nulls: NDArray[np.bool_]) -> Block:
 
 
 def _as_declared(value: object, arg: Arg) -> object:
-    """Return a number or list as an array, whose dtype is that of the argument's type.
+    """Return a number or list as an array with the dtype of the argument's type.
 
     Other values are returned unchanged.
     """

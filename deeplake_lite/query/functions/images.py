@@ -99,7 +99,10 @@ def _resize(image: Arg, height: Arg, width: Arg) -> Bound:
 
 def _resize_pixels(pixels: NDArray[Any], size: tuple[int, int], nearest: bool) -> NDArray[Any]:
     if pixels.ndim not in (2, 3) or 0 in pixels.shape:
-        raise ValueError("an image must have shape (h, w) or (h, w, c), and at least one pixel")
+        raise ValueError(
+            "an image must have shape (h, w) or (h, w, c) and at least one pixel, but its shape is "
+            f"{pixels.shape}"
+        )
     if nearest:
         rows, columns = (
             ((np.arange(n) + 0.5) * old / n).astype(np.int64)

@@ -49,7 +49,7 @@ def wanted_chunks(instance: Instance) -> Chunks | None:
 
 
 def remaining_rows(instance: Instance, wanted: Chunks, rows: slice) -> NDArray[np.int64] | None:
-    """Return the positions of those of the given rows that are in wanted chunks.
+    """Return the positions of the given rows that are in wanted chunks.
 
     Return None if all of the rows should be read.
     """

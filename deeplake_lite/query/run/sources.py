@@ -109,7 +109,7 @@ class Source:
         return rows if self._is_all else self._selection.at(rows)
 
     def rows_in_chunks(self, wanted: NDArray[np.bool_], size: int, rows: slice) -> Rows:
-        """Return the positions of those of the given rows whose slots are in wanted chunks.
+        """Return the positions of the given rows whose slots are in wanted chunks.
 
         Each chunk has `size` slots, and `wanted` says for each chunk whether it is wanted. Rows in
         chunks beyond the end of `wanted` are included.

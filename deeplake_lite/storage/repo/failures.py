@@ -70,7 +70,7 @@ UNREADABLE = {
     "snapshot-timestamp",
     "unsupported-spec-version",
 }
-"""Kinds of Icechunk's errors, by what they mean for a lake."""
+"""Kinds of Icechunk's errors, by their meaning for a lake."""
 
 DECOMPRESSION = r"corruption|Src size|frame|decompress|checksum|early EOF|flatbuffer"
 """Pattern of messages of kind "io" that come from decompressing an object."""

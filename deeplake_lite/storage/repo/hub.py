@@ -31,7 +31,7 @@ OWN = ("token", "anonymous", "endpoint_url", "allow_http")
 """Names of the options that Icechunk's `http_storage` does not have."""
 
 _KINDS = {"datasets": "datasets/", "spaces": "spaces/", "models": "", None: ""}
-"""Maps what follows ``hf://`` to what follows the endpoint in addresses."""
+"""Maps the first part of an ``hf://`` URL to the part after the endpoint in addresses."""
 
 _URL = re.compile(
     r"(?i:hf)://(?:(datasets|spaces|models)/)?"

@@ -68,7 +68,7 @@ def holds_lake(folder: Path) -> bool:
 
 
 def is_web(url: str) -> bool:
-    """Return whether a URL is that of a web server, from which lakes can only be read.
+    """Return whether a URL points to a web server, from which lakes can only be read.
 
     >>> is_web("https://example.org/flowers"), is_web("hf://datasets/me/flowers")
     (True, True)

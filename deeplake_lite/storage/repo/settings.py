@@ -1,4 +1,4 @@
-"""Settings of Icechunk: those that are stored in a new repository, and those of its place."""
+"""Settings of Icechunk: some are stored in a new repository, others depend on its location."""
 
 from __future__ import annotations
 

@@ -209,7 +209,7 @@ def without_credentials(options: Mapping[str, object]) -> dict[str, object]:
 
 @contextlib.contextmanager
 def spreading_credentials() -> Iterator[None]:
-    """Keep credentials in what is pickled in this context, for a worker of this process."""
+    """Keep credentials in objects pickled in this context, for a worker of this process."""
     token = _spreading.set(True)
     try:
         yield

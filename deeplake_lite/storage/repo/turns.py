@@ -12,9 +12,9 @@ and keeps it locked until it has the lock::
 A writer waits for the ticket just before its own. If that ticket disappears, because its owner has
 the lock or has died, the writer looks again, until no earlier ticket is left. Then the writer waits
 for the lock itself. The operating system releases the locks of a process that dies, so the next
-writer in line continues at once and removes the dead writer's ticket. Tickets are drawn and listed
-under a lock of their own, so that no process sees a ticket that its owner has not locked yet and
-assumes that the owner is dead.
+writer in line continues immediately and removes the dead writer's ticket. Tickets are drawn and
+listed under a lock of their own, so that no process sees a ticket that its owner has not locked yet
+and assumes that the owner is dead.
 
 Tickets only decide the order. If a clock is set back, a writer may be served out of turn, but the
 lock still excludes other writers.

@@ -296,7 +296,7 @@ def drop_links(repository: Repository, but: Iterable[tuple[str, str]]) -> None:
 
 
 def check_log(folder: Path, commit: Commit) -> None:
-    """Reject pipes and devices among the files that Icechunk reads for a commit's changes.
+    """Reject pipes and devices in place of the files that Icechunk reads for a commit's changes.
 
     Raises
     ------

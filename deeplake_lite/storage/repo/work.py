@@ -171,7 +171,7 @@ async def in_thread[T](
 async def gather[T](work: Iterable[Work[T]]) -> list[T]:
     """Run coroutines concurrently, and return their results.
 
-    Tasks start eagerly, so a task that finds its data in a cache ends at once, without going
+    Tasks start eagerly, so a task that finds its data in a cache ends immediately, without going
     through the event loop. If a task fails, all other tasks are still awaited, so that none of them
     runs after the error is raised.
     """

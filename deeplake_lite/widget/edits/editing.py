@@ -152,7 +152,7 @@ class Editing:
         """
         if len(self.staged):
             raise UncommittedError(
-                f"The browser has staged edits ({len(self.staged):,}). Before {purpose}, commit "
+                f"There are staged edits ({len(self.staged):,}). Before {purpose}, commit "
                 "them with w.commit('…') or drop them with w.discard()."
             )
 
@@ -261,9 +261,9 @@ class Editing:
         draft_id = fields.text(request, "id")
         if draft_id not in drafts:
             raise LakeError(
-                "This draft is no longer available, because another browser has restored or "
-                "discarded it, or is using it, or because this page shows another branch. Reload "
-                "the list of drafts."
+                "This draft is no longer available: another dataset browser is using it, or has "
+                "restored or discarded it, or this page now shows another branch. Reload the list "
+                "of drafts."
             )
         return drafts[draft_id]
 

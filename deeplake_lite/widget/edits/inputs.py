@@ -356,7 +356,7 @@ def _whole(text: str) -> int:
 
 
 def _real(text: str) -> float:
-    """Parse a float. Raises ValueError for text that is not a number, and for too large numbers."""
+    """Parse a float. Raises ValueError for other text, and for numbers that are too large."""
     number = float(text)
     if math.isinf(number) and "inf" not in text.lower():
         raise ValueError(text)

@@ -80,7 +80,7 @@ class EditParser:
             wrong = positions[0] if positions[0] < 0 else positions[-1]
             raise LakeError(
                 f"Row positions must be at least 0 and less than {rows:,}, but one is {wrong:,}. "
-                "Refresh the browser."
+                "Refresh the dataset browser."
             )
         return positions
 
@@ -111,8 +111,7 @@ class EditParser:
         if current is None:
             raise ColumnNotFoundError(
                 f"Column {name!r} cannot be edited, because the query computes it, or because it "
-                f"was dropped. Edit one of {', '.join(map(repr, ds.columns))}, in a query that "
-                "shows the stored column."
+                f"was dropped. Edit a stored column: {', '.join(map(repr, ds.columns))}."
             )
         return current
 
@@ -131,7 +130,7 @@ class EditParser:
         inputs.check_compatible(f, source)
         values = values_of(view, source, positions)
         if damaged := [v for v in values if isinstance(v, Exception)]:
-            raise LakeError(f"A value to copy cannot be read: {damaged[0]!s:.300}")
+            raise LakeError(f"A value that would be copied cannot be read: {damaged[0]!s:.300}")
         groups: dict[object, tuple[object, list[int]]] = {}
         for position, value in zip(
             positions.tolist(), inputs.to_cells(source.htype, values), strict=True

@@ -206,7 +206,7 @@ class Pending:
         if f is None:
             raise LakeError(
                 "The column no longer exists, because another writer dropped it. Refresh the "
-                "browser."
+                "dataset browser."
             )
         return self.after(field_id, f.htype, ids, values_of(rows, f, np.arange(len(ids))))
 

@@ -155,9 +155,10 @@ def check_own_edits(ds: Dataset) -> None:
     """Raise UncommittedError if the dataset has edits that were made outside the browser."""
     if status := ds.status():
         raise UncommittedError(
-            f"The dataset has uncommitted edits that were made outside the browser ({status}), "
-            "and this commit would include them. Commit them first with ds.commit('…'), or drop "
-            "them with ds.discard(). Edits staged in the browser are kept."
+            "The dataset has uncommitted edits that were made outside the dataset browser "
+            f"({status}), and this commit would include them. Commit them first with "
+            "ds.commit('…'), or drop them with ds.discard(). Edits that are staged in the dataset "
+            "browser are kept."
         )
 
 

@@ -1,8 +1,8 @@
 """The part of the browser that counts rows by facets, among all rows and in the query result.
 
 Queries count the rows. Counts of all rows are cached until the dataset changes. If the query result
-does not consist of rows of the dataset, but for example of groups, the facets are those of the
-result's columns.
+does not consist of rows of the dataset, but for example of groups, there is a facet for each column
+of the result.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class Filtering:
         kind = next((known for known in KINDS if known == name), None)
         if kind is None:
             raise LakeError(
-                f"The kind of a facet must be {alternatives(KINDS)}, but it is {brief(name, 40)}. "
+                f"The kind of a filter must be {alternatives(KINDS)}, but it is {brief(name, 40)}. "
                 "Reload the page."
             )
         shown = self._filterable()

@@ -10,7 +10,7 @@ import { asBytes, fromBase64 } from "./bytes.js";
 /** The reply refers to a result that is no longer shown, or a newer request has replaced the request. */
 export class Stale extends Error {}
 
-export const ENDED = { kind: "Ended", message: "The kernel has restarted or ended, so this view is out of date. Run the cell again. The browser will then offer to restore the staged edits." };
+export const ENDED = { kind: "Ended", message: "The kernel has restarted or ended, so this view is out of date. Run the cell again. The dataset browser will then offer to restore the staged edits." };
 
 /** An error from Python, with a line and column if it has a position in the query. */
 export class Refusal extends Error {

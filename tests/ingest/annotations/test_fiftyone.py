@@ -136,7 +136,7 @@ def test_field_is_chosen_if_several_have_objects(tmp_path, ingest):
         ({"filepath": "../secret.png"}, "must be inside the folder"),
         ({"filepath": "data/none.png"}, "there is no image"),
         ({"ground_truth": {"_cls": "Detections", "detections": [{"_cls": "Star"}]}},
-         "a label must be one of"),
+         "a label must be 'Detection', 'Polyline' or 'Keypoint'"),
         ({"ground_truth": {"_cls": "Detections", "detections": [
             {"_cls": "Detection", "bounding_box": [0, 0, 1]}]}}, "must have 4 numbers"),
         ({"seg": {"_cls": "Segmentation", "mask_path": "../../x.png"}}, "the dataset's folder"),

@@ -160,7 +160,7 @@ def test_parameters_of_lambdas_keep_their_kinds(ds):
 )  # fmt: skip
 def test_searched_value_is_not_rounded(ds, look):
     for i, f in (("i", "f"), ("f", "i"), ("i + 0", "f * 2"), ("u", "f")):
-        with pytest.raises(QueryTypeError, match="Integers cannot be searched for a float"):
+        with pytest.raises(QueryTypeError, match="A float cannot be looked up among integers"):
             ds.query(f"SELECT {look.format(i=i, f=f)} AS x")
     assert len(ds.query(f"SELECT {look.format(i='i', f='id')} AS x")["x"][:]) == 3
 

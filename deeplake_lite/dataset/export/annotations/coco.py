@@ -394,7 +394,7 @@ class _Export:
 
     @cached_property
     def _points(self) -> dict[object, int]:
-        """Maps category ids to the length of the list ``keypoints`` in their annotations."""
+        """Maps the ids of categories to the length of ``keypoints`` in their annotations."""
         lists = {c["id"]: c.get("keypoints") for c in self._categories.values()}
         return {
             category: 3 * len(names)

@@ -313,7 +313,7 @@ def originals_of(original: Mapping[str, Any], rebuilt: Mapping[str, Any]) -> dic
 
 
 def restore(rebuilt: Mapping[str, Any], originals: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an image or annotation with the file's values wherever its cells are unchanged.
+    """Return an image or annotation in which unchanged cells have the values of the original file.
 
     >>> restore({"bbox": [0.1, 0.0, 5.0, 5.0]}, {"bbox": [0.100000001, 0, 5, 5], "score": 1})
     {'bbox': [0.100000001, 0, 5, 5], 'score': 1}

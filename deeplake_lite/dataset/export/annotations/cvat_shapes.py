@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.brief import brief
 from deeplake_lite.dataset.export.annotations import rle
 from deeplake_lite.dataset.export.annotations.objects import (
     NO_POINTS,
@@ -240,7 +241,8 @@ def _mask(shape: Mapping[str, Any], size: Size) -> NDArray[np.bool_]:
     words = str(shape.get("rle", "")).replace(",", " ").split()
     if not all(word.isascii() and word.isdigit() and len(word) < 11 for word in words):
         raise ValueError(
-            "the rle of a mask must be a list of run lengths, such as '5, 3, 12', but it is not"
+            "the rle of a mask must be a list of run lengths, such as '5, 3, 12', but it is "
+            f"{brief(shape['rle'], 60)}"
         )
     result = np.zeros((height, width), bool)
     result[top : top + h, left : left + w] = rle.decode([*map(int, words)], w, h)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xxhash
 
+from deeplake_lite.brief import alternatives
 from deeplake_lite.dataset.export.annotations.coco_annotations import exact
 from deeplake_lite.dataset.export.annotations.objects import (
     FLAGS,
@@ -95,7 +96,7 @@ def parse(label: Mapping[str, Any], size: Size) -> Object:
             confidence = None if isinstance(confidence, list) else confidence
         case other:
             raise ValueError(
-                f"the class of a label must be one of {', '.join(CLASSES)}, but it is {other!r:.40}"
+                f"the class of a label must be {alternatives(CLASSES)}, but it is {other!r:.40}"
             )
     return Object(
         name, box, outlines, lines, points, mask,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.brief import alternatives
 from deeplake_lite.dataset.export.annotations import labelstudio_brush as brush
 from deeplake_lite.dataset.export.annotations.coco_annotations import exact
 from deeplake_lite.dataset.export.annotations.objects import (
@@ -111,7 +112,7 @@ def parse(region: Mapping[str, Any]) -> Object:
             box = box_of_mask(mask)
         case _:
             raise ValueError(
-                f"the type of a region must be one of {', '.join(SHAPES)}, but it is "
+                f"the type of a region must be {alternatives(SHAPES)}, but it is "
                 f"{str(region.get('type'))[:40]!r}"
             )
     score = region.get("score")

@@ -244,8 +244,8 @@ def _finite(value: Any) -> Any:
     number = value.item()
     if number in (math.inf, -math.inf):
         raise InvalidValueError(
-            f"must be finite in a Deep Lake dataset, unless it is nullable, but one number is "
-            f"{number}. Leave the row out, or declare the column nullable."
+            "must be finite, because Deep Lake stores infinity only in nullable columns, but one "
+            f"number is {number}. Leave the row out, or declare the column nullable."
         )
     return number
 

@@ -40,7 +40,7 @@ LARGE_ROWS = 100_000
 start no processes, because starting a process takes a second."""
 
 THREADS = 1
-"""Number of workers of a large export that are threads of this process, and can begin at once.
+"""Number of workers of a large export that are threads of this process, and can begin immediately.
 Tests set this number to 0, so that processes write all files."""
 
 FORMAT = 1

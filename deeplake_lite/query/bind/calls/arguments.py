@@ -47,8 +47,8 @@ def lower_arguments(
             arguments.options[part.this.name] = option(low, part.expression, inside)
         elif entry is not None and _is_misnamed(part, entry, scope):
             raise QueryTypeError(
-                f"{e.name.upper()} has no option {part.this.name}, but the call is "
-                f"{text_of(e)}. Write {entry.signature}."
+                f"{e.name.upper()} has no option {part.this.name}: {text_of(e)}. Write "
+                f"{entry.signature}."
             )
         else:
             if isinstance(part, exp.Order):

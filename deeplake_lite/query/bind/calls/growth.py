@@ -219,9 +219,9 @@ def _check_split(
 
 
 def check_list_of_text(node: exp.Expr, e: exp.Expr, lengths: Sequence[exp.Expr]) -> exp.Expr:
-    """Return a string that is cast to a list, such as '[1, 2]', with a check of the list's length.
+    """Return SQL for a string such as '[1, 2]' that is cast to a list, with a check of the length.
 
-    The check counts the commas in the string.
+    When the query runs, the check counts the commas in the string.
     """
     if isinstance(node, exp.Literal) and len(node.this) < _FEW_ITEMS and not lengths:
         return node

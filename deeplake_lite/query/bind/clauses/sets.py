@@ -375,7 +375,7 @@ def _check_kinds(label: str, names: list[KindName]) -> None:
 
 
 def _choice(label: str, a: Tensor, b: Tensor, carried: _Columns, table: str, type_: Type) -> Tensor:
-    """Return a tensor whose value in each row is that of one of two tensors.
+    """Return a tensor that takes its value in each row from one of two tensors.
 
     A carried column says which of the two tensors a row has, as 0 or 1. The row positions of the
     other tensor are null.

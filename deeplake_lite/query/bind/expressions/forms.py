@@ -98,10 +98,10 @@ def with_names_beside_texts(tensors: Sequence[Tensor]) -> list[Tensor]:
 
 
 def with_types_of_nulls(tensors: Sequence[Tensor], nulls: Sequence[bool]) -> list[Tensor]:
-    """Return the tensors. Each of them that is a constant NULL gets the item type of the others.
+    """Return the tensors, in which each constant NULL gets the item type of the other tensors.
 
-    If all others are numbers, NULL keeps the smallest type, so that it does not widen the type of
-    the others. `nulls` says which tensors are NULL.
+    If all others are numbers, NULL stays as it is: it has the smallest type, and does not widen the
+    type of the others. `nulls` says which tensors are NULL.
     """
     pairs = list(zip(tensors, nulls, strict=True))
     items = (innermost(tensor.type) for tensor, is_null in pairs if not is_null)

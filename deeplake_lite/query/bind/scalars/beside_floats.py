@@ -151,8 +151,8 @@ def as_floats(values: Sequence[Value], kinds: Sequence[Kind]) -> list[Value]:
 def _flat_items(value: Value, kind: Kind) -> list[tuple[Value, Kind]]:
     """Return the items of a list, each with its kind.
 
-    A value that is not a list is its own only item. For a non-constant list, the only item is
-    `ITEM`, which stands for each item in the SQL.
+    A value that is not a list counts as a single item. A list that is not constant has the single
+    item `ITEM`, which stands for each of its items in the SQL.
     """
     if isinstance(value, Constant) and isinstance(value.value, list):
         return [(item, NUMBER) for item in items_of(value)]

@@ -83,9 +83,9 @@ def check_sought(kind: Kind, sought: Value) -> None:
     check_times_beside_json(Sql(exp.null(), kind), sought)
     if beside_floats.are_mixed(kind, kind_of(sought)):
         raise QueryTypeError(
-            "Integers cannot be searched for a float, nor floats for an integer, because SQL would "
-            "round the integers. CAST the value that you search for: CAST(x AS BIGINT), or CAST(x "
-            "AS DOUBLE)."
+            "A float cannot be looked up among integers, nor an integer among floats, because SQL "
+            "would round the integers. CAST the value that you look up: CAST(x AS BIGINT), or "
+            "CAST(x AS DOUBLE)."
         )
 
 
