@@ -277,6 +277,14 @@ class Loader:
             run.stop()
         self.resources.close()
 
+    def close_at_exit(self) -> None:
+        """Stop everything before the interpreter ends.
+
+        Open iterators end later, when the modules of this package may have no globals any more.
+        """
+        self.close()
+        self._meters.stop_all()
+
     # ---- performance
 
     def stats(self) -> Stats:
@@ -422,7 +430,7 @@ _loaders: weakref.WeakSet[Loader] = weakref.WeakSet()
 
 def _close_all() -> None:
     for loader in list(_loaders):
-        loader.close()
+        loader.close_at_exit()
 
 
 # `atexit` would be too late: before it runs, the interpreter waits for all tasks in thread pools of

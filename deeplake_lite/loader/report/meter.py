@@ -192,12 +192,19 @@ class Meters:
         return meter
 
     def stop(self, meter: Meter) -> None:
-        """Stop the meter of an epoch, and keep its statistics."""
-        meter.stop()
+        """Stop the meter of an epoch, unless it is stopped already, and keep its statistics."""
+        if meter not in self._running:
+            return
         self._running.remove(meter)
+        meter.stop()
         self._past.append(meter.stats())
         if len(self._past) > MAX_EPOCHS:
             self._before = Stats.total([self._before, self._past.popleft()])
+
+    def stop_all(self) -> None:
+        """Stop the meters of all epochs."""
+        for meter in list(self._running):
+            self.stop(meter)
 
     def stats(self) -> Stats:
         """Return the statistics of all epochs, including epochs that still run."""
