@@ -8,7 +8,7 @@ follow LIMIT.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.errors import Place
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Iterator, Mapping
 
+    from numpy.typing import NDArray
     from sqlglot import exp
 
     from deeplake_lite.errors import LakeError
@@ -26,6 +27,20 @@ if TYPE_CHECKING:
 ROW = "__row"
 """Name of a column that each source table has. It contains the positions of the rows in the
 source."""
+
+
+@dataclass(frozen=True, eq=False)
+class Nearest:
+    """A request of the query to find the nearest vectors with an index."""
+
+    field: Field
+    """The column of vectors."""
+    function: str
+    """Name of the function that compares vectors, such as ``"COSINE_SIMILARITY"``."""
+    vector: NDArray[Any]
+    """The vector with which the column is compared, (d,)."""
+    count: int
+    """Number of rows that the query needs."""
 
 
 @dataclass(eq=False)
@@ -54,6 +69,8 @@ class Instance:
     from that, the conditions have the same order as in the query."""
     rows_needed: int | None = None
     """Number of rows that the query needs, or None for all rows that pass the conditions."""
+    nearest: Nearest | None = None
+    """The nearest vectors that the query asks for with USING INDEX, or None."""
 
 
 @dataclass(frozen=True, eq=False)

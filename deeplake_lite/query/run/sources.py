@@ -18,7 +18,7 @@ from deeplake_lite.dataset.arrow.cells import array_of, numbers_in, numbers_of, 
 from deeplake_lite.dataset.read.values import decode_block, decode_one, with_none
 from deeplake_lite.dataset.write.keys import digests_by_value
 from deeplake_lite.errors import LakeError, QueryTypeError
-from deeplake_lite.htypes.cells import RaggedCells
+from deeplake_lite.htypes.cells import DenseCells, RaggedCells
 from deeplake_lite.htypes.layouts import Dense, Nested, Ragged
 from deeplake_lite.query.database import interrupt
 from deeplake_lite.query.database.convert import as_sql_numbers
@@ -193,6 +193,8 @@ class Source:
 
     def dense(self, f: Field, rows: Rows) -> Any:
         """Return values of a column of fixed shape, from a cache of the column if possible."""
+        if (values := self._known(f, rows)) is not None:
+            return values
         whole = self._whole(f, rows)
         return self.values(f, rows) if whole is None else whole[_as_slice(rows)]
 
@@ -204,11 +206,39 @@ class Source:
         The helper array has one entry for each row of the column, and is cached for later queries.
         Returns None if the column is not cached, because the helper array is then not computed.
         """
+        if ("known", f.id) in self.memo:  # a few rows, in a column that need not be read
+            return None
         whole = self._whole(f, rows)
         if whole is None or np.ma.isMaskedArray(whole) or self.table.uncommitted:
             return None
         name = getattr(of, "func", of), tuple(getattr(of, "keywords", {}).items())
         return self._cached(f, name, lambda: _in_blocks(of, whole))[_as_slice(rows)]
+
+    def keep_known(self, f: Field, slots: Rows, values: NDArray[Any]) -> None:
+        """Use values that an index has returned instead of reading them again.
+
+        Parameters
+        ----------
+        f : Field
+            A column of fixed shape.
+        slots : ndarray, (n,) int64
+            Slots of the rows.
+        values : ndarray, (n, *shape)
+            The values as stored. None of them is null.
+        """
+        order = np.argsort(slots)
+        self.memo["known", f.id] = slots[order], values[order]
+
+    def _known(self, f: Field, rows: Rows) -> Any:
+        """Return values that are known from an index, or None if some of them are not known."""
+        slots, values = self.memo.get(("known", f.id), (None, None))
+        if slots is None or not len(slots):
+            return None
+        wanted = self.at(rows)
+        at = np.minimum(np.searchsorted(slots, wanted), len(slots) - 1)
+        if not np.array_equal(slots[at], wanted):
+            return None
+        return decode_block(f.htype, DenseCells(values[at]), self.view.rows.lake.allow)
 
     def part(self, f: Field, rows: Rows, index: tuple[Any, ...]) -> Any:
         """Return the values of a column of fixed shape after indexing.

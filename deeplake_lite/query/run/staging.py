@@ -21,6 +21,7 @@ from deeplake_lite.dataset.arrow.cells import numbers_in, numbers_of
 from deeplake_lite.query.database.convert import as_arrow
 from deeplake_lite.query.plan import ROW
 from deeplake_lite.query.run import sources
+from deeplake_lite.query.run.nearest import NearestRows
 from deeplake_lite.query.run.pruning import WORTH, remaining_rows, wanted_chunks
 from deeplake_lite.query.tensors.evaluate import evaluate
 from deeplake_lite.query.tensors.trees import keys
@@ -34,6 +35,10 @@ if TYPE_CHECKING:
     from deeplake_lite.query.plan import Instance
     from deeplake_lite.query.run.progress import Bar
     from deeplake_lite.query.run.record import Run
+
+POST_FILTERED = 8
+"""If conditions are checked after the search with an index, the search returns this many times the
+rows that the query needs."""
 
 STAGED_ROWS = 4096
 """Number of rows in the first block, if a query needs only some rows. Each further block has twice
@@ -67,12 +72,44 @@ class Staging:
 
     def table(self, instance: Instance) -> pa.Table:
         """Return the table of a source, with the rows that pass the conditions on the source."""
+        if instance.nearest is not None and (near := self._near(instance)) is not None:
+            return near
         table = self._read_wanted(instance)
         if not instance.precomputed:
             return table
         if instance.cheap and not _is_read_in_blocks(instance):
             table = self._filter(instance, table, instance.cheap)
         table = self._apply_staged(instance, table)
+        for name in instance.precomputed:
+            table = self._with_column(table, instance, name)
+        return table
+
+    def _near(self, instance: Instance) -> pa.Table | None:
+        """Return the table of the rows that an index finds, or None if all rows are needed."""
+        assert instance.nearest is not None
+        started, source, passed = time.perf_counter(), instance.source, None
+        search = NearestRows(source, instance.nearest)
+        note, rows = search.obstacle(), None
+        if instance.is_filtered_later:
+            note = note or "the conditions depend on other rows"
+        if not note:
+            if instance.cheap:
+                passed = self._read_wanted(instance)
+                if not _is_read_in_blocks(instance):
+                    passed = self._filter(instance, passed, instance.cheap)
+                started = time.perf_counter()
+            spare = POST_FILTERED if instance.staged else 1
+            among = None if passed is None else numbers_in(passed[ROW])
+            rows, note = search.rows(among, spare=spare)
+        before = len(source) if passed is None else len(passed)
+        after = before if rows is None else len(rows)
+        self.run.add_step("index", instance.table, before, after, started, note=note)
+        if rows is None:
+            return None
+        table = self._read(instance, rows)
+        table = self._apply_staged(instance, table)
+        if len(table) < min(instance.nearest.count, len(rows)):
+            return None  # too few rows pass the conditions
         for name in instance.precomputed:
             table = self._with_column(table, instance, name)
         return table

@@ -39,17 +39,25 @@ def order_by(binder: Binder, order: exp.Order, scope: Scope, items: list[Value])
 def _sort_terms(binder: Binder, term: exp.Expr, scope: Scope, items: list[Value]) -> list[exp.Expr]:
     """Return the lowered terms for one term of ORDER BY. Only ALL gives several terms."""
     e = term.this
-    if isinstance(e, exp.Var) and e.name.upper() == "ALL":
+    if is_all(e):
         meaning, others = "ORDER BY ALL sorts by all items", "ORDER BY 1, 2 for the first two items"
         scope.check_word("all", meaning, 'ORDER BY "all"', others)
         return [sort_term(item, term, binder.low, scope) for item in items]
+    return [sort_term(value_of_term(binder, e, scope, items), term, binder.low, scope)]
+
+
+def is_all(e: exp.Expr) -> bool:
+    """Return whether a term of ORDER BY is the keyword ALL."""
+    return isinstance(e, exp.Var) and e.name.upper() == "ALL"
+
+
+def value_of_term(binder: Binder, e: exp.Expr, scope: Scope, items: list[Value]) -> Value:
+    """Return the value of a term of ORDER BY, which may be a number or an alias of an item."""
     if is_number(e):
-        value = items[item_number(e, len(items), "ORDER BY")]
-    elif isinstance(e, exp.Column) and not e.table and (alias := scope.alias(e.name)) is not None:
-        value = binder.low.value(alias, scope.within_alias(e.name))
-    else:
-        value = binder.low.value(e, scope)
-    return [sort_term(value, term, binder.low, scope)]
+        return items[item_number(e, len(items), "ORDER BY")]
+    if isinstance(e, exp.Column) and not e.table and (alias := scope.alias(e.name)) is not None:
+        return binder.low.value(alias, scope.within_alias(e.name))
+    return binder.low.value(e, scope)
 
 
 def is_number(e: exp.Expr) -> bool:

@@ -1,0 +1,104 @@
+"""Lower USING INDEX, which lets a query find the nearest vectors with an index.
+
+USING INDEX is part of the query, and not an option of the call, so that it is stored with a saved
+view, and can be written wherever a query is written: in Python, in the browser and on the command
+line.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from deeplake_lite.errors import QueryError
+from deeplake_lite.query.bind.clauses.endings import is_all, value_of_term
+from deeplake_lite.query.bind.places import locate_errors
+from deeplake_lite.query.parse.added_nodes import UNGROUP, USING_INDEX
+from deeplake_lite.query.plan import Nearest
+from deeplake_lite.query.values import Call, Cell, Literal_, Tensor
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+    from deeplake_lite.query.bind.clauses.select import Binder
+    from deeplake_lite.query.bind.scope import Scope
+    from deeplake_lite.query.values import Value
+
+DESCENDING = {"COSINE_SIMILARITY": True, "DOT": True, "L2_DISTANCE": False}
+"""Maps functions that compare vectors to whether the nearest vectors have the largest values."""
+
+_FORM = (
+    "Write SELECT … ORDER BY COSINE_SIMILARITY(column, vector) DESC LIMIT n USING INDEX. The "
+    "function may also be DOT (with DESC) or L2_DISTANCE (with ASC)."
+)
+
+
+def request_index(
+    binder: Binder, tree: exp.Select, scope: Scope, items: list[Value], count: int | None
+) -> None:
+    """Record that a query asks for an index.
+
+    Parameters
+    ----------
+    binder : Binder
+        The binder.
+    tree : exp.Select
+        The SELECT.
+    scope : Scope
+        Its scope.
+    items : list
+        The values of its select list.
+    count : int or None
+        Sum of LIMIT and OFFSET, or None if there is no LIMIT.
+
+    Raises
+    ------
+    QueryError
+        If the query is not a search for the nearest vectors of one source.
+    """
+    with locate_errors(binder.low.text, tree.args[USING_INDEX]):
+        parts = ("group", "distinct", "having", "qualify", "joins", UNGROUP)
+        many = any(tree.args.get(part) for part in parts) or scope.aggregated
+        instance = scope.relations[0].instance if len(scope.relations) == 1 else None
+        if many or instance is None:
+            raise QueryError(
+                "USING INDEX searches the rows of one source, so the query must not have joins, "
+                f"subqueries in FROM, groups, windows or DISTINCT. {_FORM}"
+            )
+        if count is None:
+            raise QueryError(f"USING INDEX needs a LIMIT that is a number of rows. {_FORM}")
+        if (order := tree.args.get("order")) is not None:
+            instance.nearest = _nearest(binder, order.expressions[0], scope, items, count)
+        if instance.nearest is None:
+            raise QueryError(
+                "USING INDEX needs ORDER BY with the similarity between a column and a vector that "
+                f"is the same for all rows. {_FORM}"
+            )
+
+
+def _nearest(
+    binder: Binder, term: exp.Expr, scope: Scope, items: list[Value], count: int
+) -> Nearest | None:
+    """Return the search that a term of ORDER BY stands for, or None for any other term.
+
+    Raises
+    ------
+    QueryError
+        If the term sorts the nearest vectors last.
+    """
+    value = None if is_all(term.this) else value_of_term(binder, term.this, scope, items)
+    match value:
+        case Tensor(tree=Call(name=name, args=(a, b))) if name in DESCENDING:
+            cell, vector = (a, b) if isinstance(a, Cell) else (b, a)
+            if bool(term.args.get("desc")) != DESCENDING[name]:
+                word = "DESC" if DESCENDING[name] else "ASC"
+                raise QueryError(
+                    f"USING INDEX finds the nearest vectors, which ORDER BY {name}(…) {word} "
+                    f"returns first, but the query sorts in the other order. {_FORM}"
+                )
+            if isinstance(cell, Cell) and isinstance(vector, Literal_):
+                array = np.asarray(vector.value)
+                if array.ndim == 1 and not term.args.get("nulls_first"):
+                    return Nearest(cell.field, name, array, count)
+    return None
