@@ -17,34 +17,36 @@ class Indexable:
     def create_index(
         self,
         column: str,
-        kind: Literal["vector"] = "vector",
+        kind: Literal["vector", "text"] | None = None,
         *,
-        metric: Literal["cosine", "l2", "dot"] = "cosine",
-        recall: float = 0.98,
+        metric: Literal["cosine", "l2", "dot"] | None = None,
+        recall: float | None = None,
         lists: int | None = None,
         progress: bool = True,
     ) -> Index:
         """Build an index of a column for fast searches, and store it in the lake.
 
         The index is of the committed version of this dataset. Later versions use it, too: they
-        compare the rows that have changed since then exactly, and leave out deleted rows. Queries
-        use it where they say ``USING INDEX``.
+        compare the rows that have changed since then exactly, and leave out deleted rows.
 
         Parameters
         ----------
         column : str
-            Column of vectors that all have the same length.
-        kind : {"vector"}
-            Kind of index: ``"vector"`` finds the nearest vectors.
-        metric : {"cosine", "l2", "dot"}
-            How vectors are compared: by `COSINE_SIMILARITY`, `L2_DISTANCE` or `DOT`. A query uses
-            the index for this function only.
-        recall : float
-            Share of the 10 nearest vectors that a search must find. The number of lists that a
-            search reads is chosen accordingly, with a sample of the vectors. The higher the recall,
-            the longer a search takes.
+            Column of strings, or of vectors that all have the same length.
+        kind : {"vector", "text"}, optional
+            Kind of index; by default, the one that suits the column. A ``"vector"`` index finds the
+            nearest vectors approximately, where a query says ``USING INDEX``. A ``"text"`` index
+            has the words of the strings. All queries with `BM25_SIMILARITY` use it, because their
+            results are the same.
+        metric : {"cosine", "l2", "dot"}, optional
+            How vectors are compared: by `COSINE_SIMILARITY` (the default), `L2_DISTANCE` or `DOT`.
+            A query uses the index for this function only.
+        recall : float, optional
+            Share of the 10 nearest vectors that a search must find; 0.98 by default. The number of
+            lists that a search reads is chosen accordingly, with a sample of the vectors. The
+            higher the recall, the longer a search takes.
         lists : int, optional
-            Number of lists into which the vectors are divided. By default, four times the square
+            Number of lists into which vectors are divided. By default, four times the square
             root of the number of vectors.
         progress : bool
             Whether to show a progress bar if the build takes longer than a second.
@@ -52,15 +54,17 @@ class Indexable:
         Returns
         -------
         Index
-            The index, with the recall that was measured. An older index for the same column, metric
-            and version is dropped.
+            The index; for vectors, with the recall that was measured. An older index for the same
+            column, metric and version is dropped.
 
         Raises
         ------
         ColumnNotFoundError
             When there is no such column.
         SchemaError
-            When the column has no vectors of one length.
+            When the column has neither strings nor vectors of one length.
+        OptionError
+            When an option is not valid, or belongs to another kind of index.
         UncommittedError
             When there are uncommitted edits.
         StorageError
@@ -106,7 +110,7 @@ class Indexable:
         """
         return lazy_calls.list_indexes(cast("Dataset", self))
 
-    def drop_index(self, index: str | Index, kind: Literal["vector"] | None = None) -> int:
+    def drop_index(self, index: str | Index, kind: Literal["vector", "text"] | None = None) -> int:
         """Drop an index, or all indexes of a column, of all versions.
 
         A vacuum then deletes their files.
@@ -115,7 +119,7 @@ class Indexable:
         ----------
         index : str or Index
             Name of a column, or an index from `indexes`.
-        kind : {"vector"}, optional
+        kind : {"vector", "text"}, optional
             Kind of the indexes to drop; by default, all kinds.
 
         Returns

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from deeplake_lite import checks
 from deeplake_lite.errors import NotFoundError, OptionError, SchemaError
-from deeplake_lite.htypes.layouts import Dense
+from deeplake_lite.htypes.layouts import Dense, Ragged
 from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.index.build_vectors import Options, build_vectors
 from deeplake_lite.index.metrics import METRICS
 from deeplake_lite.index.stored import find_index, new_chunks, open_index, publish
+from deeplake_lite.index.text_index import build_texts
 from deeplake_lite.storage.repo.index_refs import IndexName, index_names
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo import Repository
     from deeplake_lite.storage.table import Table
 
-KINDS = ("vector",)
+KINDS = ("vector", "text")
 """The kinds of indexes."""
 
 RECALL = 0.98
@@ -70,27 +72,37 @@ def create_index(
     repository: Repository,
     table: Table,
     column: object,
-    kind: object,
+    kind: object = None,
     *,
-    metric: object = "cosine",
-    recall: object = RECALL,
+    metric: object = None,
+    recall: object = None,
     lists: object = None,
     progress: object = True,
 ) -> Index:
     """Build an index of a column; see `Dataset.create_index`."""
     f = _field(table, checks.text("column", column))
+    if kind is None:
+        kind = "text" if _has_texts(f) else "vector"
     checks.choice("kind", kind, KINDS)
-    options = Options(
-        METRICS[checks.choice("metric", str(metric), tuple(METRICS))],
-        _recall(recall),
-        None if lists is None else checks.integer("lists", lists, 1),
-        checks.flag("progress", progress),
-    )
-    _check_vectors(f)
-    table = table.clean()
-    name = IndexName.new("vector", options.metric.name, f.id, table.snapshot_id)
+    visible, table = checks.flag("progress", progress), table.clean()
+    name, build = IndexName.new("text", "bm25", f.id, table.snapshot_id), build_texts
+    if kind == "text":
+        _check_texts(f)
+        for option, value in (("metric", metric), ("recall", recall), ("lists", lists)):
+            if value is not None:
+                raise OptionError(f"{option} is an option of vector indexes only. Leave it out.")
+    else:
+        _check_vectors(f)
+        chosen = checks.choice("metric", "cosine" if metric is None else metric, tuple(METRICS))
+        options = Options(
+            METRICS[chosen],
+            RECALL if recall is None else _recall(recall),
+            None if lists is None else checks.integer("lists", lists, 1),
+        )
+        name = IndexName.new("vector", chosen, f.id, table.snapshot_id)
+        build = partial(build_vectors, options=options)
     with new_chunks(repository, table.snapshot_id) as session:
-        document, writer = build_vectors(table, f, session, options)
+        document, writer = build(table, f, session, progress=visible)
         publish(repository, name, document, writer, session)
     stored = open_index(repository, name)
     assert stored is not None, "it has just been written"
@@ -111,6 +123,20 @@ def _check_vectors(f: Field) -> None:
             "A vector index needs a column of vectors of numbers that all have the same length, "
             f"such as dl.Embedding(128), but column {f.name!r} has the type {f.htype}. Choose "
             "another column."
+        )
+
+
+def _has_texts(f: Field) -> bool:
+    layout: Any = f.htype.layout
+    return isinstance(layout, Ragged) and layout.dtype == "utf8"
+
+
+def _check_texts(f: Field) -> None:
+    """Reject a column without strings. Raises SchemaError."""
+    if not _has_texts(f):
+        raise SchemaError(
+            f"A text index needs a column of strings, but column {f.name!r} has the type "
+            f"{f.htype}. Choose another column."
         )
 
 

@@ -67,12 +67,10 @@ class Options:
     """The recall for which the number of lists to search is chosen."""
     lists: int | None
     """Number of lists, or None to choose it."""
-    progress: bool
-    """Whether to show a progress bar."""
 
 
 def build_vectors(
-    table: Table, f: Field, session: Session, options: Options
+    table: Table, f: Field, session: Session, options: Options, *, progress: bool = True
 ) -> tuple[dict[str, Any], PartWriter]:
     """Write the parts of an index of vectors, and return its parameters and the writer.
 
@@ -86,10 +84,12 @@ def build_vectors(
         Collects the chunks of the index.
     options : Options
         Options of the index.
+    progress : bool
+        Whether to show a progress bar.
     """
     work = _Work(table, f, options)
     writer = PartWriter(session)
-    with bars.bar("index", 4 * len(work.live), visible=options.progress) as bar:
+    with bars.bar("index", 4 * len(work.live), visible=progress) as bar:
         work.train(bar)
         work.assign(bar)
         work.write(writer, bar)

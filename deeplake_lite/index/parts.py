@@ -110,6 +110,10 @@ class PartReader:
         """Return the shape of a part."""
         return tuple(self._parts[name]["shape"])
 
+    def dtype(self, name: str) -> np.dtype[Any]:
+        """Return the dtype of a part."""
+        return np.dtype(self._parts[name]["dtype"]).newbyteorder("<")
+
     def whole(self, name: str) -> NDArray[Any]:
         """Return a part. Raises DamagedError if a chunk does not match its digest."""
         part, datas = self._parts[name], list[memoryview]()

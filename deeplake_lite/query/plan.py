@@ -43,6 +43,18 @@ class Nearest:
     """Number of rows that the query needs."""
 
 
+@dataclass(frozen=True, eq=False)
+class BestTexts:
+    """The rows that a query sorts first by how well a string matches some words."""
+
+    field: Field
+    """The column of strings."""
+    words: str
+    """The words to search for."""
+    count: int
+    """Number of rows that the query needs."""
+
+
 @dataclass(eq=False)
 class Instance:
     """One mention of a source in FROM. Each mention becomes a separate table."""
@@ -71,6 +83,8 @@ class Instance:
     """Number of rows that the query needs, or None for all rows that pass the conditions."""
     nearest: Nearest | None = None
     """The nearest vectors that the query asks for with USING INDEX, or None."""
+    best: BestTexts | None = None
+    """The strings that the query sorts first, or None if it does not sort by BM25_SIMILARITY."""
 
 
 @dataclass(frozen=True, eq=False)

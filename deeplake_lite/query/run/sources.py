@@ -26,7 +26,7 @@ from deeplake_lite.query.database.times import check_times
 from deeplake_lite.query.functions.base import Type
 from deeplake_lite.query.run.cache import CACHE
 from deeplake_lite.query.run.parts import Tally, read_parts
-from deeplake_lite.query.run.text_search import TextIndex
+from deeplake_lite.query.run.text_search import open_text_index
 from deeplake_lite.query.tensors.trees import objects, rows_of
 from deeplake_lite.query.values import Kind
 from deeplake_lite.storage import chunks
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.selection import ReadTable, RowSelection
     from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes import Htype
+    from deeplake_lite.index.words import Searchable
     from deeplake_lite.query.functions.value_type import Block
     from deeplake_lite.query.run.cache import Sized
     from deeplake_lite.schema import Field
@@ -142,12 +143,12 @@ class Source:
         """
         if isinstance(rows, slice):
             if self._is_all and self.is_cached(f):
-                return self._cached(f, "scalar", lambda: self._read_all(f))[rows]
+                return self._cached(f, "scalar", lambda: self.read_all(f))[rows]
             rows = np.arange(rows.start, rows.stop)
         few = rows is not None or len(self) * 8 <= self.table.slots
         if few and not self.is_cached(f):
             return self._read_scalar(f, self._slots if rows is None else self.at(rows))
-        whole = self._cached(f, "scalar", lambda: self._read_all(f))
+        whole = self._cached(f, "scalar", lambda: self.read_all(f))
         if rows is None and self._is_all:
             return whole
         return whole.take(numbers_of(self._slots if rows is None else self.at(rows)))
@@ -281,7 +282,7 @@ class Source:
 
         return self._cached(f, "dense", read)
 
-    def _read_all(self, f: Field) -> pa.Array:
+    def read_all(self, f: Field) -> pa.Array:
         """Read a column as `_read_scalar` does, in all slots of the version.
 
         A long column is read in blocks, because reading needs several times the memory of a block.
@@ -445,16 +446,13 @@ class Source:
         valid = self.table.valid(f.id, self.at(rows))
         return np.ones(len(rows), bool) if valid is None else np.asarray(valid)
 
-    def text_index(self, f: Field) -> tuple[TextIndex, Rows | None]:
+    def text_index(self, f: Field) -> tuple[Searchable, Rows | None]:
         """Return the text index of a column, which numbers strings by slot, and the source's slots.
 
         Instead of the slots, this returns None if the source has the rows of all slots.
         """
-
-        def make() -> TextIndex:
-            return TextIndex.build(self._read_all(f))
-
-        return self._cached(f, "words", make), None if self._is_all else self._slots
+        index = self._cached(f, "words", lambda: open_text_index(self, f))
+        return index, None if self._is_all else self._slots
 
     def _all_slots(self) -> Rows:
         return chunks.count_up(self.table.slots)

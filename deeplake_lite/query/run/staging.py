@@ -21,6 +21,7 @@ from deeplake_lite.dataset.arrow.cells import numbers_in, numbers_of
 from deeplake_lite.query.database.convert import as_arrow
 from deeplake_lite.query.plan import ROW
 from deeplake_lite.query.run import sources
+from deeplake_lite.query.run.best_texts import BestRows
 from deeplake_lite.query.run.nearest import NearestRows
 from deeplake_lite.query.run.pruning import WORTH, remaining_rows, wanted_chunks
 from deeplake_lite.query.tensors.evaluate import evaluate
@@ -74,6 +75,8 @@ class Staging:
         """Return the table of a source, with the rows that pass the conditions on the source."""
         if instance.nearest is not None and (near := self._near(instance)) is not None:
             return near
+        if instance.best is not None and (best := self._best(instance)) is not None:
+            return best
         table = self._read_wanted(instance)
         if not instance.precomputed:
             return table
@@ -93,11 +96,8 @@ class Staging:
         if instance.is_filtered_later:
             note = note or "the conditions depend on other rows"
         if not note:
-            if instance.cheap:
-                passed = self._read_wanted(instance)
-                if not _is_read_in_blocks(instance):
-                    passed = self._filter(instance, passed, instance.cheap)
-                started = time.perf_counter()
+            passed = self._pass_cheap(instance)
+            started = time.perf_counter()
             spare = POST_FILTERED if instance.staged else 1
             among = None if passed is None else numbers_in(passed[ROW])
             rows, note = search.rows(among, spare=spare)
@@ -113,6 +113,34 @@ class Staging:
         for name in instance.precomputed:
             table = self._with_column(table, instance, name)
         return table
+
+    def _best(self, instance: Instance) -> pa.Table | None:
+        """Return the table of the rows that match words best, or None if all rows are needed."""
+        assert instance.best is not None
+        if instance.is_filtered_later or instance.staged:
+            return None
+        passed = self._pass_cheap(instance)
+        started = time.perf_counter()
+        among = None if passed is None else numbers_in(passed[ROW])
+        rows, note = BestRows(instance.source, instance.best).rows(among)
+        if rows is None:
+            return None
+        if note:
+            before = len(instance.source) if among is None else len(among)
+            self.run.add_step("index", instance.table, before, len(rows), started, note=note)
+        table = self._read(instance, rows)
+        for name in instance.precomputed:
+            table = self._with_column(table, instance, name)
+        return table
+
+    def _pass_cheap(self, instance: Instance) -> pa.Table | None:
+        """Return the table of the rows that pass the cheap conditions, or None without these."""
+        if not instance.cheap:
+            return None
+        passed = self._read_wanted(instance)
+        if _is_read_in_blocks(instance):
+            return passed
+        return self._filter(instance, passed, instance.cheap)
 
     def _read_wanted(self, instance: Instance) -> pa.Table:
         """Return the table of stored columns, without chunks in which no row can be needed.

@@ -165,7 +165,7 @@ def _row_column(tree: exp.Expr, scope: Scope, projection: Projection) -> tuple[s
         If the rows of the result do not correspond to the rows of a single source.
     """
     many = any(tree.args.get(k) for k in ("distinct", "joins", "qualify", UNGROUP))
-    many = many or any(map(_spans_rows, tree.expressions))
+    many = many or any(map(spans_rows, tree.expressions))
     instance = scope.relations[0].instance if len(scope.relations) == 1 else None
     if instance is None or many or scope.grouped or scope.aggregated:
         raise QueryError(
@@ -175,7 +175,7 @@ def _row_column(tree: exp.Expr, scope: Scope, projection: Projection) -> tuple[s
     return instance.table, projection.column(exp.column(ROW, table=instance.table)).name
 
 
-def _spans_rows(e: exp.Expr) -> bool:
+def spans_rows(e: exp.Expr) -> bool:
     """Return whether an expression depends on other rows, or turns one row into several."""
     calls = {call.name.upper() for call in e.find_all(exp.Anonymous)}
     return e.find(exp.Window) is not None or "UNNEST" in calls

@@ -1,4 +1,6 @@
-"""Lower USING INDEX, which lets a query find the nearest vectors with an index.
+"""Lower searches for the nearest vectors and the best strings.
+
+USING INDEX lets a query find the nearest vectors with an index.
 
 USING INDEX is part of the query, and not an option of the call, so that it is stored with a saved
 view, and can be written wherever a query is written: in Python, in the browser and on the command
@@ -12,17 +14,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from deeplake_lite.errors import QueryError
-from deeplake_lite.query.bind.clauses.endings import is_all, value_of_term
+from deeplake_lite.query.bind.clauses.endings import is_all, spans_rows, value_of_term
 from deeplake_lite.query.bind.places import locate_errors
 from deeplake_lite.query.parse.added_nodes import UNGROUP, USING_INDEX
-from deeplake_lite.query.plan import Nearest
-from deeplake_lite.query.values import Call, Cell, Literal_, Tensor
+from deeplake_lite.query.plan import BestTexts, Nearest
+from deeplake_lite.query.values import Call, Cell, Literal_, Meta, Tensor
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
     from deeplake_lite.query.bind.clauses.select import Binder
     from deeplake_lite.query.bind.scope import Scope
+    from deeplake_lite.query.plan import Instance
     from deeplake_lite.query.values import Value
 
 DESCENDING = {"COSINE_SIMILARITY": True, "DOT": True, "L2_DISTANCE": False}
@@ -58,10 +61,8 @@ def request_index(
         If the query is not a search for the nearest vectors of one source.
     """
     with locate_errors(binder.low.text, tree.args[USING_INDEX]):
-        parts = ("group", "distinct", "having", "qualify", "joins", UNGROUP)
-        many = any(tree.args.get(part) for part in parts) or scope.aggregated
-        instance = scope.relations[0].instance if len(scope.relations) == 1 else None
-        if many or instance is None:
+        instance = _only_source(tree, scope)
+        if instance is None:
             raise QueryError(
                 "USING INDEX searches the rows of one source, so the query must not have joins, "
                 f"subqueries in FROM, groups, windows or DISTINCT. {_FORM}"
@@ -75,6 +76,33 @@ def request_index(
                 "USING INDEX needs ORDER BY with the similarity between a column and a vector that "
                 f"is the same for all rows. {_FORM}"
             )
+
+
+def note_best_texts(
+    binder: Binder, tree: exp.Select, scope: Scope, items: list[Value], count: int | None
+) -> None:
+    """Record that a query only needs the rows that sort first by BM25_SIMILARITY.
+
+    Since the scores of all rows are known before the SQL runs, other rows can be left out. The
+    parameters are those of `request_index`.
+    """
+    instance, order = _only_source(tree, scope), tree.args.get("order")
+    if instance is None or order is None or not count or len(order.expressions) != 1:
+        return
+    [term] = order.expressions
+    if is_all(term.this) or not term.args.get("desc") or term.args.get("nulls_first"):
+        return
+    match value_of_term(binder, term.this, scope, items):
+        case Tensor(tree=Meta(field=f, what=what)) if f is not None and what.startswith("bm25:"):
+            instance.best = BestTexts(f, what.removeprefix("bm25:"), count)
+
+
+def _only_source(tree: exp.Select, scope: Scope) -> Instance | None:
+    """Return the only source of a SELECT whose rows are rows of this source, or None."""
+    parts = ("group", "distinct", "having", "qualify", "joins", UNGROUP)
+    many = any(tree.args.get(part) for part in parts) or scope.aggregated
+    many = many or any(map(spans_rows, tree.expressions))
+    return scope.relations[0].instance if len(scope.relations) == 1 and not many else None
 
 
 def _nearest(
