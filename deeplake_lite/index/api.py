@@ -93,7 +93,7 @@ def create_index(
                 raise OptionError(f"{option} is an option of vector indexes only. Leave it out.")
     else:
         _check_vectors(f)
-        chosen = checks.choice("metric", "cosine" if metric is None else metric, tuple(METRICS))
+        chosen = str(checks.choice("metric", metric or "cosine", tuple(METRICS)))
         options = Options(
             METRICS[chosen],
             RECALL if recall is None else _recall(recall),
@@ -103,7 +103,7 @@ def create_index(
         build = partial(build_vectors, options=options)
     with new_chunks(repository, table.snapshot_id) as session:
         document, writer = build(table, f, session, progress=visible)
-        publish(repository, name, document, writer, session)
+        name = publish(repository, name, document, writer, session)
     stored = open_index(repository, name)
     assert stored is not None, "it has just been written"
     return _describe(stored, f.name, used=True)

@@ -112,7 +112,8 @@ class PartReader:
 
     def dtype(self, name: str) -> np.dtype[Any]:
         """Return the dtype of a part."""
-        return np.dtype(self._parts[name]["dtype"]).newbyteorder("<")
+        dtype: np.dtype[Any] = np.dtype(str(self._parts[name]["dtype"]))
+        return dtype.newbyteorder("<")
 
     def whole(self, name: str) -> NDArray[Any]:
         """Return a part. Raises DamagedError if a chunk does not match its digest."""

@@ -74,8 +74,11 @@ def publish(
     document: Mapping[str, Any],
     writer: PartWriter,
     chunks: Session,
-) -> None:
-    """Commit an index, and drop older ones of the same use and version."""
+) -> IndexName:
+    """Commit an index, and drop others of the same use and version, except the newest.
+
+    Return the newest one, which is that of another process if both have built one.
+    """
     whole = {"format": FORMAT, "nbytes": writer.nbytes, "parts": writer.parts, **document}
     with repository.lock(), history.keep_version(repository, name.version):
         repository.create_branch(name.branch, name.version)
@@ -87,10 +90,17 @@ def publish(
         except BaseException:
             repository.delete_branch(name.branch)
             raise
-        for other in index_names(repository.branch_names()):
-            same = (other.use, other.version) == (name.use, name.version)
-            if same and other.key < name.key:
-                repository.delete_branch(other.branch)
+        same = [
+            other
+            for other, tip in history.index_tips(repository).items()
+            if (other.use, other.version) == (name.use, name.version) and tip != name.version
+        ]
+        newest = max(same, key=lambda other: other.key, default=name)
+        for other in same:
+            if other.key < newest.key:
+                with contextlib.suppress(VersionNotFoundError):  # its own process has dropped it
+                    repository.delete_branch(other.branch)
+    return newest
 
 
 def open_index(repository: Repository, name: IndexName) -> StoredIndex | None:

@@ -10,7 +10,7 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -116,12 +116,12 @@ class StoredTextIndex:
     @property
     def lengths(self) -> NDArray[np.int32]:
         """Number of words in each string, (slots,)."""
-        return self._whole("lengths")
+        return cast("NDArray[np.int32]", self._whole("lengths"))
 
     @property
     def present(self) -> NDArray[np.bool_]:
         """Mask, (slots,), that is true for the strings that are not null."""
-        return self._whole("present").view(bool)
+        return cast("NDArray[np.bool_]", self._whole("present").view(bool))
 
     def find(self, word: str) -> Postings | None:
         """Return the postings of a word, or None if there are none. Raises DamagedError."""

@@ -131,6 +131,11 @@ class Searchable(Protocol):
         """Mask, (strings,), that is true for the strings that are not null."""
         ...
 
+    @property
+    def nbytes(self) -> int:
+        """Approximate size in memory."""
+        ...
+
     def find(self, word: str) -> Postings | None:
         """Return the postings of a word, or None if there are none."""
         ...

@@ -67,7 +67,8 @@ def best_positions(scores: NDArray[np.float64], count: int) -> Rows | None:
     positive = np.flatnonzero(values > 0)
     if len(positive) > count:
         best = values[positive]
-        return positive[best >= np.partition(best, len(best) - count)[len(best) - count]]
+        least = np.partition(best, len(best) - count)[len(best) - count]
+        return np.asarray(positive[best >= least])
     zero = np.flatnonzero(values == 0)[: count - len(positive)]
     if len(positive) + len(zero) < min(count, len(values)):
         return None

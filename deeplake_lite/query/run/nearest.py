@@ -59,8 +59,8 @@ class NearestRows:
             return self._exact("the source is the result of a query")
         if table.uncommitted:
             return self._exact("there are uncommitted edits")
-        if not np.isfinite(vector).all() or not vector.any():
-            return self._exact("the vector is zero, or has NaN or infinity")
+        if not vector.any() or not METRICS[self._metric].fits(vector[None]).all():
+            return self._exact("the vector is zero, or has NaN, infinity or a huge element")
         try:
             self._stored = self._find(table)
         except DamagedError as error:
