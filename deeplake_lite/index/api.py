@@ -93,7 +93,9 @@ def create_index(
                 raise OptionError(f"{option} is an option of vector indexes only. Leave it out.")
     else:
         _check_vectors(f)
-        chosen = str(checks.choice("metric", metric or "cosine", tuple(METRICS)))
+        chosen = str(
+            checks.choice("metric", "cosine" if metric is None else metric, tuple(METRICS))
+        )
         options = Options(
             METRICS[chosen],
             RECALL if recall is None else _recall(recall),

@@ -55,6 +55,18 @@ class BestTexts:
     """Number of rows that the query needs."""
 
 
+@dataclass(frozen=True)
+class First:
+    """The rows that a query sorts first by a precomputed column of floats."""
+
+    name: str
+    """Name of the column."""
+    descends: bool
+    """Whether the rows with the largest values come first."""
+    count: int
+    """Number of rows that the query needs."""
+
+
 @dataclass(eq=False)
 class Instance:
     """One mention of a source in FROM. Each mention becomes a separate table."""
@@ -85,6 +97,8 @@ class Instance:
     """The nearest vectors that the query asks for with USING INDEX, or None."""
     best: BestTexts | None = None
     """The strings that the query sorts first, or None if it does not sort by BM25_SIMILARITY."""
+    first: First | None = None
+    """The rows that the query sorts first, or None if it may need all rows."""
 
 
 @dataclass(frozen=True, eq=False)

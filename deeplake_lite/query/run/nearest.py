@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 FEW_ROWS = 4_096
 """Up to this many rows are all compared, without an index."""
 
+MANY_NEEDED = 20
+"""If the query needs at least one in so many rows, all rows are compared."""
+
 MAX_CHANGED = 4
 """If more than one in so many rows have changed since the index was built, it is not used."""
 
@@ -107,6 +110,8 @@ class NearestRows:
         source, nearest, stored = self._source, self._nearest, self._stored
         assert stored is not None, "obstacle() comes first"
         f, count = nearest.field, nearest.count * spare
+        if among is None and nearest.count * MANY_NEEDED > len(source):
+            return None, self._exact(f"the query needs at least one in {MANY_NEEDED} rows")
         if among is not None and len(among) <= FEW_ROWS:
             return among, "few rows pass the conditions, and all of them are compared"
         index = VectorIndex(stored.name.key, stored.document, stored.reader, CACHE)

@@ -33,13 +33,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deeplake_lite.query.plan import Instance
+    from deeplake_lite.query.plan import First, Instance
     from deeplake_lite.query.run.progress import Bar
     from deeplake_lite.query.run.record import Run
 
 POST_FILTERED = 8
 """If conditions are checked after the search with an index, the search returns this many times the
 rows that the query needs."""
+
+FEW_FIRST = 10_000
+"""Up to this many rows are all sorted by the SQL."""
 
 STAGED_ROWS = 4096
 """Number of rows in the first block, if a query needs only some rows. Each further block has twice
@@ -83,6 +86,9 @@ class Staging:
         if instance.cheap and not _is_read_in_blocks(instance):
             table = self._filter(instance, table, instance.cheap)
         table = self._apply_staged(instance, table)
+        if instance.first is not None:
+            table = self._with_column(table, instance, instance.first.name)
+            table = _keep_first(table, instance.first)
         for name in instance.precomputed:
             table = self._with_column(table, instance, name)
         return table
@@ -254,6 +260,40 @@ class Staging:
         read = source.tally.bytes - before
         self.run.add_step(name, instance.table, len(rows), len(rows), started, read)
         return table.append_column(name, as_arrow(values, tree.type.dtype))
+
+
+def _keep_first(table: pa.Table, first: First) -> pa.Table:
+    """Return the rows of a table that a query can need, if it sorts by a column of floats.
+
+    Nulls and NaN come last, so they are only needed if there are too few numbers.
+    """
+    if len(table) <= FEW_FIRST:
+        return table
+    column = table[first.name]
+    values = column.to_numpy() if column.null_count else numbers_in(column)  # NaN where null
+    rows = smallest(-values if first.descends else values, first.count)
+    return table if rows is None else table.take(numbers_of(rows))
+
+
+def smallest(values: NDArray[np.floating], count: int) -> NDArray[np.int64] | None:
+    """Return the positions of the smallest values and their ties, and perhaps of some more.
+
+    The values are divided into tiles. The `count`-th of the tiles' minima, in order, is at least as
+    large as the `count`-th value, so values above it are not among the smallest. The result is None
+    if there may be fewer than `count` numbers, because the others are NaN.
+
+    >>> smallest(np.array([5.0, 1, np.nan, 1, 9, 7]), 1).tolist()
+    [1, 3]
+    >>> smallest(np.array([np.nan, 1]), 2)
+    """
+    if len(values) < count:
+        return None
+    high = max(1, int((len(values) / (4 * count)) ** 0.5))
+    tiles = len(values) // high
+    with np.errstate(invalid="ignore"):
+        least = np.fmin.reduce(values[: tiles * high].reshape(high, tiles), axis=0)
+        limit = np.partition(least, count - 1)[count - 1]  # NaN is sorted last
+        return None if np.isnan(limit) else np.flatnonzero(values <= limit)
 
 
 def _is_read_in_blocks(instance: Instance) -> bool:

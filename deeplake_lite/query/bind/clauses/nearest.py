@@ -1,6 +1,7 @@
 """Lower searches for the nearest vectors and the best strings.
 
-USING INDEX lets a query find the nearest vectors with an index.
+These searches need only a few rows of a source, which are found before the SQL runs. USING INDEX
+lets a query find the nearest vectors with an index.
 
 USING INDEX is part of the query, and not an option of the call, so that it is stored with a saved
 view, and can be written wherever a query is written: in Python, in the browser and on the command
@@ -12,17 +13,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from sqlglot import exp
 
 from deeplake_lite.errors import QueryError
 from deeplake_lite.query.bind.clauses.endings import is_all, spans_rows, value_of_term
 from deeplake_lite.query.bind.places import locate_errors
 from deeplake_lite.query.parse.added_nodes import UNGROUP, USING_INDEX
-from deeplake_lite.query.plan import BestTexts, Nearest
+from deeplake_lite.query.plan import BestTexts, First, Nearest
 from deeplake_lite.query.values import Call, Cell, Literal_, Meta, Tensor
 
 if TYPE_CHECKING:
-    from sqlglot import exp
-
     from deeplake_lite.query.bind.clauses.select import Binder
     from deeplake_lite.query.bind.scope import Scope
     from deeplake_lite.query.plan import Instance
@@ -38,7 +38,12 @@ _FORM = (
 
 
 def request_index(
-    binder: Binder, tree: exp.Select, scope: Scope, items: list[Value], count: int | None
+    binder: Binder,
+    tree: exp.Select,
+    out: exp.Select,
+    scope: Scope,
+    items: list[Value],
+    count: int | None,
 ) -> None:
     """Record that a query asks for an index.
 
@@ -48,6 +53,8 @@ def request_index(
         The binder.
     tree : exp.Select
         The SELECT.
+    out : exp.Select
+        The lowered SELECT, with its columns and its ORDER BY.
     scope : Scope
         Its scope.
     items : list
@@ -61,7 +68,7 @@ def request_index(
         If the query is not a search for the nearest vectors of one source.
     """
     with locate_errors(binder.low.text, tree.args[USING_INDEX]):
-        instance = _only_source(tree, scope)
+        instance = _only_source(tree, scope, out)
         if instance is None:
             raise QueryError(
                 "USING INDEX searches the rows of one source, so the query must not have joins, "
@@ -78,15 +85,39 @@ def request_index(
             )
 
 
+def note_first(tree: exp.Select, out: exp.Select, scope: Scope, count: int | None) -> None:
+    """Record that a query only needs the rows that sort first by a precomputed column.
+
+    NumPy finds these rows, and their ties, faster than the SQL. The parameters are those of
+    `request_index`.
+    """
+    instance, order = _only_source(tree, scope, out), out.args.get("order")
+    if instance is None or order is None or not count or instance.is_filtered_later:
+        return
+    term = order.expressions[0]
+    negated = isinstance(term.this, exp.Neg)
+    column = term.this.this.unnest() if negated else term.this
+    if term.args.get("nulls_first") or term.args.get("desc") or not isinstance(column, exp.Column):
+        return
+    tree_of = instance.precomputed.get(column.name) if column.table == instance.table else None
+    if tree_of is not None and tree_of.type.dtype in ("float32", "float64"):
+        instance.first = First(column.name, negated, count)
+
+
 def note_best_texts(
-    binder: Binder, tree: exp.Select, scope: Scope, items: list[Value], count: int | None
+    binder: Binder,
+    tree: exp.Select,
+    out: exp.Select,
+    scope: Scope,
+    items: list[Value],
+    count: int | None,
 ) -> None:
     """Record that a query only needs the rows that sort first by BM25_SIMILARITY.
 
     Since the scores of all rows are known before the SQL runs, other rows can be left out. The
     parameters are those of `request_index`.
     """
-    instance, order = _only_source(tree, scope), tree.args.get("order")
+    instance, order = _only_source(tree, scope, out), tree.args.get("order")
     if instance is None or order is None or not count or len(order.expressions) != 1:
         return
     [term] = order.expressions
@@ -97,11 +128,14 @@ def note_best_texts(
             instance.best = BestTexts(f, what.removeprefix("bm25:"), count)
 
 
-def _only_source(tree: exp.Select, scope: Scope) -> Instance | None:
-    """Return the only source of a SELECT whose rows are rows of this source, or None."""
+def _only_source(tree: exp.Select, scope: Scope, out: exp.Select) -> Instance | None:
+    """Return the only source of a SELECT whose rows are rows of this source, or None.
+
+    The result is None, too, if a window or an UNNEST depends on other rows.
+    """
     parts = ("group", "distinct", "having", "qualify", "joins", UNGROUP)
     many = any(tree.args.get(part) for part in parts) or scope.aggregated
-    many = many or any(map(spans_rows, tree.expressions))
+    many = many or any(map(spans_rows, tree.expressions)) or out.find(exp.Window) is not None
     return scope.relations[0].instance if len(scope.relations) == 1 and not many else None
 
 
