@@ -430,6 +430,27 @@ def test_join_of_an_indexed_lake_is_reported(ds):
             ds.query(text)
 
 
+def test_lake_in_from_is_searched_and_so_is_a_subquery(ds):
+    ds.create_index("v")
+    near = "ORDER BY COSINE_SIMILARITY(v, ?) DESC LIMIT 3 USING INDEX"
+    query = ds["v"][5]
+    result = dl.query(f"SELECT n FROM lake {near}", [query], sources={"lake": ds})
+    assert uses_index(result)
+    assert result["n"][0] == 5
+    inner = ds.query(f"SELECT n FROM (SELECT n {near}) WHERE n < 6", [query])
+    assert 5 in inner["n"][:].tolist()
+    assert uses_index(inner)
+    again = ds.query(f"WITH near AS (SELECT n {near}) SELECT MAX(n) AS m FROM near", [query])
+    assert again["m"][0] >= 5
+
+
+def test_many_wanted_rows_are_compared_exactly(ds):
+    ds.create_index("v")
+    result = search(ds, ds["v"][5], 400)
+    assert "the query needs at least one in 20 rows" in result.explain()
+    check_true(result, ds, ds["v"][5], least=1)
+
+
 def test_question_of_a_query_is_not_indexed(ds):
     ds.create_index("v")
     derived = ds.query("SELECT n, v * 2 AS v")
