@@ -101,23 +101,28 @@ class PartReader:
         self._session = session
         self._parts = {name: _check_part(name, part) for name, part in parts.items()}
 
+    def _part(self, name: str) -> dict[str, Any]:
+        if name not in self._parts:
+            raise _damaged(f"its part {name!r} is missing")
+        return self._parts[name]
+
     def nbytes(self, name: str) -> int:
         """Return the size of a part."""
-        part = self._parts[name]
+        part = self._part(name)
         return int(prod(part["shape"]) * np.dtype(part["dtype"]).itemsize)
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Return the shape of a part."""
-        return tuple(self._parts[name]["shape"])
+        return tuple(self._part(name)["shape"])
 
     def dtype(self, name: str) -> np.dtype[Any]:
         """Return the dtype of a part."""
-        dtype: np.dtype[Any] = np.dtype(str(self._parts[name]["dtype"]))
+        dtype: np.dtype[Any] = np.dtype(str(self._part(name)["dtype"]))
         return dtype.newbyteorder("<")
 
     def whole(self, name: str) -> NDArray[Any]:
         """Return a part. Raises DamagedError if a chunk does not match its digest."""
-        part, datas = self._parts[name], list[memoryview]()
+        part, datas = self._part(name), list[memoryview]()
         for number, digest in enumerate(part["digests"], part["chunk"]):
             data = run(self._session.get(f"{PATH}/c/{number}", CHUNK))
             if data is None or xxhash.xxh3_64_hexdigest(data) != digest:
@@ -130,7 +135,7 @@ class PartReader:
 
     def ranges(self, name: str, spans: Sequence[tuple[int, int]]) -> list[bytes | memoryview]:
         """Return ranges of a part's bytes, given as (start, length), without checking them."""
-        return run(self._ranges(self._parts[name]["chunk"], spans))
+        return run(self._ranges(self._part(name)["chunk"], spans))
 
     async def _ranges(
         self, first: int, spans: Sequence[tuple[int, int]]
@@ -161,6 +166,7 @@ def _check_part(name: str, part: Any) -> dict[str, Any]:
         } if (
             dtype in _DTYPES
             and 0 <= chunk <= _MAX_CHUNKS
+            and shape
             and all(type(n) is int and n >= 0 for n in shape)
             and -(-prod(shape) * np.dtype(dtype).itemsize // CHUNK) == len(digests)
         ):

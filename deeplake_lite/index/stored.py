@@ -125,7 +125,31 @@ def open_index(repository: Repository, name: IndexName) -> StoredIndex | None:
     check_digest(document, "The document of an index")
     if document.get("format") != FORMAT:
         return None
+    _check_document(name, document)
     return StoredIndex(name, document, PartReader(session, document["parts"]))
+
+
+def _check_document(name: IndexName, document: Mapping[str, object]) -> None:
+    """Reject the document of an index that is not valid. Raises DamagedError."""
+    match document:
+        case {"rows": int(rows), "nbytes": int(), "words": int()} if (
+            name.kind == "text" and rows >= 0
+        ):
+            return
+        case {
+            "rows": int(rows),
+            "nbytes": int(),
+            "metric": str(metric),
+            "dtype": str(),
+            "dim": int(dim),
+            "probes": int(probes),
+            "recall": float() | int(),
+            "sampled": int(),
+        } if name.kind == "vector" and metric == name.metric and min(dim, probes) > 0 <= rows:
+            return
+    raise DamagedError(
+        "The document of an index is not complete. Build the index again: ds.create_index(…)."
+    )
 
 
 def find_index(

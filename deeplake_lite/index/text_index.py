@@ -112,6 +112,14 @@ class StoredTextIndex:
     def __init__(self, key: str, reader: PartReader, cache: Cache) -> None:
         self._key, self._reader, self._cache = key, reader, cache
         self._dtypes = reader.dtype("texts"), reader.dtype("counts")
+        words, postings = reader.shape("digests")[0], reader.shape("texts")
+        shapes = {
+            "starts": (words + 1,), "word_ends": (words + 1,), "counts": postings,
+            "present": reader.shape("lengths"),
+        }  # fmt: skip
+        for name, shape in shapes.items():
+            if reader.shape(name) != shape:
+                raise _damaged(f"its part {name!r} does not fit the others")
 
     @property
     def lengths(self) -> NDArray[np.int32]:
@@ -143,13 +151,12 @@ class StoredTextIndex:
             for name, t in zip(("texts", "counts"), self._dtypes, strict=True)
         ]
         if _digest(*datas) != int(self._whole("digests")[word]):
-            raise DamagedError(
-                "An index is damaged: the entries of a word do not match their digest. Build it "
-                "again: ds.create_index(…)."
-            )
+            raise _damaged("the entries of a word do not match their digest")
         texts, counts = (
             np.frombuffer(data, dtype) for data, dtype in zip(datas, self._dtypes, strict=True)
         )
+        if len(texts) and not (texts.min() >= 0 and texts.max() < self._reader.shape("lengths")[0]):
+            raise _damaged("the slots of its strings are not valid")
         return _Found(texts.astype(np.int64), counts.astype(np.float64))
 
     def _whole(self, name: str) -> Any:
@@ -157,6 +164,10 @@ class StoredTextIndex:
             part = self._reader.whole(name)
             self._cache.put((self._key, name), part)
         return part
+
+
+def _damaged(reason: str) -> DamagedError:
+    return DamagedError(f"An index is damaged: {reason}. Build it again: ds.create_index(…).")
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +210,7 @@ class MergedTextIndex:
         older = Table.open(repository, repository.reader(name.version))
         delta = Delta.between(older, table, f.id)
         if len(index.lengths) != len(delta.current):
-            raise DamagedError("An index is damaged: it has another number of rows.")
+            raise _damaged("it has another number of rows")
         changed = TextIndex.build(read_strings(table, f, delta.changed))
         kept = np.flatnonzero(delta.current >= 0)
         lengths, present = np.zeros(table.slots, np.int32), np.zeros(table.slots, bool)

@@ -87,6 +87,25 @@ class VectorIndex:
         self.dtype = np.dtype(document["dtype"]).newbyteorder("<")
         self.dim: int = document["dim"]
         self.probes: int = document["probes"]
+        self._check()
+
+    def _check(self) -> None:
+        """Reject parts whose dtypes or shapes do not fit together. Raises DamagedError."""
+        reader, rows = self._reader, self._reader.shape("slots")
+        lists = self._reader.shape("digests")
+        size = self.dim * self.dtype.itemsize + DIGEST_BYTES
+        expected = {
+            "slots": ("int64", rows[:1]),
+            "loose": ("int64", reader.shape("loose")[:1]),
+            "starts": ("int64", (lists[0] + 1,)),
+            "centres": ("float32", (lists[0], self.dim)),
+            "digests": ("uint64", lists[:1]),
+            "vectors": ("uint8", (rows[0] * size,)),
+            "lists": ("uint8", (rows[0] * row_bytes(self.dim),)),
+        }
+        for name, (dtype, shape) in expected.items():
+            if (reader.dtype(name).name, reader.shape(name)) != (dtype, shape):
+                raise _damaged(f"its part {name!r} does not fit the others")
 
     @cached_property
     def slots(self) -> Slots:

@@ -12,7 +12,9 @@ import pytest
 import deeplake_lite as dl
 from deeplake_lite.index import stored
 from deeplake_lite.query.run.cache import CACHE
+from deeplake_lite.storage.repo import run
 from deeplake_lite.storage.repo.index_refs import INDEX
+from deeplake_lite.storage.state import add_digest
 
 DIM = 8
 TEXT = "SELECT n ORDER BY COSINE_SIMILARITY(v, ?) DESC LIMIT 5 USING INDEX"
@@ -316,6 +318,83 @@ def test_damaged_text_index_is_not_used(ds):
     fresh = dl.open(ds.url)
     with pytest.warns(dl.IndexWarning, match="The query read all strings instead"):
         assert fresh.query(text)["n"][:].tolist() == exact
+
+
+def rewrite(ds, kind, change):
+    """Change the document of an index, and keep its digest right."""
+    repository = ds.handle.repository
+    [branch] = [name for name in branches(ds) if kind in name]
+    session = repository.writer(branch)
+    document = run(session.attributes())[stored.KEY]
+    change(document)
+    run(session.set_attributes({stored.KEY: add_digest(document)}))
+    session.commit("changed")
+    CACHE.clear()
+
+
+STRANGE = {
+    "no probes": lambda d: d.update(probes=0),
+    "another metric": lambda d: d.update(metric="dot"),
+    "no parts": lambda d: d.update(parts={}),
+    "parts of another type": lambda d: d.update(parts=[]),
+    "a part is missing": lambda d: d["parts"].pop("starts"),
+    "a part has another shape": lambda d: d["parts"]["slots"].update(shape=[7]),
+    "a part has another dtype": lambda d: d["parts"]["slots"].update(dtype="float16"),
+    "another part": lambda d: d["parts"].update(starts=d["parts"]["slots"]),
+    "longer vectors": lambda d: d.update(dim=d["dim"] + 1),
+    "no number of rows": lambda d: d.pop("rows"),
+}
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_vector_index_of_a_stranger_is_not_used(ds, name):
+    exact = ds.query(TEXT.replace(" USING INDEX", ""), [ds["v"][5]])["n"][:].tolist()
+    ds.create_index("v")
+    rewrite(ds, "vector", STRANGE[name])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dl.IndexWarning)
+        result = dl.open(ds.url).query(TEXT, [ds["v"][5]])
+    assert result["n"][:].tolist() == exact
+    assert "no index used" in result.explain()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda d: d["parts"].pop("words"),
+        lambda d: d["parts"].update(counts=d["parts"]["starts"]),
+        lambda d: d["parts"].update(lengths=d["parts"]["word_ends"]),
+        lambda d: d.pop("words"),
+    ],
+    ids=["no words", "other counts", "other lengths", "no number of words"],
+)
+def test_text_index_of_a_stranger_is_not_used(ds, change):
+    text = "SELECT n ORDER BY BM25_SIMILARITY(t, 'word3') DESC LIMIT 5"
+    exact = ds.query(text)["n"][:].tolist()
+    ds.create_index("t")
+    rewrite(ds, "text", change)
+    with pytest.warns(dl.IndexWarning):
+        assert dl.open(ds.url).query(text)["n"][:].tolist() == exact
+
+
+def test_index_whose_version_is_gone_is_not_used(ds, monkeypatch):
+    ds.create_index("v")
+    ds.create_index("t")
+    indexed = ds.version
+    ds["n"][0] = 1
+    ds.commit("edit")
+    CACHE.clear()
+    reader = type(ds.handle.repository).reader
+
+    def refuse(self, version):
+        if version == indexed:
+            raise dl.VersionNotFoundError("it is gone")
+        return reader(self, version)
+
+    monkeypatch.setattr(type(ds.handle.repository), "reader", refuse)
+    result = ds.query(TEXT, [ds["v"][5]])
+    assert "a vacuum has deleted the version" in result.explain()
+    assert len(ds.query("SELECT n ORDER BY BM25_SIMILARITY(t, 'word3') DESC LIMIT 5")) == 5
 
 
 def test_index_of_another_format_is_not_used(ds, monkeypatch):

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.errors import DamagedError, IndexWarning
+from deeplake_lite.errors import DamagedError, IndexWarning, VersionNotFoundError
+from deeplake_lite.htypes.layouts import Dense
 from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.index.delta import Delta
 from deeplake_lite.index.metrics import METRICS
@@ -73,9 +74,11 @@ class NearestRows:
                 f"{f.name!r} has no index for {self._nearest.function}; see "
                 f"ds.create_index({f.name!r}, metric={self._metric!r})"
             )
-        expected: Any = layout
         d = self._stored.document
-        if (d["dtype"], (d["dim"],)) != (np.dtype(expected.dtype).name, tuple(expected.shape)):
+        expected = Dense(d["dtype"], (d["dim"],))
+        if not isinstance(layout, Dense) or (layout.dtype, layout.shape) != (
+            expected.dtype, expected.shape,
+        ):  # fmt: skip
             return self._exact("the type of the column has changed since the index was built")
         return ""
 
@@ -105,6 +108,8 @@ class NearestRows:
             return self._rows(among, spare)
         except DamagedError as error:
             return None, self._skip_damaged(error)
+        except VersionNotFoundError:
+            return None, self._exact("a vacuum has deleted the version that it was built for")
 
     def _rows(self, among: Rows | None, spare: int) -> tuple[Rows | None, str]:
         source, nearest, stored = self._source, self._nearest, self._stored

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deeplake_lite.errors import DamagedError, IndexWarning
+from deeplake_lite.errors import DamagedError, IndexWarning, VersionNotFoundError
 from deeplake_lite.index.stored import find_index
 from deeplake_lite.index.text_index import MergedTextIndex
 from deeplake_lite.index.words import TextIndex, bm25
@@ -38,6 +38,8 @@ def open_text_index(source: Source, f: Field) -> Searchable:
                 return MergedTextIndex.open(stored, table, f, CACHE)
         except DamagedError as error:
             _warn(error)
+        except VersionNotFoundError:  # a vacuum has deleted the version that it was built for
+            pass
     return TextIndex.build(source.read_all(f))
 
 
