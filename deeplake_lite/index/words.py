@@ -141,9 +141,60 @@ class Searchable(Protocol):
         ...
 
 
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """The scores of strings, of which those with none of the words are left out if they are many.
+
+    >>> scores = Scores(4, np.array([1, 3]), np.array([0.5, 0.2]), np.array([1, 1, 0, 1], bool))
+    >>> scores.at(np.array([3, 0, 2])).tolist(), scores.at(np.array([1, 3])).tolist()
+    ([0.2, 0.0, None], [0.5, 0.2])
+    """
+
+    count: int
+    """Number of strings."""
+    texts: NDArray[np.int64] | None
+    """Numbers of the strings that have a score, ascending, or None if all have one."""
+    values: NDArray[np.float64]
+    """The scores of these strings."""
+    present: NDArray[np.bool_] | None
+    """Mask, (strings,), of the strings that are not null, or None if no string is null."""
+
+    def at(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the scores of some strings, masked where they are null."""
+        if self.texts is None:
+            out = self.values[rows]
+        else:
+            out = np.zeros(len(rows))
+            at = np.searchsorted(self.texts, rows)
+            at[at == len(self.texts)] = 0
+            if len(self.texts):
+                found = self.texts[at] == rows
+                out[found] = self.values[at[found]]
+        if self.present is None or (present := self.present[rows]).all():
+            return out
+        return np.ma.MaskedArray(out, ~present)
+
+    def whole(self) -> NDArray[np.float64]:
+        """Return the scores of all strings, with 0 for null."""
+        if self.texts is None:
+            return self.values
+        out = np.zeros(self.count)
+        out[self.texts] = self.values
+        return out
+
+
+SPARSE = 8
+"""If fewer than one in so many strings can have a score, only these scores are computed."""
+
+
 def bm25(
     index: Searchable, query: str, rows: NDArray[np.int64] | None = None
 ) -> NDArray[np.float64]:
+    """Return how well each string matches some words, with 0 for null; see `score`."""
+    return score(index, query, rows).whole()
+
+
+def score(index: Searchable, query: str, rows: NDArray[np.int64] | None = None) -> Scores:
     """Return how well each string matches some words. A string with none of them scores 0.
 
     Parameters
@@ -165,14 +216,28 @@ def bm25(
     present = index.present if rows is None else index.present[rows]
     total = int(np.count_nonzero(present))
     mean = lengths.sum(dtype=np.int64) / total if total else 0.0
-    out = np.zeros(len(lengths))
+    texts: list[NDArray[np.int64]] = []
+    parts: list[NDArray[np.float64]] = []
     for word in words(query):
         if (found := index.find(word)) is None:
             continue
-        texts, counts = found if rows is None else _among(found, rows, len(index.lengths))
-        weight = np.log1p((total - len(texts) + 0.5) / (len(texts) + 0.5))
-        out[texts] += weight * counts / (counts + K1 * (1 - B + B * lengths[texts] / mean))
-    return out
+        of_word, counts = found if rows is None else _among(found, rows, len(index.lengths))
+        weight = np.log1p((total - len(of_word) + 0.5) / (len(of_word) + 0.5))
+        length = K1 * (1 - B + B * lengths[of_word] / mean) if len(of_word) else 0.0
+        texts.append(of_word)
+        parts.append(weight * counts / (counts + length))
+    masked = None if total == len(present) else present
+    if sum(map(len, texts)) * SPARSE < len(lengths):
+        joined = np.concatenate([np.empty(0, np.int64), *texts])
+        unique, of = np.unique(joined, return_inverse=True)
+        weights = np.concatenate([np.empty(0), *parts])
+        # The scores of the words are added in the order of the words, as below.
+        values = np.bincount(of, weights, len(unique)).astype(np.float64)
+        return Scores(len(lengths), unique, values, masked)
+    out = np.zeros(len(lengths))
+    for of_word, part in zip(texts, parts, strict=True):
+        out[of_word] += part
+    return Scores(len(lengths), None, out, masked)
 
 
 def _among(found: Postings, rows: NDArray[np.int64], strings: int) -> Postings:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
+from deeplake_lite.index import words
 from deeplake_lite.index.words import TextIndex
 from deeplake_lite.query.run import text_search
 from deeplake_lite.query.run.best_texts import best_positions
@@ -69,6 +70,16 @@ def test_scores_are_the_same_after_all_kinds_of_changes(ds, monkeypatch):
     check_same(ds[::-1], monkeypatch)
     ds.optimize(shuffle=True)
     check_same(ds, monkeypatch)
+
+
+@pytest.mark.parametrize("share", [0, 2, 10**9])
+def test_scores_of_few_and_of_all_strings_are_the_same(ds, monkeypatch, share):
+    expected = answers(ds)
+    monkeypatch.setattr(words, "SPARSE", share)
+    assert answers(ds) == expected
+    ds.create_index("t")
+    assert answers(ds) == expected
+    assert answers(ds[::-2]) == answers(ds[::-2])
 
 
 def test_uncommitted_strings_are_scored(ds, monkeypatch):

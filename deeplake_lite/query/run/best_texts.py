@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from deeplake_lite.query.run import text_search
+from deeplake_lite.storage.chunks import count_up
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,7 +43,12 @@ class BestRows:
         """
         f, count = self.best.field, self.best.count
         scores = text_search.scores(self.source, f, self.best.words)
-        at = best_positions(scores if among is None else scores[among], count)
+        if among is None and scores.texts is not None and len(scores.texts) > count:
+            at = scores.texts[_best(scores.values, count)]
+        elif among is None:
+            at = best_positions(scores.at(count_up(scores.count)), count)
+        else:
+            at = best_positions(scores.at(among), count)
         version = self.source.memo.get(("text index", f.id))
         note = f"index of {f.name} (bm25, version {version})" if version else ""
         return at if at is None or among is None else among[at], note
@@ -66,10 +72,14 @@ def best_positions(scores: NDArray[np.float64], count: int) -> Rows | None:
         values = np.where(null, -1.0, values)
     positive = np.flatnonzero(values > 0)
     if len(positive) > count:
-        best = values[positive]
-        least = np.partition(best, len(best) - count)[len(best) - count]
-        return np.asarray(positive[best >= least])
+        return np.asarray(positive[_best(values[positive], count)])
     zero = np.flatnonzero(values == 0)[: count - len(positive)]
     if len(positive) + len(zero) < min(count, len(values)):
         return None
     return np.union1d(positive, zero)
+
+
+def _best(values: NDArray[np.float64], count: int) -> Rows:
+    """Return the positions of the `count` largest of more than `count` values, and their ties."""
+    least = np.partition(values, len(values) - count)[len(values) - count]
+    return np.flatnonzero(values >= least)

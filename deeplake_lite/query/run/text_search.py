@@ -8,19 +8,15 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from deeplake_lite.errors import DamagedError, IndexWarning, VersionNotFoundError
 from deeplake_lite.index.stored import find_index
 from deeplake_lite.index.text_index import MergedTextIndex
-from deeplake_lite.index.words import TextIndex, bm25
+from deeplake_lite.index.words import TextIndex, score
 from deeplake_lite.query.run.cache import CACHE
 from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from deeplake_lite.index.words import Searchable
+    from deeplake_lite.index.words import Scores, Searchable
     from deeplake_lite.query.run.sources import Source
     from deeplake_lite.schema import Field
 
@@ -43,8 +39,8 @@ def open_text_index(source: Source, f: Field) -> Searchable:
     return TextIndex.build(source.read_all(f))
 
 
-def scores(source: Source, f: Field, query: str) -> NDArray[np.float64]:
-    """Return the scores of all rows of a source, masked where the string is null.
+def scores(source: Source, f: Field, query: str) -> Scores:
+    """Return the scores of all rows of a source.
 
     A query computes the scores only once, and uses them for each block of rows.
     """
@@ -52,15 +48,12 @@ def scores(source: Source, f: Field, query: str) -> NDArray[np.float64]:
     if key not in source.memo:
         index, slots = source.text_index(f)
         try:
-            computed = bm25(index, query, slots)
+            source.memo[key] = score(index, query, slots)
         except DamagedError as error:
             _warn(error)
-            index = TextIndex.build(source.read_all(f))
-            computed = bm25(index, query, slots)
+            source.memo[key] = score(TextIndex.build(source.read_all(f)), query, slots)
         source.memo["text index", f.id] = getattr(index, "version", "")
-        present = index.present if slots is None else index.present[slots]
-        source.memo[key] = computed if present.all() else np.ma.MaskedArray(computed, ~present)
-    result: NDArray[np.float64] = source.memo[key]
+    result: Scores = source.memo[key]
     return result
 
 
