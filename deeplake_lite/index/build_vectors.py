@@ -89,7 +89,7 @@ def build_vectors(
     """
     work = _Work(table, f, options)
     writer = PartWriter(session)
-    with bars.bar("index", 4 * len(work.live), visible=progress) as bar:
+    with bars.bar("index", work.reads * len(work.live), visible=progress) as bar:
         work.train(bar)
         work.assign(bar)
         work.write(writer, bar)
@@ -119,6 +119,11 @@ class _Work:
         self._lists = 1
         self.slots = self._labels = self._loose = np.empty(0, np.int64)
         self.queries: NDArray[Any] = np.empty((0, self.dim), self.dtype)
+
+    @property
+    def reads(self) -> int:
+        """Approximate number of times that the column is read."""
+        return 2 + ceil(len(self.live) * self.dim * self.dtype.itemsize / PASS_BYTES)
 
     def _blocks(self, bar: Any) -> Iterator[tuple[NDArray[np.int64], NDArray[Any]]]:
         """Yield the slots and vectors of the rows whose vectors are not null and have no NaN."""

@@ -23,7 +23,6 @@ from deeplake_lite.index.delta import Delta
 from deeplake_lite.index.parts import PartReader, PartWriter
 from deeplake_lite.index.words import TextIndex
 from deeplake_lite.storage.chunks import spans
-from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from deeplake_lite.index.words import Postings
     from deeplake_lite.schema import Field
     from deeplake_lite.storage.repo import Session
+    from deeplake_lite.storage.table import Table
 
 READ_ROWS = 2**18
 """Number of strings that are read at a time."""
@@ -205,10 +205,9 @@ class MergedTextIndex:
     @classmethod
     def open(cls, stored: StoredIndex, table: Table, f: Field, cache: Cache) -> MergedTextIndex:
         """Return the index of the strings in a version that descends from the indexed one."""
-        name, repository = stored.name, table.repository
+        name = stored.name
         index = StoredTextIndex(name.key, stored.reader, cache)
-        older = Table.open(repository, repository.reader(name.version))
-        delta = Delta.between(older, table, f.id)
+        delta = Delta.find(stored, table, cache)
         if len(index.lengths) != len(delta.current):
             raise _damaged("it has another number of rows")
         changed = TextIndex.build(read_strings(table, f, delta.changed))

@@ -85,7 +85,14 @@ def test_scores_of_few_and_of_all_strings_are_the_same(ds, monkeypatch, share):
 def test_uncommitted_strings_are_scored(ds, monkeypatch):
     ds.create_index("t")
     ds["t"][10:30] = texts(20, seed=1)
-    check_same(ds, monkeypatch, used=False)
+    check_same(ds, monkeypatch)
+    ds.delete(range(5, 15))
+    ds.append({"t": texts(9, seed=3), "n": range(600, 609)})
+    ds["t"][-1] = "word3 word3"
+    check_same(ds, monkeypatch)
+    ds.commit("edits")
+    ds["n"][0] = 5_000
+    check_same(ds, monkeypatch)
 
 
 def test_plan_names_the_index(ds):

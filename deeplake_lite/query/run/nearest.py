@@ -23,10 +23,13 @@ from deeplake_lite.query.run.cache import CACHE
 from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from deeplake_lite.index.stored import StoredIndex
     from deeplake_lite.query.plan import Nearest
+    from deeplake_lite.query.run.cache import Sized
     from deeplake_lite.query.run.sources import Rows, Source
 
 FEW_ROWS = 4_096
@@ -61,8 +64,6 @@ class NearestRows:
         vector, layout = self._nearest.vector, f.htype.layout
         if not isinstance(table, Table):
             return self._exact("the source is the result of a query")
-        if table.uncommitted:
-            return self._exact("there are uncommitted edits")
         if not vector.any() or not METRICS[self._metric].fits(vector[None]).all():
             return self._exact("the vector is zero, or has NaN, infinity or a huge element")
         try:
@@ -120,12 +121,14 @@ class NearestRows:
         if among is not None and len(among) <= FEW_ROWS:
             return among, "few rows pass the conditions, and all of them are compared"
         index = VectorIndex(stored.name.key, stored.document, stored.reader, CACHE)
-        delta = self._delta(stored)
+        table = source.table
+        assert isinstance(table, Table), "obstacle() has checked it"
+        delta = Delta.find(stored, table, CACHE)
         allowed = self._allowed(among)
         changed, vectors = self._changed(delta, index)
         if len(changed) * MAX_CHANGED > len(source):
             return None, self._exact("too many rows have changed; build the index again")
-        near = index.search(nearest.vector, count, self._current(stored, delta, index), allowed)
+        near = index.search(nearest.vector, count, self._current(delta, index), allowed)
         if allowed is not None:
             keep = allowed[changed]
             changed, vectors = changed[keep], vectors[keep]
@@ -145,23 +148,15 @@ class NearestRows:
             f"recall@{NEIGHBOURS} {d['recall']:.3f}, measured with {d['sampled']} vectors"
         )
 
-    def _key(self, stored: StoredIndex, name: str) -> tuple[object, ...]:
-        table = self._source.table
-        return self._source.view.url, table.snapshot_id, stored.name.key, name
+    def _cached[T: Sized](self, name: str, make: Callable[[], T]) -> T:
+        """Return a cached value. Without uncommitted edits, `make` makes it only once."""
+        table, stored = self._source.table, self._stored
+        if table.uncommitted or stored is None:
+            return make()
+        key = self._source.view.url, table.snapshot_id, stored.name.key, name
+        return CACHE.get_or_make(key, make)
 
-    def _delta(self, stored: StoredIndex) -> Delta:
-        """Return where the indexed rows are in the queried version."""
-        table = self._source.table
-        assert isinstance(table, Table)
-
-        def make() -> Delta:
-            repository = table.repository
-            older = Table.open(repository, repository.reader(stored.name.version))
-            return Delta.between(older, table, stored.name.column)
-
-        return CACHE.get_or_make(self._key(stored, "delta"), make)
-
-    def _current(self, stored: StoredIndex, delta: Delta, index: VectorIndex) -> NDArray[np.int64]:
+    def _current(self, delta: Delta, index: VectorIndex) -> NDArray[np.int64]:
         """Return the slot of each indexed vector in the queried version, or -1."""
 
         def make() -> NDArray[np.int64]:
@@ -170,11 +165,10 @@ class NearestRows:
                 raise DamagedError("An index is damaged: its slots are not valid.")
             return delta.current[slots]
 
-        return CACHE.get_or_make(self._key(stored, "current"), make)
+        return self._cached("current", make)
 
     def _changed(self, delta: Delta, index: VectorIndex) -> tuple[Rows, NDArray[Any]]:
         """Return the slots and vectors of rows that the index cannot find, without nulls."""
-        assert self._stored is not None
         f, table = self._nearest.field, self._source.table
         loose = delta.current[index.loose]
         slots = np.union1d(delta.changed, loose[loose >= 0])
@@ -186,7 +180,7 @@ class NearestRows:
             valid = slice(None) if cells.valid is None else cells.valid
             return _Known(slots[valid], cells.values[valid])
 
-        known = CACHE.get_or_make(self._key(self._stored, "changed"), make)
+        known = self._cached("changed", make)
         return known.slots, known.vectors
 
     def _allowed(self, among: Rows | None) -> NDArray[np.bool_] | None:

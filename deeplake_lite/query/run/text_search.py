@@ -27,7 +27,7 @@ def open_text_index(source: Source, f: Field) -> Searchable:
     If the version or an ancestor of it has a stored index, that index is used.
     """
     table = source.table
-    if isinstance(table, Table) and not table.uncommitted:
+    if isinstance(table, Table):
         try:
             stored = find_index(table.repository, table.snapshot_id, ("text", "bm25", f.id), CACHE)
             if stored is not None:
