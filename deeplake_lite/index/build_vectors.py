@@ -123,7 +123,7 @@ class _Work:
     @property
     def reads(self) -> int:
         """Approximate number of times that the column is read."""
-        return 2 + ceil(len(self.live) * self.dim * self.dtype.itemsize / PASS_BYTES)
+        return 2 + ceil(len(self.live) * int(self.dim) * self.dtype.itemsize / PASS_BYTES)
 
     def _blocks(self, bar: Any) -> Iterator[tuple[NDArray[np.int64], NDArray[Any]]]:
         """Yield the slots and vectors of the rows whose vectors are not null and have no NaN."""

@@ -43,6 +43,7 @@ class BestRows:
         """
         f, count = self.best.field, self.best.count
         scores = text_search.scores(self.source, f, self.best.words)
+        at: Rows | None
         if among is None and scores.texts is not None and len(scores.texts) > count:
             at = scores.texts[_best(scores.values, count)]
         elif among is None:
