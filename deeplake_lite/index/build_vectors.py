@@ -123,7 +123,8 @@ class _Work:
     @property
     def reads(self) -> int:
         """Approximate number of times that the column is read."""
-        return 2 + ceil(len(self.live) * int(self.dim) * self.dtype.itemsize / PASS_BYTES)
+        nbytes: int = len(self.live) * self.dim * self.dtype.itemsize
+        return 2 + ceil(nbytes / PASS_BYTES)
 
     def _blocks(self, bar: Any) -> Iterator[tuple[NDArray[np.int64], NDArray[Any]]]:
         """Yield the slots and vectors of the rows whose vectors are not null and have no NaN."""

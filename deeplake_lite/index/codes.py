@@ -9,6 +9,8 @@ import numpy as np
 import xxhash
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from deeplake_lite.index.clusters import Vectors
@@ -45,6 +47,15 @@ class Codes:
         safe = np.where(scales > 0, scales, np.float32(1))
         values = np.rint(vectors / safe[:, None]).astype(np.int8)
         return cls(values, scales, np.vecdot(vectors, vectors))
+
+    @classmethod
+    def join(cls, parts: Sequence[Codes]) -> Codes:
+        """Return the vectors of several codes together. There must be at least one."""
+        return cls(
+            np.concatenate([part.values for part in parts]),
+            np.concatenate([part.scales for part in parts]),
+            np.concatenate([part.squares for part in parts]),
+        )
 
     @property
     def nbytes(self) -> int:

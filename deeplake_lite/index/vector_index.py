@@ -198,9 +198,8 @@ class VectorIndex:
 
     def _compare(self, lists: NDArray[np.int64], query: Vectors) -> Vectors:
         """Return how near the compressed vectors in some lists are to a query."""
-        codes = self._codes(lists.tolist())
-        products = _join([part.products(query) for part in codes], np.float32)
-        return self.metric.scores(products, _join([part.squares for part in codes], np.float32))
+        codes = Codes.join(self._codes(lists.tolist()))
+        return self.metric.scores(codes.products(query), codes.squares)
 
     def _codes(self, lists: Sequence[int]) -> list[Codes]:
         """Return the compressed vectors in some lists. Raises DamagedError."""
