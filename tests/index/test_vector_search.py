@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
+from deeplake_lite.index import build_vectors, vector_index
 from deeplake_lite.query.run.cache import CACHE
 
 DIM = 8
@@ -303,6 +304,22 @@ def test_saved_view_is_repeated_with_its_request(ds):
     assert ds.views()["near"]["n"][0] == 50
 
 
+def test_saved_view_with_computed_columns_needs_the_same_index(ds, monkeypatch):
+    monkeypatch.setattr(build_vectors, "MIN_PROBES", 1)
+    monkeypatch.setattr(vector_index, "COMPARED", 1)
+    ds.create_index("v", lists=600, recall=0.01)
+    text = "SELECT n, COSINE_SIMILARITY(v, ?) AS s ORDER BY s DESC LIMIT 5 USING INDEX"
+    far = np.array([1, -1] * (DIM // 2))
+    found = ds.query(text, [far])
+    found.save("near")
+    assert ds.views()["near"]["n"][:].tolist() == found["n"][:].tolist()
+    ds.drop_index("v")
+    exact = ds.query(text, [far])["n"][:].tolist()
+    assert exact != found["n"][:].tolist()
+    with pytest.raises(dl.DamagedError, match="The index that it used was dropped or built again"):
+        ds.views()["near"]["n"][:]
+
+
 @pytest.mark.parametrize("dtype", ["float16", "float64", "int32", "uint8"])
 @pytest.mark.parametrize("function", SCORES)
 def test_other_dtypes_are_searched(make_lake, dtype, function):
@@ -407,8 +424,6 @@ def test_cached_lists_and_lists_from_the_store_give_the_same_answer(ds):
 
 
 def test_vectors_are_sorted_in_several_passes(ds, monkeypatch):
-    from deeplake_lite.index import build_vectors
-
     monkeypatch.setattr(build_vectors, "PASS_BYTES", 20_000)
     monkeypatch.setattr(build_vectors, "BLOCK_BYTES", 10_000)
     ds.create_index("v")
