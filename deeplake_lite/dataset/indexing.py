@@ -67,6 +67,8 @@ class Indexable:
             When an option is not valid, or belongs to another kind of index.
         UncommittedError
             When there are uncommitted edits.
+        ReadOnlyError
+            When the lake is on a web server.
         StorageError
             When the lake cannot be written.
 

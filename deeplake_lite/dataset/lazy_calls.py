@@ -169,6 +169,7 @@ def create_index(ds: Dataset, column: object, kind: object, **options: object) -
     """Build an index of a column."""
     from deeplake_lite.index import create_index
 
+    ds.handle.check_place()
     with ds.handle.locked():
         ds.handle.check_clean("building an index")
         table = ds.handle.table
@@ -186,4 +187,5 @@ def drop_index(ds: Dataset, index: object, kind: object) -> int:
     """Drop indexes."""
     from deeplake_lite.index import drop_index
 
+    ds.handle.check_place()
     return drop_index(ds.handle.repository, ds.handle.table, index, kind)

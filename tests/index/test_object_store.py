@@ -1,4 +1,4 @@
-"""Indexes of lakes on an object store: a real S3 server on this machine."""
+"""Indexes of lakes on an object store, a real S3 server on this machine, and on a web server."""
 
 from datetime import timedelta
 
@@ -10,6 +10,7 @@ from deeplake_lite.dataset.versions import index_expiry
 from deeplake_lite.query.run.cache import CACHE
 from deeplake_lite.storage.repo.index_refs import INDEX, IndexName
 from deeplake_lite.testing.proxy import Proxy
+from deeplake_lite.testing.slow_store import SlowStore
 
 NEAR = "SELECT n ORDER BY COSINE_SIMILARITY(v, ?) DESC LIMIT 5 USING INDEX"
 BEST = "SELECT n ORDER BY BM25_SIMILARITY(t, 'word3 word5') DESC LIMIT 5"
@@ -76,3 +77,22 @@ def test_vacuum_on_s3_drops_indexes_that_no_version_uses(ds, monkeypatch):
     ds.vacuum()
     assert len(branches(ds)) == 1
     assert [index.used for index in ds.indexes] == [True]
+
+
+def test_index_of_a_lake_on_a_web_server_is_used_and_not_changed(tmp_path):
+    local = dl.create(str(tmp_path / "a.lake"), {"v": dl.Embedding(16), "n": "int32", "t": "text"})
+    vectors = np.random.default_rng(0).normal(size=(2_000, 16))
+    local.append({"v": vectors, "n": range(2_000), "t": [f"word{i % 97}" for i in range(2_000)]})
+    local.commit("rows")
+    local.create_index("v")
+    local.create_index("t")
+    CACHE.clear()
+    with SlowStore(tmp_path, 0.0) as server:
+        ds = dl.open(f"{server.endpoint}/lakes/a.lake", storage_options={"allow_http": True})
+        result = ds.query(NEAR, [vectors[5]])
+        assert "searched" in result.explain()
+        assert result["n"][0] == 5
+        assert ds.query(BEST)["n"][:].tolist() == local.query(BEST)["n"][:].tolist()
+        for change in (lambda: ds.create_index("v"), lambda: ds.drop_index("v")):
+            with pytest.raises(dl.ReadOnlyError, match="because it is on a web server"):
+                change()
