@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         ExportWarning,
         ForkedError,
         FormatError,
+        IndexWarning,
         InvalidValueError,
         JobError,
         LakeError,
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
         Sequence,
         Text,
     )
+    from deeplake_lite.index import Index
     from deeplake_lite.ingest import ingest
     from deeplake_lite.ingest.annotations.cvat import from_cvat
     from deeplake_lite.ingest.annotations.fiftyone import from_fiftyone
@@ -116,7 +118,7 @@ _HOMES = {
     "dataset.view": "View",
     "errors": (
         "ColumnAttributeError ColumnNotFoundError ConflictError DamagedError ExistsError "
-        "ExportWarning ForkedError FormatError "
+        "ExportWarning ForkedError FormatError IndexWarning "
         "InvalidValueError JobError LakeError LakeNotFoundError LoaderError MissingPackageError "
         "NotFoundError OptionError QueryError QuerySyntaxError QueryTypeError "
         "ReadOnlyError ReencodedWarning RowIndexError SchemaError StorageError TooLargeError "
@@ -128,6 +130,7 @@ _HOMES = {
         "Htype Image Json Keypoints Link "
         "Mask Polygons Scalar Sequence Text"
     ),
+    "index": "Index",
     "ingest": "ingest",
     "ingest.tables.arrays": "from_arrays",
     "ingest.annotations.cvat": "from_cvat",
@@ -216,6 +219,8 @@ __all__ = [
     "FormatError",
     "Htype",
     "Image",
+    "Index",
+    "IndexWarning",
     "Ingested",
     "IngestedDataset",
     "InvalidValueError",

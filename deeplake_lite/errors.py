@@ -33,6 +33,7 @@ The warnings are not LakeErrors::
 
     UserWarning
     ├── ExportWarning                       columns that a format cannot store: export separately
+    ├── IndexWarning                        damaged indexes: build them again
     └── ReencodedWarning                    images that lost detail: append files, not pixels
 
 Messages state the rule, the offending value and, if there is one, a fix.
@@ -378,6 +379,10 @@ class MissingPackageError(LakeError, ImportError):
 
 class ExportWarning(UserWarning):
     """Columns that an export leaves out, because the format cannot store them."""
+
+
+class IndexWarning(UserWarning):
+    """Indexes that are damaged, so that a query compared all rows instead."""
 
 
 class ReencodedWarning(UserWarning):

@@ -415,6 +415,25 @@ def test_tags_and_branches_are_created_and_deleted(lake):
     assert set(run_json("info", lake)["tags"]) == {"a", "b"}
 
 
+def test_indexes_are_built_listed_and_dropped(tmp_path):
+    url = str(tmp_path / "lake")
+    ds = dl.create(url, {"v": dl.Embedding(4), "t": "text"})
+    ds.append({"v": np.eye(4), "t": ["a", "b", "c", "d"]})
+    ds.commit("rows")
+    assert run("index", url) == "no indexes\n"
+    assert "vector index on v (l2), 4 rows" in run("index", url, "v", "--metric", "l2")
+    [document] = run_json("index", url, "t")
+    assert (document["kind"], document["rows"], document["used"]) == ("text", 4, True)
+    assert len(run("index", url).splitlines()) == len(run_json("index", url)) == 2
+    text = "SELECT t ORDER BY L2_DISTANCE(v, [0, 1, 0, 0]) LIMIT 1 USING INDEX"
+    assert "b" in run("query", url, text)
+    assert run("index", url, "v", "--drop") == "dropped 1 index\n"
+    assert run_json("index", url, "t", "--drop") == {"column": "t", "dropped": 1}
+    assert "no index on 'v'" in run_failing("index", url, "v", "--drop")
+    assert "--drop needs a column" in run_failing("index", url, "--drop")
+    assert "recall must be" in run_failing("index", url, "v", "--recall", "2")
+
+
 def test_vacuum_says_why_nothing_was_freed(lake):
     assert "without --older-than" in run("vacuum", lake, "--spare", "1h")
     assert "spare" in run_json("vacuum", lake, "--spare", "x", code=2)["error"]

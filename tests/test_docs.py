@@ -138,7 +138,7 @@ def test_every_function_and_clause_is_in_the_query_reference():
 
 def test_benchmark_results_are_complete():
     tables = json.loads((DOCS / "benchmarks.json").read_text())["tables"]
-    titles = ["Storage and versions", "Queries", "Loader", "Browser"]
+    titles = ["Storage and versions", "Queries", "Indexes", "Loader", "Browser"]
     titles += ["Import and export", "Training on a GPU", "Object store", "Scale"]
     assert [t["title"] for t in tables] == titles
     for table in tables:

@@ -23,6 +23,7 @@ import deeplake_lite as dl
 from deeplake_lite.dataset.export.methods import Exports
 from deeplake_lite.dataset.export.shards.record_frames import frame
 from deeplake_lite.dataset.export.shards.tf_example import serialize_example
+from deeplake_lite.dataset.indexing import Indexable
 from deeplake_lite.dataset.loading import Loadable, LoadableRows
 from deeplake_lite.dataset.mapping import Mappable
 from deeplake_lite.dataset.querying import Queryable
@@ -310,6 +311,8 @@ METHODS: dict[str, dict[str, Any]] = {
     "restore": {"version": "v1"},
     "optimize": {},
     "vacuum": {},
+    "create_index": {"column": "v"},
+    "drop_index": {"index": "v"},
     "publish": {"url": new_url},
     "__getitem__": {"index": 0},
     "split": {"fractions": [0.5, 0.5]},
@@ -365,7 +368,7 @@ def public(*classes: type) -> list[str]:
     return [name for name in named if not name.startswith("_") or name == "__getitem__"]
 
 
-PARENTS = (Queryable, Mappable, Exports, Loadable, LoadableRows)
+PARENTS = (Queryable, Mappable, Indexable, Exports, Loadable, LoadableRows)
 
 OF_DATASETS = dict.fromkeys(public(dl.Dataset, dl.View, *PARENTS))
 

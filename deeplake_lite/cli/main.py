@@ -6,10 +6,21 @@ from typing import Annotated
 
 import typer
 
-from deeplake_lite.cli import bench, export, ingest, look, maintenance, mapping, query
+from deeplake_lite.cli import bench, export, indexing, ingest, look, maintenance, mapping, query
 from deeplake_lite.cli.app import Json, app, command, print_json
 
-__all__ = ["app", "bench", "export", "ingest", "look", "main", "maintenance", "mapping", "query"]
+__all__ = [
+    "app",
+    "bench",
+    "export",
+    "indexing",
+    "ingest",
+    "look",
+    "main",
+    "maintenance",
+    "mapping",
+    "query",
+]
 
 
 def main() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from deeplake_lite.dataset import lazy_calls
+from deeplake_lite.dataset.indexing import Indexable
 from deeplake_lite.dataset.metadata import Change, Metadata
 from deeplake_lite.dataset.versions import history
 from deeplake_lite.dataset.versions.transaction import Transaction
@@ -51,7 +52,7 @@ else:
     upserts = LazyModule("deeplake_lite.dataset.write.upserts")
 
 
-class Dataset(View):
+class Dataset(View, Indexable):
     """All rows of one version of a lake, which can be read, edited and committed.
 
     `create` and `open` return datasets. Edits are collected in an open transaction, and nobody else

@@ -159,15 +159,19 @@ class Handle:
 
     def check_writable(self) -> None:
         """Raise ReadOnlyError if the handle is not on a branch."""
-        if self.branch is None and is_web(self.url):
-            raise ReadOnlyError(
-                f"The lake {self.url!r} is read-only, because it is on a web server. Copy the rows "
-                "to a folder or an object store with ds.materialize."
-            )
+        self.check_place()
         if self.branch is None:
             raise ReadOnlyError(
                 f"Version {self.lake.name!r} is read-only, because it was opened with version=. "
                 f"Open a branch to write to: dl.open({self.url!r})."
+            )
+
+    def check_place(self) -> None:
+        """Raise ReadOnlyError if nothing can be written, because the lake is on a web server."""
+        if self.branch is None and is_web(self.url):
+            raise ReadOnlyError(
+                f"The lake {self.url!r} is read-only, because it is on a web server. Copy the rows "
+                "to a folder or an object store with ds.materialize."
             )
 
     def check_clean(self, action: str) -> None:

@@ -1,4 +1,4 @@
-"""Calls from views to the query, loader, review, evaluate and widget packages.
+"""Calls from views to the query, loader, review, evaluate, index and widget packages.
 
 Each function imports its package when it is called, so that opening a dataset stays fast.
 """
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.saved.question import Question
     from deeplake_lite.dataset.view import View
     from deeplake_lite.evaluate import Evaluation as Evaluation
+    from deeplake_lite.index import Index as Index
     from deeplake_lite.loader import Loader as Loader
     from deeplake_lite.loader.frameworks.jax import JaxLoader as JaxLoader
     from deeplake_lite.loader.frameworks.torch import TorchLoader as TorchLoader
@@ -162,3 +163,29 @@ def lineage(ds: Dataset, column: str) -> Origin | None:
     from deeplake_lite.map import find_origin
 
     return find_origin(ds, column)
+
+
+def create_index(ds: Dataset, column: object, kind: object, **options: object) -> Index:
+    """Build an index of a column."""
+    from deeplake_lite.index import create_index
+
+    ds.handle.check_place()
+    with ds.handle.locked():
+        ds.handle.check_clean("building an index")
+        table = ds.handle.table
+    return create_index(ds.handle.repository, table, column, kind, **options)
+
+
+def list_indexes(ds: Dataset) -> list[Index]:
+    """Return the indexes of a lake."""
+    from deeplake_lite.index import list_indexes
+
+    return list_indexes(ds.handle.repository, ds.handle.table)
+
+
+def drop_index(ds: Dataset, index: object, kind: object) -> int:
+    """Drop indexes."""
+    from deeplake_lite.index import drop_index
+
+    ds.handle.check_place()
+    return drop_index(ds.handle.repository, ds.handle.table, index, kind)

@@ -22,6 +22,7 @@ from deeplake_lite.dataset.saved import named_views
 from deeplake_lite.dataset.versions import history
 from deeplake_lite.dataset.versions.commit import TRIES
 from deeplake_lite.dataset.versions.expiry import Expiry, plan_expiry
+from deeplake_lite.dataset.versions.index_expiry import stale_indexes
 from deeplake_lite.dataset.write.contradictions import find_contradictions
 from deeplake_lite.errors import ConflictError, DamagedError, OptionError
 from deeplake_lite.storage.repo import ANNOUNCED_AGE, damaged_versions, local_folder, vacuums
@@ -29,6 +30,8 @@ from deeplake_lite.storage.scratch import clear_dead, open_transactions
 from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from deeplake_lite.dataset.handle import Handle
     from deeplake_lite.storage.repo import Repository
     from deeplake_lite.storage.scratch import Note
@@ -163,11 +166,19 @@ def vacuum(handle: Handle, older_than: object, spare: object, *, dry_run: bool) 
         starts = (datetime.fromisoformat(note["started"]) for note in transactions)
         limit = min([_time_before(now, spared_age), *starts])
         with vacuums.pin_versions(repository, needed):
+            named = _named_versions(repository)
+            stale = stale_indexes(repository, cutoff, named, needed)
+            tips = history.index_tips(repository)
+            dropped = {tips[name] for name in stale if name in tips}
+            if not dry_run:
+                for name in stale:
+                    repository.delete_branch(name.branch)
+            named |= set(tips.values()) - dropped
             if cutoff is not None:
-                plan = plan_expiry(repository, cutoff, _named_versions(repository), needed)
+                plan = plan_expiry(repository, cutoff, named, needed)
                 if not dry_run:
                     _expire(repository, cutoff, plan)
-            counts = _collect(repository, plan, limit, dry_run=dry_run)
+            counts = _collect(repository, plan, limit, dry_run=dry_run, dropped=dropped)
             why = ""
             if not counts["bytes"]:
                 why = _explain(repository, plan, older_than, limit, now, spared_age)
@@ -188,12 +199,21 @@ def _expire(repository: Repository, cutoff: datetime, plan: Expiry) -> None:
 
 
 def _collect(
-    repository: Repository, plan: Expiry, limit: datetime, *, dry_run: bool
+    repository: Repository,
+    plan: Expiry,
+    limit: datetime,
+    *,
+    dry_run: bool,
+    dropped: Collection[str] = (),
 ) -> dict[str, int]:
-    """Delete the objects older than `limit` that no version needs, or only count them."""
+    """Delete the objects older than `limit` that no version needs, or only count them.
+
+    `dropped` has the tips of the branches of indexes that are dropped.
+    """
     counts = Counter(vacuums.collect(repository, limit, dry_run=dry_run))
-    if dry_run and plan.expiring:
-        counts.update(vacuums.would_free(repository, plan.expiring, plan.kept, limit))
+    if dry_run and (plan.expiring or dropped):
+        kept = plan.kept or history.Graph.read(repository, repository.tips() - set(dropped)).commits
+        counts.update(vacuums.would_free(repository, {*plan.expiring, *dropped}, kept, limit))
     return dict(counts)
 
 

@@ -8,7 +8,7 @@ follow LIMIT.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.errors import Place
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Iterator, Mapping
 
+    from numpy.typing import NDArray
     from sqlglot import exp
 
     from deeplake_lite.errors import LakeError
@@ -26,6 +27,44 @@ if TYPE_CHECKING:
 ROW = "__row"
 """Name of a column that each source table has. It contains the positions of the rows in the
 source."""
+
+
+@dataclass(frozen=True, eq=False)
+class Nearest:
+    """A request of the query to find the nearest vectors with an index."""
+
+    field: Field
+    """The column of vectors."""
+    function: str
+    """Name of the function that compares vectors, such as ``"COSINE_SIMILARITY"``."""
+    vector: NDArray[Any]
+    """The vector with which the column is compared, (d,)."""
+    count: int
+    """Number of rows that the query needs."""
+
+
+@dataclass(frozen=True, eq=False)
+class BestTexts:
+    """The rows that a query sorts first by how well a string matches some words."""
+
+    field: Field
+    """The column of strings."""
+    words: str
+    """The words to search for."""
+    count: int
+    """Number of rows that the query needs."""
+
+
+@dataclass(frozen=True)
+class First:
+    """The rows that a query sorts first by a precomputed column of floats."""
+
+    name: str
+    """Name of the column."""
+    descends: bool
+    """Whether the rows with the largest values come first."""
+    count: int
+    """Number of rows that the query needs."""
 
 
 @dataclass(eq=False)
@@ -54,6 +93,12 @@ class Instance:
     from that, the conditions have the same order as in the query."""
     rows_needed: int | None = None
     """Number of rows that the query needs, or None for all rows that pass the conditions."""
+    nearest: Nearest | None = None
+    """The nearest vectors that the query asks for with USING INDEX, or None."""
+    best: BestTexts | None = None
+    """The strings that the query sorts first, or None if it does not sort by BM25_SIMILARITY."""
+    first: First | None = None
+    """The rows that the query sorts first, or None if it may need all rows."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -79,6 +79,9 @@ def _show_instance(instance: Instance, plan: Plan, steps: tuple[Step, ...]) -> I
     rows, read = f"{len(instance.source):,} rows", _find_step(own, instance.table, "read")
     counts = _show_step(read) if read and (read.nbytes or read.rows_out < read.rows_in) else ""
     yield f"├─ {instance.table} = {instance.source.name}, {rows}: {columns} {counts}".rstrip()
+    for step in own:
+        if step.name == "index":
+            yield f"│  ├─ {step.note} {_show_step(step)}"
     wheres = iter([s for s in own if s.name == "where"])
     if instance.cheap and instance.precomputed:
         cheap = " AND ".join(_show_sql(c, plan) for c in instance.cheap)

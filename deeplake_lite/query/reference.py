@@ -33,6 +33,12 @@ CLAUSES = {
         "Sorts by numbers, strings and times; class labels sort by their numbers."
     ),
     "`LIMIT n [OFFSET m]`": "Keeps the first n rows, after skipping m.",
+    "`USING INDEX`": (
+        "Finds the rows of `ORDER BY COSINE_SIMILARITY(column, vector) DESC LIMIT n` with an index "
+        "of the vectors (`DOT … DESC` and `L2_DISTANCE … ASC` work, too), which is fast, but may "
+        "miss some rows. The similarity of the rows that it returns is exact. If there is no "
+        "index, all rows are compared; `explain` says why."
+    ),
     "`ARRANGE BY expr, …`": (
         "Brings rows with equal values together, in the order in which the values first occur."
     ),

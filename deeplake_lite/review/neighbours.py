@@ -12,6 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from deeplake_lite.index.clusters import (
+    TRAINING_ROWS,
+    directions,
+    find_centres,
+    nearest_centres,
+)
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -31,8 +38,6 @@ BLOCK_BYTES = 16 * 2**20
 
 _CLUSTER_ROWS = 512  # mean cluster size, half of COMPARED so that two clusters are searched
 _MAX_CLUSTERS = 1024
-_TRAINING_ROWS = 32  # average number of rows per cluster that k-means uses
-_ROUNDS = 4  # iterations of k-means
 
 
 def nearest(vectors: Vectors, count: int) -> tuple[Rows, Vectors]:
@@ -73,13 +78,6 @@ def nearest(vectors: Vectors, count: int) -> tuple[Rows, Vectors]:
             rows[block, : at.shape[1]] = np.where(np.isfinite(best), candidates[at], -1)
             cosines[block, : at.shape[1]] = best
     return rows, cosines
-
-
-def directions(vectors: Vectors) -> Vectors:
-    """Scale vectors to length 1. Zero vectors stay zero."""
-    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, np.newaxis]
-    unit: Vectors = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
-    return unit
 
 
 def largest(values: Vectors, count: int) -> Rows:
@@ -144,35 +142,15 @@ def _candidates(groups: list[Rows]) -> Rows:
 
 
 def _centres(unit: Vectors) -> Vectors:
-    """Return the directions of the clusters' centres, found by k-means on a sample of the vectors.
-
-    Notes
-    -----
-    This is spherical k-means: Dhillon, Modha, Concept Decompositions for Large Sparse Text Data
-    Using Clustering (Machine Learning 42, 2001).
-    """
+    """Return the directions of the centres of clusters, found in a sample of the vectors."""
     count = min(_MAX_CLUSTERS, max(2, len(unit) // _CLUSTER_ROWS))
-    random = np.random.default_rng(0)
-    size = min(len(unit), count * _TRAINING_ROWS)
-    sample = unit[random.choice(len(unit), size, replace=False)]
-    centres = sample[:count]
-    for _ in range(_ROUNDS):
-        nearest = _nearest_centre(sample, centres)
-        order = np.argsort(nearest, kind="stable")
-        clusters, starts = np.unique(nearest[order], return_index=True)
-        centres = centres.copy()  # empty clusters keep their centres
-        centres[clusters] = np.add.reduceat(sample[order], starts, axis=0)
-        centres = directions(centres)
-    return centres
-
-
-def _nearest_centre(unit: Vectors, centres: Vectors) -> Rows:
-    blocks = _blocks(np.arange(len(unit)), len(centres))
-    return np.concatenate([(unit[b] @ centres.T).argmax(axis=1) for b in blocks])
+    size = min(len(unit), count * TRAINING_ROWS)
+    sample = unit[np.random.default_rng(0).choice(len(unit), size, replace=False)]
+    return find_centres(sample, count, spherical=True)
 
 
 def _members(unit: Vectors, centres: Vectors) -> list[Rows]:
     """Return the rows of each cluster in ascending order."""
-    nearest = _nearest_centre(unit, centres)
+    nearest = nearest_centres(unit, centres)
     order = np.argsort(nearest, kind="stable")
     return np.split(order, np.searchsorted(nearest[order], np.arange(1, len(centres))))

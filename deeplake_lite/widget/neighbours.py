@@ -12,13 +12,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from deeplake_lite.dataset.read.reading import read_values
-from deeplake_lite.errors import LakeError, SchemaError
+from deeplake_lite.errors import DamagedError, LakeError, SchemaError
+from deeplake_lite.index.stored import find_index
 from deeplake_lite.query.parse.names import quote_column
+from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
     from deeplake_lite.dataset.selection import ReadTable
     from deeplake_lite.dataset.view import View
     from deeplake_lite.widget.browser_state import BrowserState
+
+MANY_ROWS = 200_000
+"""Minimum number of rows of which the nearest are found with an index. Fewer are all sorted."""
+
+NEAREST = 1_000
+"""Number of rows that are shown if an index finds them."""
 
 _VECTOR = re.compile(
     r"\(SELECT (.+?) FROM dataset WHERE ROW_ID\(\) = (\d+) LIMIT 1\)", re.IGNORECASE
@@ -27,7 +35,9 @@ _VECTOR = re.compile(
 
 
 def nearest_first(shown: BrowserState, position: int, name: str) -> str:
-    """Return a query that sorts all rows by similarity to a shown row.
+    """Return a query that sorts rows by similarity to a shown row.
+
+    All rows are sorted, unless there are many and an index can find the nearest of them.
 
     Parameters
     ----------
@@ -62,7 +72,20 @@ def nearest_first(shown: BrowserState, position: int, name: str) -> str:
             )
     column = quote_column(name)
     vector = f"(SELECT {column} FROM dataset WHERE ROW_ID() = {ids[0]} LIMIT 1)"
-    return f"SELECT * ORDER BY COSINE_SIMILARITY({column}, {vector}) DESC"
+    order = f"SELECT * ORDER BY COSINE_SIMILARITY({column}, {vector}) DESC"
+    return f"{order} LIMIT {NEAREST} USING INDEX" if _uses_index(base, name) else order
+
+
+def _uses_index(base: View, name: str) -> bool:
+    """Return whether the browsed rows are many, and there is an index of a column."""
+    table = base.rows.table
+    if len(base) < MANY_ROWS or not isinstance(table, Table) or table.uncommitted:
+        return False
+    use = "vector", "cosine", base.schema[name].id
+    try:
+        return find_index(table.repository, table.snapshot_id, use) is not None
+    except DamagedError:
+        return False
 
 
 def check_row(text: str, base: View) -> None:

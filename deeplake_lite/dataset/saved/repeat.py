@@ -1,11 +1,13 @@
 """Run the query behind a saved or pickled view again, and check that it returns the same rows.
 
 A view of a query's result is stored as the query and the positions of the view's rows. If a
-user-defined function now returns different values, these positions refer to other rows.
+user-defined function now returns different values, or an index finds other rows, these positions
+refer to other rows.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import xxhash
@@ -58,8 +60,15 @@ def repeat_query(question: Question, count: int, slots: NDArray[np.int64], expec
         change = "now returns different rows than before"
     else:
         return result
-    raise DamagedError(
-        f"The query of a saved or pickled view {change}: {question.text}. One of your functions "
-        "may have changed, or may draw random numbers. Register the earlier function, or run the "
-        "query again and save the new result."
-    )
+    if re.search(r"\bUSING\s+INDEX\b", question.text, re.IGNORECASE):
+        reason = (
+            "The index that it used was dropped or built again, so it finds other rows. Run the "
+            "query again and save the new result, or select no computed columns: the rows of such "
+            "a result are saved themselves."
+        )
+    else:
+        reason = (
+            "One of your functions may have changed, or may draw random numbers. Register the "
+            "earlier function, or run the query again and save the new result."
+        )
+    raise DamagedError(f"The query of a saved or pickled view {change}: {question.text}. {reason}")

@@ -69,7 +69,7 @@ def difference(a: Table, b: Table, *, by_meaning: bool = False) -> Changes:
     if b.edits is not None and a.edits is None and a.snapshot_id == b.snapshot_id:
         pairs = pair_edited(a, b)
     else:
-        touched = _find_touched(a, b)
+        touched = find_touched(a, b)
         if _has_same_rows(a, b, touched):
             b.rows.share_ids(a.rows)
         pairs = pair_rows(a, b, touched)
@@ -97,7 +97,7 @@ def has_same(a: Table, b: Table, column: str) -> bool:
 
     No cells are read. The result is False if the logs are missing or inconclusive.
     """
-    touched = _find_touched(a, b)
+    touched = find_touched(a, b)
     if touched is None or not _has_same_rows(a, b, touched):
         return False
     return not any(path.split("/")[1] == column for path in touched.paths())
@@ -151,7 +151,7 @@ def common_ancestor(repository: Repository, a: str, b: str) -> str | None:
     return None
 
 
-def _find_touched(a: Table, b: Table) -> Touched | None:
+def find_touched(a: Table, b: Table) -> Touched | None:
     """Return the entries in which two versions may differ, or None if all entries may differ."""
     if a.edits or b.edits or a.state.generation != b.state.generation:
         return None

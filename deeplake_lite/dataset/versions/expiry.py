@@ -84,7 +84,7 @@ def branch_points(parents: Mapping[str, set[str]], tips: Iterable[str]) -> set[s
     for version, before in parents.items():
         for parent in before:
             children[parent].append(version)
-    order = _oldest_first(parents)[::-1]
+    order = oldest_first(parents)[::-1]
     # `descendants` maps a version to the points in `previous` that descend from it, as a bit mask.
     # If no child has the same mask, the histories of two points fork at the version.
     previous, points = set[str](), set(tips)
@@ -115,7 +115,7 @@ def _recent(commits: Mapping[str, Commit], tip: str, cutoff: datetime) -> set[st
 def _nearest_ancestors(parents: Mapping[str, set[str]], kept: set[str]) -> dict[str, set[str]]:
     """Return the nearest ancestors in `kept` of each version in `kept`."""
     nearest, result = dict[str, set[str]](), dict[str, set[str]]()
-    for version in _oldest_first(parents):
+    for version in oldest_first(parents):
         before = {v for parent in parents[version] for v in nearest[parent]}
         nearest[version] = {version} if version in kept else before
         if version in kept:
@@ -133,7 +133,7 @@ def _parents_left(commit: Commit, recent: set[str], kept: set[str]) -> set[str]:
     return {v for v in parent | merged if v in kept}
 
 
-def _oldest_first(parents: Mapping[str, set[str]]) -> list[str]:
+def oldest_first(parents: Mapping[str, set[str]]) -> list[str]:
     """Return a list of the versions, each version after its parents. Raises DamagedError."""
     try:
         return list(TopologicalSorter(parents).static_order())

@@ -2,8 +2,8 @@
 
 A version can be given as a branch, a tag, a commit id or its beginning, a time, or a commit from a
 log. Names of internal branches begin with an underscore: ``_aux`` has saved views, ``_pin-…`` keeps
-a version temporarily, ``_vacuum-…`` announces a running vacuum, and ``_base-…`` keeps a common
-ancestor of other versions.
+a version temporarily, ``_vacuum-…`` announces a running vacuum, ``_base-…`` keeps a common ancestor
+of other versions, ``_job-…`` has the journal of a job, and ``_index-…`` has an index.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from deeplake_lite.checks import find_lone_surrogate
 from deeplake_lite.dataset.versions.viewed import is_viewed
 from deeplake_lite.errors import ExistsError, NotFoundError, SchemaError, VersionNotFoundError
 from deeplake_lite.storage.repo import Commit, branch_ref, tag_ref, vacuums
+from deeplake_lite.storage.repo.index_refs import IndexName, index_names
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Iterator, Mapping
@@ -73,6 +74,12 @@ def branch_names(repository: Repository) -> list[str]:
 def job_tips(repository: Repository) -> set[str]:
     """Return the tips of the branches that hold journals of unfinished jobs."""
     return {tip for name, tip in repository.branches().items() if name.startswith(JOB)}
+
+
+def index_tips(repository: Repository) -> dict[IndexName, str]:
+    """Return a dict that maps indexes to the tips of their branches."""
+    branches = repository.branches()
+    return {name: branches[name.branch] for name in index_names(branches)}
 
 
 def tag_names(repository: Repository) -> list[str]:

@@ -32,6 +32,17 @@ CLAUSES = "clauses"
 """Argument of a SELECT node. Its value is the clauses after LIMIT, in the order of the query."""
 
 
+USING_INDEX = "using_index"
+"""Argument of a SELECT node. Its value is a node for USING INDEX, which asks for an approximate
+search."""
+
+
+class UsingIndex(exp.Expression):
+    """``USING INDEX``, after LIMIT."""
+
+    arg_types: ClassVar[dict[str, bool]] = {}
+
+
 class Arrange(exp.Expression):
     """``ARRANGE BY expr, …``, which puts rows with equal values next to each other."""
 

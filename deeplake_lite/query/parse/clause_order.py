@@ -25,11 +25,12 @@ _CLAUSE_ORDER = (
     (TokenType.ORDER_SIBLINGS_BY,),
     (TokenType.ORDER_BY,),
     (TokenType.LIMIT, TokenType.FETCH, TokenType.OFFSET),
+    (TokenType.USING,),
     (TokenType.SORT_BY, TokenType.CLUSTER_BY, TokenType.DISTRIBUTE_BY),
 )
 """The tokens with which clauses start, in the order in which the clauses must be written."""
 
-NAMED = {"limit", "offset", "locks", "sample", "group"}
+NAMED = {"limit", "offset", "locks", "sample", "group", "using_index"}
 """Clauses to whose first word an error about the whole clause may point."""
 
 

@@ -4,6 +4,7 @@ The dialect differs from DuckDB's in these points:
 
 - Subscripts are NumPy's (``x[10:20, ::2, -1]``, ``x[..., 0]``), so a cast is always written CAST.
 - A source may be a URL, and may have a VERSION.
+- USING INDEX follows LIMIT.
 - ARRANGE BY, SAMPLE BY and EXPAND BY follow LIMIT, and are applied in the order in which they are
   written.
 - Functions keep the names used in the query, whether sqlglot knows these functions or not.
@@ -23,12 +24,14 @@ from deeplake_lite.query.parse.added_nodes import (
     AT,
     CLAUSES,
     UNGROUP,
+    USING_INDEX,
     WORDY,
     WRITTEN,
     Arrange,
     Ellipsis,
     Expand,
     Sample,
+    UsingIndex,
 )
 from deeplake_lite.query.parse.clause_order import ParseClause, check_order, record_start
 
@@ -96,6 +99,7 @@ class Lakes(DuckDB):
         TRANSFORMS: ClassVar[dict[type[exp.Expr], Callable[..., str]]] = {
             **_Generator.TRANSFORMS,
             Ellipsis: lambda _self, _e: "...",
+            UsingIndex: lambda _self, _e: "USING INDEX",
             exp.Array: lambda self, e: f"[{self.expressions(e, flat=True)}]",
             # DuckDB's generator puts ORDER BY elsewhere.
             exp.WithinGroup: Generator.withingroup_sql,
@@ -145,6 +149,7 @@ class Lakes(DuckDB):
             for token, parser in {
                 **_Parser.QUERY_MODIFIER_PARSERS,
                 TokenType.ORDER_SIBLINGS_BY: lambda self: (UNGROUP, self._ungroup()),
+                TokenType.USING: lambda self: (USING_INDEX, self._using_index()),
                 TokenType.SORT_BY: lambda self: (CLAUSES, self._clause(self._arrange)),
                 TokenType.CLUSTER_BY: lambda self: (CLAUSES, self._clause(self._sample)),
                 TokenType.DISTRIBUTE_BY: lambda self: (CLAUSES, self._clause(self._expand)),
@@ -186,6 +191,12 @@ class Lakes(DuckDB):
             if not columns:
                 self.raise_error("Expected columns, or SPLIT, after UNGROUP BY")
             return list(columns)
+
+        def _using_index(self) -> exp.Expr:
+            self._advance()
+            if not self._match_text_seq("INDEX"):
+                self.raise_error("Expected INDEX after USING")
+            return UsingIndex()
 
         def _clause(self, parse: Callable[[], exp.Expr]) -> list[exp.Expr]:
             """Parse an added clause, and all added clauses that follow it."""

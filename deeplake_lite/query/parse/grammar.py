@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from deeplake_lite.errors import QueryError
 from deeplake_lite.query.bind.places import locate_errors
-from deeplake_lite.query.parse.added_nodes import CLAUSES, UNGROUP
+from deeplake_lite.query.parse.added_nodes import CLAUSES, UNGROUP, USING_INDEX
 from deeplake_lite.query.parse.dialect import text_of
 
 _OPERANDS = frozenset({"this", "expression", "expressions"})
@@ -54,7 +54,7 @@ PARTS: dict[str, frozenset[str]] = {
     "select": frozenset(
         {
             "with_", "expressions", "distinct", "from_", "joins", "where", "group", "having",
-            "qualify", "windows", "order", "limit", "offset", UNGROUP, CLAUSES,
+            "qualify", "windows", "order", "limit", "offset", UNGROUP, USING_INDEX, CLAUSES,
         }
     ),
     "slice": frozenset({"this", "expression", "step"}),

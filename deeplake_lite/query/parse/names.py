@@ -17,11 +17,11 @@ KEYWORDS = (
     "FULL JOIN", "CROSS JOIN", "USING", "ON", "WHERE", "AND", "OR", "NOT", "IN", "BETWEEN", "LIKE",
     "ILIKE", "IS NULL", "IS NOT NULL", "EXISTS", "CASE", "WHEN", "THEN", "ELSE", "END", "CAST",
     "GROUP BY", "HAVING", "ORDER BY", "ASC", "DESC", "NULLS FIRST", "NULLS LAST", "LIMIT", "OFFSET",
-    "ARRANGE BY", "SAMPLE BY", "REPLACE", "PERCENT", "SEED", "EXPAND BY", "OVER", "PARTITION BY",
-    "UNION", "INTERSECT", "EXCEPT", "ALL", "WITH", "TRUE", "FALSE", "NULL",
+    "USING INDEX", "ARRANGE BY", "SAMPLE BY", "REPLACE", "PERCENT", "SEED", "EXPAND BY", "OVER",
+    "PARTITION BY", "UNION", "INTERSECT", "EXCEPT", "ALL", "WITH", "TRUE", "FALSE", "NULL",
 )  # fmt: skip
 
-_WORDS = {word for keyword in KEYWORDS for word in keyword.split()} | {"DATASET", "DS"}
+_WORDS = {word for keyword in KEYWORDS for word in keyword.split()} - {"INDEX"} | {"DATASET", "DS"}
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 

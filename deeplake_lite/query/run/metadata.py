@@ -33,7 +33,7 @@ def _evaluate(leaf: Meta, rows: Rows) -> NDArray[Any]:
     assert leaf.field is not None
     match what:
         case "bm25":
-            return text_search.scores(source, leaf.field, option)[rows]
+            return text_search.scores(source, leaf.field, option).at(rows)
         case "hash":
             digests = source.digests(leaf.field, rows)
             present = source.present(leaf.field, rows) if option == "present" else None

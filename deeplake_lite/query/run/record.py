@@ -17,7 +17,7 @@ class Step:
     """A completed step of a query."""
 
     name: str
-    """``"read"``, ``"where"``, the name of a precomputed column, or ``"sql"``."""
+    """``"read"``, ``"where"``, ``"index"``, the name of a precomputed column, or ``"sql"``."""
     table: str
     """The table of the source to which the step belongs, or an empty string for ``"sql"``."""
     rows_in: int
@@ -27,6 +27,8 @@ class Step:
     seconds: float
     nbytes: int = 0
     """Number of bytes that were read, after decompression, or 0 if all values were in the cache."""
+    note: str = ""
+    """For ``"index"``, what the index did, or why it was not used."""
 
 
 @dataclass
@@ -37,11 +39,18 @@ class Run:
     steps: list[Step] = field(default_factory=list)
 
     def add_step(
-        self, name: str, table: str, before: int, after: int, started: float, nbytes: int = 0
+        self,
+        name: str,
+        table: str,
+        before: int,
+        after: int,
+        started: float,
+        nbytes: int = 0,
+        note: str = "",
     ) -> None:
         """Record a step that began at `started` and has just ended."""
         seconds = time.perf_counter() - started
-        self.steps.append(Step(name, table, before, after, seconds, nbytes))
+        self.steps.append(Step(name, table, before, after, seconds, nbytes, note))
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from deeplake_lite.dataset.arrow.cells import array_of, numbers_in, numbers_of, 
 from deeplake_lite.dataset.read.values import decode_block, decode_one, with_none
 from deeplake_lite.dataset.write.keys import digests_by_value
 from deeplake_lite.errors import LakeError, QueryTypeError
-from deeplake_lite.htypes.cells import RaggedCells
+from deeplake_lite.htypes.cells import DenseCells, RaggedCells
 from deeplake_lite.htypes.layouts import Dense, Nested, Ragged
 from deeplake_lite.query.database import interrupt
 from deeplake_lite.query.database.convert import as_sql_numbers
@@ -26,7 +26,7 @@ from deeplake_lite.query.database.times import check_times
 from deeplake_lite.query.functions.base import Type
 from deeplake_lite.query.run.cache import CACHE
 from deeplake_lite.query.run.parts import Tally, read_parts
-from deeplake_lite.query.run.text_search import TextIndex
+from deeplake_lite.query.run.text_search import open_text_index
 from deeplake_lite.query.tensors.trees import objects, rows_of
 from deeplake_lite.query.values import Kind
 from deeplake_lite.storage import chunks
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.selection import ReadTable, RowSelection
     from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes import Htype
+    from deeplake_lite.index.words import Searchable
     from deeplake_lite.query.functions.value_type import Block
     from deeplake_lite.query.run.cache import Sized
     from deeplake_lite.schema import Field
@@ -142,12 +143,12 @@ class Source:
         """
         if isinstance(rows, slice):
             if self._is_all and self.is_cached(f):
-                return self._cached(f, "scalar", lambda: self._read_all(f))[rows]
+                return self._cached(f, "scalar", lambda: self.read_all(f))[rows]
             rows = np.arange(rows.start, rows.stop)
         few = rows is not None or len(self) * 8 <= self.table.slots
         if few and not self.is_cached(f):
             return self._read_scalar(f, self._slots if rows is None else self.at(rows))
-        whole = self._cached(f, "scalar", lambda: self._read_all(f))
+        whole = self._cached(f, "scalar", lambda: self.read_all(f))
         if rows is None and self._is_all:
             return whole
         return whole.take(numbers_of(self._slots if rows is None else self.at(rows)))
@@ -193,6 +194,8 @@ class Source:
 
     def dense(self, f: Field, rows: Rows) -> Any:
         """Return values of a column of fixed shape, from a cache of the column if possible."""
+        if (values := self._known(f, rows)) is not None:
+            return values
         whole = self._whole(f, rows)
         return self.values(f, rows) if whole is None else whole[_as_slice(rows)]
 
@@ -204,11 +207,39 @@ class Source:
         The helper array has one entry for each row of the column, and is cached for later queries.
         Returns None if the column is not cached, because the helper array is then not computed.
         """
+        if ("known", f.id) in self.memo:  # a few rows, in a column that need not be read
+            return None
         whole = self._whole(f, rows)
         if whole is None or np.ma.isMaskedArray(whole) or self.table.uncommitted:
             return None
         name = getattr(of, "func", of), tuple(getattr(of, "keywords", {}).items())
         return self._cached(f, name, lambda: _in_blocks(of, whole))[_as_slice(rows)]
+
+    def keep_known(self, f: Field, slots: Rows, values: NDArray[Any]) -> None:
+        """Use values that an index has returned instead of reading them again.
+
+        Parameters
+        ----------
+        f : Field
+            A column of fixed shape.
+        slots : ndarray, (n,) int64
+            Slots of the rows.
+        values : ndarray, (n, *shape)
+            The values as stored. None of them is null.
+        """
+        order = np.argsort(slots)
+        self.memo["known", f.id] = slots[order], values[order]
+
+    def _known(self, f: Field, rows: Rows) -> Any:
+        """Return values that are known from an index, or None if some of them are not known."""
+        slots, values = self.memo.get(("known", f.id), (None, None))
+        if slots is None or not len(slots):
+            return None
+        wanted = self.at(rows)
+        at = np.minimum(np.searchsorted(slots, wanted), len(slots) - 1)
+        if not np.array_equal(slots[at], wanted):
+            return None
+        return decode_block(f.htype, DenseCells(values[at]), self.view.rows.lake.allow)
 
     def part(self, f: Field, rows: Rows, index: tuple[Any, ...]) -> Any:
         """Return the values of a column of fixed shape after indexing.
@@ -251,7 +282,7 @@ class Source:
 
         return self._cached(f, "dense", read)
 
-    def _read_all(self, f: Field) -> pa.Array:
+    def read_all(self, f: Field) -> pa.Array:
         """Read a column as `_read_scalar` does, in all slots of the version.
 
         A long column is read in blocks, because reading needs several times the memory of a block.
@@ -415,16 +446,13 @@ class Source:
         valid = self.table.valid(f.id, self.at(rows))
         return np.ones(len(rows), bool) if valid is None else np.asarray(valid)
 
-    def text_index(self, f: Field) -> tuple[TextIndex, Rows | None]:
+    def text_index(self, f: Field) -> tuple[Searchable, Rows | None]:
         """Return the text index of a column, which numbers strings by slot, and the source's slots.
 
         Instead of the slots, this returns None if the source has the rows of all slots.
         """
-
-        def make() -> TextIndex:
-            return TextIndex.build(self._read_all(f))
-
-        return self._cached(f, "words", make), None if self._is_all else self._slots
+        index = self._cached(f, "words", lambda: open_text_index(self, f))
+        return index, None if self._is_all else self._slots
 
     def _all_slots(self) -> Rows:
         return chunks.count_up(self.table.slots)

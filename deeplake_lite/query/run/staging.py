@@ -21,6 +21,8 @@ from deeplake_lite.dataset.arrow.cells import numbers_in, numbers_of
 from deeplake_lite.query.database.convert import as_arrow
 from deeplake_lite.query.plan import ROW
 from deeplake_lite.query.run import sources
+from deeplake_lite.query.run.best_texts import BestRows
+from deeplake_lite.query.run.nearest import NearestRows
 from deeplake_lite.query.run.pruning import WORTH, remaining_rows, wanted_chunks
 from deeplake_lite.query.tensors.evaluate import evaluate
 from deeplake_lite.query.tensors.trees import keys
@@ -31,9 +33,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deeplake_lite.query.plan import Instance
+    from deeplake_lite.query.plan import First, Instance
     from deeplake_lite.query.run.progress import Bar
     from deeplake_lite.query.run.record import Run
+
+POST_FILTERED = 8
+"""If conditions are checked after the search with an index, the search returns this many times the
+rows that the query needs."""
+
+FEW_FIRST = 10_000
+"""Up to this many rows are all sorted by the SQL."""
 
 STAGED_ROWS = 4096
 """Number of rows in the first block, if a query needs only some rows. Each further block has twice
@@ -67,15 +76,77 @@ class Staging:
 
     def table(self, instance: Instance) -> pa.Table:
         """Return the table of a source, with the rows that pass the conditions on the source."""
+        if instance.nearest is not None and (near := self._near(instance)) is not None:
+            return near
+        if instance.best is not None and (best := self._best(instance)) is not None:
+            return best
         table = self._read_wanted(instance)
         if not instance.precomputed:
             return table
         if instance.cheap and not _is_read_in_blocks(instance):
             table = self._filter(instance, table, instance.cheap)
         table = self._apply_staged(instance, table)
+        if instance.first is not None:
+            table = self._with_column(table, instance, instance.first.name)
+            table = _keep_first(table, instance.first)
         for name in instance.precomputed:
             table = self._with_column(table, instance, name)
         return table
+
+    def _near(self, instance: Instance) -> pa.Table | None:
+        """Return the table of the rows that an index finds, or None if all rows are needed."""
+        assert instance.nearest is not None
+        started, source, passed = time.perf_counter(), instance.source, None
+        search = NearestRows(source, instance.nearest)
+        note, rows = search.obstacle(), None
+        if instance.is_filtered_later:
+            note = note or "the conditions depend on other rows"
+        if not note:
+            passed = self._pass_cheap(instance)
+            started = time.perf_counter()
+            spare = POST_FILTERED if instance.staged else 1
+            among = None if passed is None else numbers_in(passed[ROW])
+            rows, note = search.rows(among, spare=spare)
+        before = len(source) if passed is None else len(passed)
+        after = before if rows is None else len(rows)
+        self.run.add_step("index", instance.table, before, after, started, note=note)
+        if rows is None:
+            return None
+        table = self._read(instance, rows)
+        table = self._apply_staged(instance, table)
+        if len(table) < min(instance.nearest.count, len(rows)):
+            return None  # too few rows pass the conditions
+        for name in instance.precomputed:
+            table = self._with_column(table, instance, name)
+        return table
+
+    def _best(self, instance: Instance) -> pa.Table | None:
+        """Return the table of the rows that match words best, or None if all rows are needed."""
+        assert instance.best is not None
+        if instance.is_filtered_later or instance.staged:
+            return None
+        passed = self._pass_cheap(instance)
+        started = time.perf_counter()
+        among = None if passed is None else numbers_in(passed[ROW])
+        rows, note = BestRows(instance.source, instance.best).rows(among)
+        if rows is None:
+            return None
+        if note:
+            before = len(instance.source) if among is None else len(among)
+            self.run.add_step("index", instance.table, before, len(rows), started, note=note)
+        table = self._read(instance, rows)
+        for name in instance.precomputed:
+            table = self._with_column(table, instance, name)
+        return table
+
+    def _pass_cheap(self, instance: Instance) -> pa.Table | None:
+        """Return the table of the rows that pass the cheap conditions, or None without these."""
+        if not instance.cheap:
+            return None
+        passed = self._read_wanted(instance)
+        if _is_read_in_blocks(instance):
+            return passed
+        return self._filter(instance, passed, instance.cheap)
 
     def _read_wanted(self, instance: Instance) -> pa.Table:
         """Return the table of stored columns, without chunks in which no row can be needed.
@@ -189,6 +260,40 @@ class Staging:
         read = source.tally.bytes - before
         self.run.add_step(name, instance.table, len(rows), len(rows), started, read)
         return table.append_column(name, as_arrow(values, tree.type.dtype))
+
+
+def _keep_first(table: pa.Table, first: First) -> pa.Table:
+    """Return the rows of a table that a query can need, if it sorts by a column of floats.
+
+    Nulls and NaN come last, so they are only needed if there are too few numbers.
+    """
+    if len(table) <= FEW_FIRST:
+        return table
+    column = table[first.name]
+    values = column.to_numpy() if column.null_count else numbers_in(column)  # NaN where null
+    rows = smallest(-values if first.descends else values, first.count)
+    return table if rows is None else table.take(numbers_of(rows))
+
+
+def smallest(values: NDArray[np.floating], count: int) -> NDArray[np.int64] | None:
+    """Return the positions of the smallest values and their ties, and perhaps of some more.
+
+    The values are divided into tiles. The `count`-th of the tiles' minima, in order, is at least as
+    large as the `count`-th value, so values above it are not among the smallest. The result is None
+    if there may be fewer than `count` numbers, because the others are NaN.
+
+    >>> smallest(np.array([5.0, 1, np.nan, 1, 9, 7]), 1).tolist()
+    [1, 3]
+    >>> smallest(np.array([np.nan, 1]), 2)
+    """
+    if len(values) < count:
+        return None
+    high = max(1, int((len(values) / (4 * count)) ** 0.5))
+    tiles = len(values) // high
+    with np.errstate(invalid="ignore"):
+        least = np.fmin.reduce(values[: tiles * high].reshape(high, tiles), axis=0)
+        limit = np.partition(least, count - 1)[count - 1]  # NaN is sorted last
+        return None if np.isnan(limit) else np.flatnonzero(values <= limit)
 
 
 def _is_read_in_blocks(instance: Instance) -> bool:

@@ -1,189 +1,62 @@
-"""Search strings, with exact BM25 scores over all strings in a column.
+"""Score the strings of a source by search words, with a stored index if the lake has one.
 
-Strings are split into words, from which an inverted index, `TextIndex`, is built. This index
-computes the scores, and is cached like a column. `TextIndex.build` is the only function that would
-have to be replaced to use a stored index instead.
+The scores are the same with and without a stored index.
 """
 
 from __future__ import annotations
 
-import unicodedata
-from dataclasses import dataclass
+import warnings
 from typing import TYPE_CHECKING
 
-import numpy as np
-import pyarrow as pa
+from deeplake_lite.errors import DamagedError, IndexWarning, VersionNotFoundError
+from deeplake_lite.index.stored import find_index
+from deeplake_lite.index.text_index import MergedTextIndex
+from deeplake_lite.index.words import TextIndex, score
+from deeplake_lite.query.run.cache import CACHE
+from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
+    from deeplake_lite.index.words import Scores, Searchable
     from deeplake_lite.query.run.sources import Source
     from deeplake_lite.schema import Field
 
-K1 = 1.2
-"""The parameter k1 of BM25. The smaller k1 is, the less a repeated occurrence of a word adds to the
-score."""
 
-B = 0.75
-"""The parameter b of BM25, from 0 to 1. The larger b is, the more the length of a string reduces
-its score."""
+def open_text_index(source: Source, f: Field) -> Searchable:
+    """Return an index of the strings in all slots of a source's version.
 
-NO_WORD = r"[^\pL\pM\pN_]+"
-"""Matches separators of words, which are all characters except letters, marks, digits and ``_``."""
-
-BLOCK_TEXTS = 65_536
-"""Number of strings that are split into words at a time."""
-
-
-def words(text: str) -> list[str]:
-    """Return the words of a string, with case folded, and in compatibility form (NFKC).
-
-    >>> words("Straße & STRASSE, nº 5")
-    ['strasse', 'strasse', 'no', '5']
+    If the version or an ancestor of it has a stored index, that index is used.
     """
-    import pyarrow.compute as pc  # takes 0.1 s, and only text search needs it
-
-    parts = pc.split_pattern_regex(pa.array([text]), NO_WORD).flatten().to_pylist()
-    return [_fold(part) for part in parts if part]
-
-
-def _fold(word: str) -> str:
-    return unicodedata.normalize("NFKC", word.casefold())
-
-
-@dataclass(frozen=True, eq=False)
-class TextIndex:
-    """An inverted index, which lists, for each word, the strings that contain it.
-
-    The entry of a word for one string is called a posting. The arrays have the postings of all
-    words, one word after the other. Strings are numbered by position.
-
-    Examples
-    --------
-    >>> index = TextIndex.build(pa.array(["a rose is a rose", "a tulip", None]))
-    >>> index.scores("rose").round(3).tolist()
-    [0.387, 0.0, 0.0]
-    """
-
-    numbers: dict[str, int]
-    """Maps words to their numbers."""
-    starts: NDArray[np.int64]
-    """Offset, (words + 1,), at which the postings of each word begin, and the end of the last."""
-    texts: NDArray[np.int32]
-    """Number of the string of each posting, (postings,), in ascending order for each word."""
-    counts: NDArray[np.int32]
-    """Number of times that the word of a posting occurs in its string, (postings,)."""
-    lengths: NDArray[np.int32]
-    """Number of words in each string, (strings,)."""
-    present: NDArray[np.bool_]
-    """Mask, (strings,), that is true for the strings that are not null."""
-
-    @property
-    def nbytes(self) -> int:
-        """Approximate size in memory."""
-        arrays = (self.starts, self.texts, self.counts, self.lengths, self.present)
-        return sum(a.nbytes for a in arrays) + 120 * len(self.numbers)
-
-    @classmethod
-    def build(cls, texts: pa.Array) -> TextIndex:
-        """Return the index of a column of strings."""
-        numbers: dict[str, int] = {}
-        blocks = list(_split_words(texts, numbers))
-        occurrences = np.concatenate([p for p, _ in blocks]) if blocks else np.empty(0, np.int64)
-        lengths = np.concatenate([n for _, n in blocks]) if blocks else np.empty(0, np.int32)
-        # Each occurrence becomes one integer, so that sorting sorts by word, and then by string.
-        keys = occurrences * len(texts) + np.repeat(np.arange(len(texts)), lengths)
-        keys.sort()
-        starts = np.flatnonzero(np.diff(keys, prepend=-1))
-        word, text = np.divmod(keys[starts], max(len(texts), 1))
-        return cls(
-            numbers,
-            np.searchsorted(word, np.arange(len(numbers) + 1)),
-            text.astype(np.int32),
-            np.diff(starts, append=len(keys)).astype(np.int32),
-            lengths,
-            texts.is_valid().to_numpy(zero_copy_only=False),
-        )
-
-    def scores(self, query: str, rows: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
-        """Return how well each string matches some words. A string with none of them scores 0.
-
-        Parameters
-        ----------
-        query : str
-            Words to search for. A word that occurs twice counts twice.
-        rows : ndarray, (n,) int64, optional
-            Positions of the strings to search; by default, all strings are searched.
-
-        Notes
-        -----
-        The scores are BM25 with k1 = 1.2 and b = 0.75: Robertson and Zaragoza, The probabilistic
-        relevance framework: BM25 and beyond, 2009. The weight of a word that occurs in n of N
-        strings is ``log(1 + (N − n + 0.5) / (n + 0.5))``, which is never negative, as in Lucene.
-        """
-        lengths = self.lengths if rows is None else self.lengths[rows]
-        present = self.present if rows is None else self.present[rows]
-        total = int(present.sum())
-        mean = lengths.sum() / total if total else 0.0
-        out = np.zeros(len(lengths))
-        for word in words(query):
-            if word not in self.numbers:
-                continue
-            texts, counts = self._postings(self.numbers[word], rows)
-            weight = np.log1p((total - len(texts) + 0.5) / (len(texts) + 0.5))
-            out[texts] += weight * counts / (counts + K1 * (1 - B + B * lengths[texts] / mean))
-        return out
-
-    def _postings(
-        self, word: int, rows: NDArray[np.int64] | None
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the strings with a word, as indices into `rows`, and its count in each of them."""
-        span = slice(self.starts[word], self.starts[word + 1])
-        if rows is None:
-            return self.texts[span].astype(np.int64), self.counts[span].astype(np.float64)
-        by_text = np.zeros(len(self.lengths), np.int32)
-        by_text[self.texts[span]] = self.counts[span]
-        counts = by_text[rows]
-        matches = np.flatnonzero(counts)
-        return matches, counts[matches].astype(np.float64)
+    table = source.table
+    if isinstance(table, Table):
+        try:
+            stored = find_index(table.repository, table.snapshot_id, ("text", "bm25", f.id), CACHE)
+            if stored is not None:
+                return MergedTextIndex.open(stored, table, f, CACHE)
+        except DamagedError as error:
+            _warn(error)
+        except VersionNotFoundError:  # a vacuum has deleted the version that it was built for
+            pass
+    return TextIndex.build(source.read_all(f))
 
 
-def _split_words(
-    texts: pa.Array, numbers: dict[str, int]
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int32]]]:
-    """Yield, for each block of strings, the numbers of all words, and each string's word count.
-
-    New words are added to `numbers`.
-    """
-    import pyarrow.compute as pc
-
-    for start in range(0, len(texts), BLOCK_TEXTS):
-        block = texts.slice(start, BLOCK_TEXTS).cast(pa.string()).fill_null("")
-        parts = pc.split_pattern_regex(block, NO_WORD)
-        encoded = parts.flatten().dictionary_encode()
-        at = [numbers.setdefault(_fold(w), len(numbers)) if w else -1
-              for w in encoded.dictionary.to_pylist()]  # fmt: skip
-        occurrences = np.asarray(at, np.int64)[encoded.indices.to_numpy()]
-        owner = np.repeat(np.arange(len(block)), pc.list_value_length(parts).to_numpy())
-        is_word = occurrences >= 0  # a separator at the start or end of a string gives empty parts
-        yield (
-            occurrences[is_word],
-            np.bincount(owner[is_word], minlength=len(block)).astype(np.int32),
-        )
-
-
-def scores(source: Source, f: Field, query: str) -> NDArray[np.float64]:
-    """Return the scores of all rows of a source, masked where the string is null.
+def scores(source: Source, f: Field, query: str) -> Scores:
+    """Return the scores of all rows of a source.
 
     A query computes the scores only once, and uses them for each block of rows.
     """
     key = ("scores", f.id, query)
     if key not in source.memo:
         index, slots = source.text_index(f)
-        computed = index.scores(query, slots)
-        present = index.present if slots is None else index.present[slots]
-        source.memo[key] = computed if present.all() else np.ma.MaskedArray(computed, ~present)
-    result: NDArray[np.float64] = source.memo[key]
+        try:
+            source.memo[key] = score(index, query, slots)
+        except DamagedError as error:
+            _warn(error)
+            source.memo[key] = score(TextIndex.build(source.read_all(f)), query, slots)
+        source.memo["text index", f.id] = getattr(index, "version", "")
+    result: Scores = source.memo[key]
     return result
+
+
+def _warn(error: DamagedError) -> None:
+    text = f"{error.args[0]} The query read all strings instead."
+    warnings.warn(text, IndexWarning, stacklevel=2)

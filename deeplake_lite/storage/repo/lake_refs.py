@@ -69,15 +69,16 @@ def pin_name(now: datetime) -> str:
     >>> name[:18], made_at(name).isoformat()
     ('_pin-019c115970007', '2026-01-31T00:00:00+00:00')
     """
-    return f"{PIN}{_uuid7(now)}"
+    return f"{PIN}{uuid7(now)}"
 
 
 def vacuum_name(now: datetime, limit: datetime) -> str:
     """Return a new name to announce a vacuum that spares objects written since `limit`."""
-    return f"{VACUUM}{_uuid7(now)}-{max(0, int(limit.timestamp() * 1000)):012x}"
+    return f"{VACUUM}{uuid7(now)}-{max(0, int(limit.timestamp() * 1000)):012x}"
 
 
-def _uuid7(now: datetime) -> str:
+def uuid7(now: datetime) -> str:
+    """Return a new UUID of version 7 as 32 hexadecimal digits, which begin with the time."""
     return f"{int(now.timestamp() * 1000):012x}7{uuid4().hex[13:]}"
 
 
@@ -94,7 +95,7 @@ def may_delete(name: str, begun: datetime | None) -> bool:
 
     If `begun` is None, return whether the vacuum may delete objects of any age.
 
-    >>> name = "_vacuum-" + _uuid7(datetime.now(UTC)) + "-019c11597000"
+    >>> name = "_vacuum-" + uuid7(datetime.now(UTC)) + "-019c11597000"
     >>> may_delete(name, None), may_delete(name, datetime(2026, 1, 30, tzinfo=UTC))
     (True, True)
     >>> may_delete(name, datetime(2026, 2, 1, tzinfo=UTC)), may_delete("main", None)

@@ -28,6 +28,7 @@ from deeplake_lite.widget.filters.querytext import (
     takes_conditions,
     unwrap_query,
     with_clause,
+    without_index,
     wrap_query,
 )
 
@@ -116,6 +117,8 @@ def sort_query(text: str, expression: str | None, *, descending: bool = False) -
     """
     if text and expression and not _takes_order(text):
         text = wrap_query(text)
+    if text and not expression:
+        text = without_index(text)
     order = f"{expression}{' DESC' if descending else ''}" if expression else ""
     return unwrap_query(with_clause(text, "ORDER_BY", order))
 

@@ -8,6 +8,7 @@ becomes a subquery instead: ``SELECT * FROM (…) WHERE …``.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -104,6 +105,22 @@ def with_clause(text: str, kind: str, body: str) -> str:
     ends_in_comment = "--" in before.rpartition("\n")[2]  # a line break must follow the comment
     parts = (before + "\n" * ends_in_comment, new, text[end:].lstrip())
     return " ".join(filter(None, parts)).strip()
+
+
+def without_index(text: str) -> str:
+    """Remove LIMIT … USING INDEX from a query, which needs an order by similarity.
+
+    >>> without_index("SELECT * ORDER BY DOT(v, [1]) DESC LIMIT 9 USING INDEX")
+    'SELECT * ORDER BY DOT(v, [1]) DESC'
+    >>> without_index("SELECT * LIMIT 9")
+    'SELECT * LIMIT 9'
+    """
+    top = list(words(text))
+    for word, after in pairwise(top):
+        if (word.kind, after.kind) == ("USING", "INDEX"):
+            start = min((w.start for w in top if w.kind in ("LIMIT", "FETCH")), default=word.start)
+            return f"{text[:start].rstrip()} {text[after.stop :].lstrip()}".strip()
+    return text
 
 
 def conjuncts(condition: str) -> list[str]:

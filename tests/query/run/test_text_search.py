@@ -8,8 +8,9 @@ import pyarrow as pa
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.query.run import sources, text_search
-from deeplake_lite.query.run.text_search import TextIndex
+from deeplake_lite.index import words
+from deeplake_lite.index.words import TextIndex
+from deeplake_lite.query.run import sources
 
 TEXTS = [
     "A red rose, a RED rose!",
@@ -52,7 +53,7 @@ def test_repeated_query_word_counts_twice():
 
 def test_blocks_of_strings_form_one_index(monkeypatch):
     whole = TextIndex.build(pa.array(TEXTS)).scores("red the rose")
-    monkeypatch.setattr(text_search, "BLOCK_TEXTS", 2)
+    monkeypatch.setattr(words, "BLOCK_TEXTS", 2)
     assert TextIndex.build(pa.array(TEXTS)).scores("red the rose").tolist() == whole.tolist()
 
 

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
+from deeplake_lite.widget import neighbours
+from deeplake_lite.widget.filters.choices import sort_query
 
 
 @pytest.fixture
@@ -76,6 +78,26 @@ def test_similar_rows_come_first(lake, page):
     result = shown.w.view
     assert result.row_ids[0] == lake.row_ids[7]
     assert result["predicted"][:].tolist() == [1] * 30 + [0] * 30
+
+
+def test_index_finds_similar_rows_of_a_large_lake(lake, page, monkeypatch):
+    apart(lake)
+    monkeypatch.setattr(neighbours, "MANY_ROWS", 10)
+    shown = page(lake)
+    assert "USING INDEX" not in shown.asks("neighbours", p=9, column="vector")["query"]
+    lake.create_index("vector")
+    shown = page(lake)
+    reply = shown.asks("neighbours", p=9, column="vector")
+    assert reply["query"].endswith("DESC LIMIT 1000 USING INDEX")
+    assert reply["rows"] == 60
+    row_id = shown.w.view.row_ids[0]
+    shown.asks("filter", expression="label", kind="classes", op="toggle", values=["bee"])
+    assert row_id == lake.row_ids[9]
+    assert 0 < len(shown.w.view) < 60
+    assert shown.w.view.row_ids[0] == row_id
+    assert sort_query(reply["query"], None) == ""
+    by_label = sort_query(reply["query"], "label")
+    assert len(lake.query(by_label)) == 60
 
 
 def test_row_without_a_vector_has_no_similar_rows(make_lake, page):

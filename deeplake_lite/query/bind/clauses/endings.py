@@ -39,17 +39,25 @@ def order_by(binder: Binder, order: exp.Order, scope: Scope, items: list[Value])
 def _sort_terms(binder: Binder, term: exp.Expr, scope: Scope, items: list[Value]) -> list[exp.Expr]:
     """Return the lowered terms for one term of ORDER BY. Only ALL gives several terms."""
     e = term.this
-    if isinstance(e, exp.Var) and e.name.upper() == "ALL":
+    if is_all(e):
         meaning, others = "ORDER BY ALL sorts by all items", "ORDER BY 1, 2 for the first two items"
         scope.check_word("all", meaning, 'ORDER BY "all"', others)
         return [sort_term(item, term, binder.low, scope) for item in items]
+    return [sort_term(value_of_term(binder, e, scope, items), term, binder.low, scope)]
+
+
+def is_all(e: exp.Expr) -> bool:
+    """Return whether a term of ORDER BY is the keyword ALL."""
+    return isinstance(e, exp.Var) and e.name.upper() == "ALL"
+
+
+def value_of_term(binder: Binder, e: exp.Expr, scope: Scope, items: list[Value]) -> Value:
+    """Return the value of a term of ORDER BY, which may be a number or an alias of an item."""
     if is_number(e):
-        value = items[item_number(e, len(items), "ORDER BY")]
-    elif isinstance(e, exp.Column) and not e.table and (alias := scope.alias(e.name)) is not None:
-        value = binder.low.value(alias, scope.within_alias(e.name))
-    else:
-        value = binder.low.value(e, scope)
-    return [sort_term(value, term, binder.low, scope)]
+        return items[item_number(e, len(items), "ORDER BY")]
+    if isinstance(e, exp.Column) and not e.table and (alias := scope.alias(e.name)) is not None:
+        return binder.low.value(alias, scope.within_alias(e.name))
+    return binder.low.value(e, scope)
 
 
 def is_number(e: exp.Expr) -> bool:
@@ -157,7 +165,7 @@ def _row_column(tree: exp.Expr, scope: Scope, projection: Projection) -> tuple[s
         If the rows of the result do not correspond to the rows of a single source.
     """
     many = any(tree.args.get(k) for k in ("distinct", "joins", "qualify", UNGROUP))
-    many = many or any(map(_spans_rows, tree.expressions))
+    many = many or any(map(spans_rows, tree.expressions))
     instance = scope.relations[0].instance if len(scope.relations) == 1 else None
     if instance is None or many or scope.grouped or scope.aggregated:
         raise QueryError(
@@ -167,7 +175,7 @@ def _row_column(tree: exp.Expr, scope: Scope, projection: Projection) -> tuple[s
     return instance.table, projection.column(exp.column(ROW, table=instance.table)).name
 
 
-def _spans_rows(e: exp.Expr) -> bool:
+def spans_rows(e: exp.Expr) -> bool:
     """Return whether an expression depends on other rows, or turns one row into several."""
     calls = {call.name.upper() for call in e.find_all(exp.Anonymous)}
     return e.find(exp.Window) is not None or "UNNEST" in calls

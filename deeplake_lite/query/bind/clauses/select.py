@@ -16,6 +16,7 @@ from deeplake_lite.query.bind.calls.aggregates import not_positional, window_par
 from deeplake_lite.query.bind.clauses import row_order
 from deeplake_lite.query.bind.clauses.endings import clauses, limit, order_by, stop_early
 from deeplake_lite.query.bind.clauses.grouping import keys_of, resolve_item
+from deeplake_lite.query.bind.clauses.nearest import note_best_texts, note_first, request_index
 from deeplake_lite.query.bind.clauses.projection import Lowered, Projection
 from deeplake_lite.query.bind.clauses.select_list import lower_items
 from deeplake_lite.query.bind.clauses.sets import set_operation
@@ -30,7 +31,7 @@ from deeplake_lite.query.bind.expressions.lowering import Lowering
 from deeplake_lite.query.bind.places import locate_errors, start_of
 from deeplake_lite.query.bind.scalars.kinds import kind_of, needs_numpy
 from deeplake_lite.query.bind.scope import Relation, Scope, relation_columns
-from deeplake_lite.query.parse.added_nodes import CLAUSES, UNGROUP
+from deeplake_lite.query.parse.added_nodes import CLAUSES, UNGROUP, USING_INDEX
 from deeplake_lite.query.parse.dialect import text_of
 from deeplake_lite.query.parse.duckdb_nodes import as_source
 from deeplake_lite.query.plan import Instance, Output, Plan
@@ -349,6 +350,10 @@ class Binder:
         # Set the columns last, as ORDER BY and SAMPLE BY may add some. DuckDB needs at least one.
         out.set("expressions", projection.items or [exp.alias_(exp.convert(1), "c0")])
         stop_early(tree, scope, out, count)
+        note_first(tree, out, scope, count)
+        note_best_texts(self, tree, out, scope, list(values.values()), count)
+        if tree.args.get(USING_INDEX):
+            request_index(self, tree, out, scope, list(values.values()), count)
         # Without a LIMIT, the value of `x IN (SELECT …)` does not depend on the order of its rows.
         rows = (not bare or count is not None) and not sorts
         row_order.make_deterministic(out, scope, rows=rows, most=count)

@@ -1,0 +1,65 @@
+"""The measures by which vectors are compared, each with the function of the query language."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from deeplake_lite.index.clusters import directions
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from deeplake_lite.index.clusters import Vectors
+
+LARGEST = 1e15
+"""Vectors with a larger element are outside the range in which squares of 32-bit floats are exact
+enough, so an index by distance or product does not compress them."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A measure of similarity of two vectors."""
+
+    name: str
+    """Name in options."""
+    function: str
+    """Name of the function in the query language."""
+    descends: bool
+    """Whether the nearest vectors have the largest values of the function."""
+
+    def working(self, vectors: NDArray[np.generic]) -> Vectors:
+        """Return vectors in the form in which they are compared, (n, d) float32."""
+        if self.name == "cosine":
+            return directions(vectors)
+        return vectors.astype(np.float32)
+
+    def fits(self, vectors: NDArray[np.generic]) -> NDArray[np.bool_]:
+        """Return a mask, (n,), of the vectors that 32-bit floats can compare."""
+        largest = np.abs(vectors.astype(np.float64)).max(axis=1, initial=0)
+        return np.isfinite(largest) if self.name == "cosine" else largest <= LARGEST
+
+    def scores(self, products: Vectors, squares: Vectors) -> Vectors:
+        """Return how near vectors are to a query, larger for nearer ones.
+
+        Parameters
+        ----------
+        products : ndarray
+            Inner products of the vectors and the query.
+        squares : ndarray
+            Squared lengths of the vectors.
+        """
+        return 2 * products - squares if self.name == "l2" else products
+
+
+METRICS = {
+    metric.name: metric
+    for metric in (
+        Metric("cosine", "COSINE_SIMILARITY", True),
+        Metric("l2", "L2_DISTANCE", False),
+        Metric("dot", "DOT", True),
+    )
+}
+"""Maps names to metrics."""
