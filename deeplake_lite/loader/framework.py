@@ -45,7 +45,7 @@ class Framework:
         """Prepare for an epoch, for example by reading the user's settings of the framework."""
 
     def adjust_recipe(self, recipe: Recipe) -> Recipe:
-        """Return the batch recipe to use: `recipe`, which follows the user's options, or a copy."""
+        """Return `recipe`, which follows the user's options, or a changed copy of it."""
         return recipe
 
     def adjust_column(

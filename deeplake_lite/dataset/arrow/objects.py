@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def are_tensors(kind: pa.DataType, of: Htype | None) -> bool:
-    """Return whether structs are tensors with several varying axes, which `to_arrow` writes so.
+    """Return whether structs are tensors with several varying axes, written by `to_arrow`.
 
     The answer depends on `of`, the type in the field's metadata or of the target column. Unless
     `of` is an array type, the structs are objects, even if the field names match.

@@ -475,8 +475,8 @@ class WorkerShares(Shares):
 
     Rank r gets the rows at the indices r, r + W, … of the epoch's order, where W is the world size.
     Of these rows, worker w of n gets every n-th row, starting with the w-th. With ``"pad"``, all
-    ranks get the same number of rows. A batch consists of the rows that all workers of all ranks
-    make at a time.
+    ranks get the same number of rows. Here, a batch consists of `batch_size` rows for each worker
+    of each rank.
 
     Examples
     --------

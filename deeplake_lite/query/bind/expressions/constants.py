@@ -212,8 +212,8 @@ def _too_large(value: int | decimal.Decimal) -> exp.Expr:
 def _reject_complex(value: complex) -> exp.Expr:
     """Raise QueryTypeError for a complex number in an expression that SQL computes."""
     raise QueryTypeError(
-        f"SQL has only real numbers, but a constant is {value!r}. Only compare complex columns "
-        "with the constant, by = or <>."
+        f"SQL has only real numbers, but a constant is {value!r}. Use the constant only to "
+        "compare it with a complex column, by = or <>."
     )
 
 
