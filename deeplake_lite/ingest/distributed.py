@@ -149,7 +149,7 @@ class _Driver:
         source = self._run.source
         if not isinstance(source, Divisible) or not self._run.reads_everything:
             return None
-        parts = source.parts()
+        parts = source.divided()
         try:
             return [(pickle_value(p.source), p.rows) for p in parts] if len(parts) > 1 else None
         except Exception:  # features and types of other packages may raise anything

@@ -26,7 +26,7 @@ class Part:
 class Divisible(Protocol):
     """A source whose blocks hold data rather than paths, and whose parts can be read separately."""
 
-    def parts(self) -> Sequence[Part]:
+    def divided(self) -> Sequence[Part]:
         """Return the parts in the order of their rows."""
 
 
