@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import deque
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -216,9 +215,6 @@ class _Driver:
     def _outcome(self, item: _Waiting) -> Iterator[Encoded]:
         """Wait for a task, and yield its blocks. If its worker died, try the task again."""
         while True:
-            ready = SimpleQueue[None]()
-            item.future.add_done_callback(lambda _, ready=ready: ready.put(None))
-            ready.get()
             try:
                 done: Done = self._executor.outcome(item.future)
                 break
