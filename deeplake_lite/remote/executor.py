@@ -30,6 +30,10 @@ WINDOW = 128
 """Number of tasks that an executor of another library gets at a time."""
 
 
+MAX_PROCESSES = 4_096
+"""Maximum number of processes on this machine."""
+
+
 class LostError(Exception):
     """A worker that died before it had finished its task, or an executor that took no task."""
 
@@ -63,7 +67,13 @@ def check_executor(value: Any) -> Any:
     if value is None:
         return None
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
-        return checks.integer("executor", value, 1)
+        count = checks.integer("executor", value, 1)
+        if count > MAX_PROCESSES:
+            raise OptionError(
+                f"executor must be at most {MAX_PROCESSES:,} processes, but it is {brief(count)}. "
+                "Pass about one process per core, or an executor of other machines."
+            )
+        return count
     if not callable(getattr(value, "submit", None)) or isinstance(value, type):
         raise OptionError(
             "executor must be None for threads, a number of processes, or an object with a method "

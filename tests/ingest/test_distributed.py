@@ -352,7 +352,7 @@ def test_values_that_cannot_be_pickled_are_encoded_here(new_url):
 
 
 def test_executors_are_checked(photos, new_url):
-    for executor in ("dask", 0, True, ThreadPoolExecutor):
+    for executor in ("dask", 0, True, 10**30, ThreadPoolExecutor):
         with pytest.raises(OptionError, match="executor must be"):
             dl.from_folder(photos, new_url(), executor=executor)
     closed = ThreadPoolExecutor(1)
