@@ -12,6 +12,7 @@ import typer
 import typer.core
 
 from deeplake_lite.cli.app import Json, app, command, print_json, print_some
+from deeplake_lite.cli.executors import Processes, Scheduler, executor_of
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.words import pluralize
 
@@ -87,6 +88,8 @@ def _options(
             "--type", metavar="COLUMN=TYPE", help="Type of a column, such as species=class_label."
         ),
     ] = None,
+    processes: Processes = None,
+    scheduler: Scheduler = None,
 ) -> dict[str, object]:
     """Check the shared options, and return them as keyword arguments."""
     if commit_every is not None and commit_every < 1:
@@ -101,6 +104,7 @@ def _options(
         "branch": branch,
         "message": message,
         "schema": _parse_types(types or []),
+        "executor": executor_of(processes, scheduler),
     }
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from deeplake_lite.cli.app import Json, Url, app, command, print_json, print_some
+from deeplake_lite.cli.executors import Processes, Scheduler, executor_of
 from deeplake_lite.errors import InvalidValueError
 
 if TYPE_CHECKING:
@@ -39,12 +40,8 @@ def map_command(
     ] = None,
     where: Annotated[str | None, typer.Option(help="Condition that selects rows.")] = None,
     batch: Annotated[int, typer.Option(min=1, help="Maximum number of rows in a batch.")] = 64,
-    processes: Annotated[
-        int | None, typer.Option(min=1, help="Number of processes; threads by default.")
-    ] = None,
-    scheduler: Annotated[
-        str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786.")
-    ] = None,
+    processes: Processes = None,
+    scheduler: Scheduler = None,
     setup: Annotated[
         str | None,
         typer.Option(metavar="MODULE:FUNCTION", help="Function that is called once per process."),
@@ -68,15 +65,14 @@ def map_command(
     """  # fmt: skip
     import deeplake_lite as dl
 
-    if processes is not None and scheduler is not None:
-        raise InvalidValueError("--processes and --scheduler cannot be combined. Omit one of them.")
+    executor = executor_of(processes, scheduler)
     job = dl.open(url, branch=branch).map(
         load_function(function),
         columns=columns,
         into=dict(map(_target, into)),
         where=where,
         batch=batch,
-        executor=processes if scheduler is None else _connect(scheduler),
+        executor=executor,
         setup=None if setup is None else load_function(setup),
         commit=commit,  # type: ignore[arg-type] # checked by `map`
         on_error=on_error,  # type: ignore[arg-type]
@@ -189,10 +185,3 @@ def _evaluate(node: ast.expr) -> object:
         return cls(*map(_evaluate, node.args), **named)
     except TypeError as error:
         raise ValueError(str(error)) from error
-
-
-def _connect(address: str) -> object:
-    """Return a client of a Dask scheduler. Raises MissingPackageError without Dask."""
-    from deeplake_lite import checks
-
-    return checks.package("distributed", "dask", "--scheduler").Client(address)

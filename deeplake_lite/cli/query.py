@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from deeplake_lite.cli.app import MAX_LINES, Url, Version, app, command, open_lake
+from deeplake_lite.cli.executors import Processes, Scheduler, executor_of
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.words import pluralize
 
@@ -51,6 +52,8 @@ def query(
     as_json: Annotated[bool, typer.Option("--json", help="Print a list of objects.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Print how the query ran.")] = False,
+    processes: Processes = None,
+    scheduler: Scheduler = None,
 ) -> None:
     """Run an SQL query on a lake, such as "SELECT label, COUNT(*) GROUP BY label".
 
@@ -61,7 +64,9 @@ def query(
     if as_json and as_csv:
         raise InvalidValueError("--json and --csv cannot be combined. Omit one of them.")
     sql = sys.stdin.read() if text == "-" else text
-    result = open_lake(url, version).query(sql, dict(map(_parameter, param or ())))
+    executor = executor_of(processes, scheduler)
+    params = dict(map(_parameter, param or ()))
+    result = open_lake(url, version).query(sql, params, executor=executor)
     if explain:
         typer.echo(result.explain())
     elif as_json:

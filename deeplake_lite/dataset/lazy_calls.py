@@ -37,11 +37,12 @@ def query(
     text: str,
     params: Sequence[object] | Mapping[str, object] | None = (),
     sources: Mapping[str, View] | None = None,
+    executor: Any = None,
 ) -> View:
     """Run a query on a view, or on the lakes that the query names."""
     from deeplake_lite.query import query as run_query
 
-    return run_query(text, params, view=view, sources=sources)
+    return run_query(text, params, view=view, sources=sources, executor=executor)
 
 
 async def query_async(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from deeplake_lite.dataset import lazy_calls
 
@@ -22,6 +22,7 @@ class Queryable:
         params: Sequence[object] | Mapping[str, object] | None = (),
         *,
         sources: Mapping[str, View] | None = None,
+        executor: Any = None,
     ) -> View:
         """Run a query in the tensor query language on this view.
 
@@ -35,6 +36,10 @@ class Queryable:
             for ``$name``: numbers, strings, dates or arrays.
         sources : mapping, optional
             Maps names, which FROM may use, to additional views.
+        executor : int or object, optional
+            Computes the tensor expressions that decide which rows the result has: a number of
+            processes, or an object with a method ``submit``, such as a client of Dask. By default,
+            threads of this process compute them. The result is the same.
 
         Returns
         -------
@@ -62,7 +67,7 @@ class Queryable:
         array([[0., 1.],
                [2., 2.]], dtype=float32)
         """
-        return lazy_calls.query(cast("View", self), text, params, sources)
+        return lazy_calls.query(cast("View", self), text, params, sources, executor)
 
     async def query_async(
         self,

@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import inspect
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import numpy as np
 
 from deeplake_lite import checks
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import OptionError
+from deeplake_lite.remote.executor import check_executor
 from deeplake_lite.schema import Schema
 
 if TYPE_CHECKING:
@@ -56,6 +57,10 @@ class Options(TypedDict, total=False):
     """Limits on the memory that a decoded value may take, as for `open`."""
     storage_options: Mapping[str, object] | None
     """Options of the object store."""
+    executor: Any
+    """Where rows are read and encoded: None for a thread of this process, a number of processes, or
+    an object with a method ``submit``, such as a client of Dask. This process writes the rows in
+    their order, so the lake does not depend on it."""
 
 
 def _delimiter(name: str, value: object) -> str:
@@ -103,6 +108,7 @@ _CHECKS: dict[str, Callable[[str, object], object]] = {
     "branch": checks.text,
     "message": checks.text,
     "progress": checks.flag,
+    "executor": lambda _, value: check_executor(value),
 }
 """Maps each option to a function that checks a value and returns it in its canonical form."""
 
@@ -147,6 +153,9 @@ LINES = """    schema : mapping or Schema, optional
         Limits on the memory that a decoded value may take, as for ``dl.open``.
     storage_options : mapping, optional
         Options of the object store.
+    executor : int or object, optional
+        Where rows are read and encoded: a number of processes, or an object with a method
+        ``submit``, such as a client of Dask. By default, in a thread of this process.
 """
 """A short description of `Options`, for ``help``."""
 

@@ -39,6 +39,23 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.table import Table
 
 
+@dataclass(frozen=True)
+class Reading:
+    """A block of the source, with the rows that must be read."""
+
+    block: Block
+    """These rows."""
+    rows: NDArray[np.int64] | None
+    """Their positions in the whole block, or None for all rows."""
+    unread: int = 0
+    """Number of other rows in the whole block."""
+
+    @classmethod
+    def of_all(cls) -> Reading:
+        """Return the reading of a whole block that another process has read."""
+        return cls(Block({}, ()), None)
+
+
 @dataclass
 class Run:
     """A running ingest, with the state that changes from block to block."""
@@ -65,6 +82,8 @@ class Run:
     changed: int = 0
     unchanged: int = 0
     skipped: list[Skipped] = field(default_factory=list)
+    left_out: list[Skipped] = field(default_factory=list)
+    """Files and records that are not rows, in parts of the source that other processes read."""
     kept: list[Kept] = field(default_factory=list)
     repeated: str = ""
     """The version that already has the rows of the source, or an empty string."""
@@ -165,17 +184,31 @@ class Run:
 
     def encode_blocks(self, check: Check, on_error: OnError) -> Iterator[Encoded]:
         """Yield the encoded blocks of the source."""
-        fields, first = self.fields, self.start
+        fields = self.fields
+        for reading in self.readings():
+            yield self.finish_block(reading, encode(reading.block, fields, check, on_error))
+
+    def readings(self) -> Iterator[Reading]:
+        """Yield the blocks of the source, with the rows that must be read."""
+        first = self.start
         for block in self.source.blocks(self.start):
             rows = self._rows_to_read(block, first)
             first += len(block.row_names)
             part = block if rows is None else _part(block, rows.tolist())
-            unread = len(block.row_names) - len(part.row_names)
-            encoded = encode(part, fields, check, on_error)
-            if self.key is not None and rows is None:
-                self.source_keys.append(self._digest(encoded.keys))
-            bad = encoded.bad if rows is None else rows[encoded.bad]
-            yield replace(encoded, taken=encoded.taken + unread, unread=unread, bad=bad)
+            yield Reading(part, rows, len(block.row_names) - len(part.row_names))
+
+    def finish_block(self, reading: Reading, encoded: Encoded) -> Encoded:
+        """Complete an encoded block with the rows that were not read, and note its keys."""
+        if self.key is not None and reading.rows is None:
+            self.source_keys.append(self._digest(encoded.keys))
+        bad = encoded.bad if reading.rows is None else reading.rows[encoded.bad]
+        taken = encoded.taken + reading.unread
+        return replace(encoded, taken=taken, unread=reading.unread, bad=bad)
+
+    @property
+    def reads_everything(self) -> bool:
+        """Whether all rows from `start` on are read, rather than a selection of each block."""
+        return self.only is None and (bool(self.update) or self.key is None)
 
     def _rows_to_read(self, block: Block, first: int) -> NDArray[np.int64] | None:
         """Return the positions of the rows in a block that must be read, or None for all rows.
@@ -371,7 +404,8 @@ class Run:
 
     def result(self, seconds: float) -> Ingested:
         """Return the summary of the ingest."""
-        skipped, kept = (*self.source.left_out, *self.skipped), tuple(self.kept)
+        left_out = (*self.source.left_out, *self.left_out)
+        skipped, kept = (*left_out, *self.skipped), tuple(self.kept)
         absent = None if self.key is None else self._absent_rows()
         return Ingested(
             self.added, self.changed, self.unchanged, skipped, kept, self.repeated, seconds, absent

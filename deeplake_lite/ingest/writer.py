@@ -1,7 +1,8 @@
 """Ingesting a source into a lake.
 
 1. The schema of the lake is extended if the columns of the source require it (`fitting`).
-2. Blocks are read and encoded in a thread, one block ahead (`encoding`).
+2. Blocks are read and encoded in a thread, one block ahead (`encoding`), or by the workers of an
+   executor (`distributed`).
 3. Rows with new keys are appended, and rows that differ from the source are updated (`run`), except
    for cells and rows that people have edited (`edits`).
 4. The rows are committed, optionally in several commits.
@@ -13,6 +14,7 @@ of the commits records the number of rows and a digest of their content (`record
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -29,11 +31,13 @@ from deeplake_lite.ingest.run import Run
 from deeplake_lite.storage.repo import local_folder, remove_unmade
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
+    from collections.abc import Iterator, Mapping, MutableMapping
+    from contextlib import AbstractContextManager
 
     from deeplake_lite.dataset.dataset import Dataset
     from deeplake_lite.htypes import Htype
     from deeplake_lite.htypes.base import Check
+    from deeplake_lite.ingest.encoding import Encoded
     from deeplake_lite.ingest.source import Source
 
 
@@ -51,6 +55,7 @@ def ingest(
     progress: bool = True,
     limits: Limits = DEFAULT_LIMITS,
     storage_options: Mapping[str, object] | None = None,
+    executor: Any = None,
     column_metadata: Mapping[str, Mapping[str, object]] = MappingProxyType({}),
 ) -> IngestedDataset:
     """Ingest the rows of a source into the lake at `url`, creating the lake if necessary.
@@ -63,7 +68,7 @@ def ingest(
         URL of the lake.
     schema, branch, on_error, check, update, commit_every, message, progress
         See `Options`.
-    limits, storage_options
+    limits, storage_options, executor
         See `Options`.
     column_metadata : mapping, optional
         Maps columns to items for their metadata, which replace items that the lake has.
@@ -96,10 +101,13 @@ def ingest(
             _merge_metadata(ds[name].metadata, column_metadata[name])
         run = Run(ds, source, tuple(columns), message or f"ingest {source.title}", update)
         if run.begin():
-            with bars.bar(
-                source.title, source.rows, done=run.start, visible=progress, leave=True
-            ) as bar:
-                for block in read_ahead(run.encode_blocks(check, on_error)):
+            with (
+                _encoding(run, executor, check, on_error) as blocks,
+                bars.bar(
+                    source.title, source.rows, done=run.start, visible=progress, leave=True
+                ) as bar,
+            ):
+                for block in blocks:
                     run.write(block, on_error)
                     bar.update(block.taken)
                     if commit_every and run.pending >= commit_every:
@@ -119,6 +127,17 @@ def ingest(
     if progress:
         report(ingested)
     return IngestedDataset(ds, ingested)
+
+
+def _encoding(
+    run: Run, executor: Any, check: Check, on_error: OnError
+) -> AbstractContextManager[Iterator[Encoded]]:
+    """Return a context with the encoded blocks of the source."""
+    if executor is None:
+        return nullcontext(read_ahead(run.encode_blocks(check, on_error)))
+    from deeplake_lite.ingest.distributed import encoding_elsewhere
+
+    return encoding_elsewhere(run, executor, check, on_error)
 
 
 def _open_or_create(

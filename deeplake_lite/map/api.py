@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
-
 from deeplake_lite import checks
 from deeplake_lite.brief import brief
 from deeplake_lite.dataset.dataset import Dataset
@@ -18,6 +16,7 @@ from deeplake_lite.map.job import Job
 from deeplake_lite.map.journal import Journal, Running, delete_journal, first_version
 from deeplake_lite.map.plan import Plan, check_same_job
 from deeplake_lite.map.request import Request
+from deeplake_lite.remote.executor import check_executor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,7 +53,7 @@ def map_rows(
     wait, restart = checks.flag("wait", wait), checks.flag("restart", restart)
     visible = checks.flag("progress", progress)
     checks.choice("commit", commit, ("once", "each"))
-    executor = _check_executor(executor)
+    executor = check_executor(executor)
     seconds = None if timeout is None else checks.seconds("timeout", timeout)
     most = None if restart_after is None else checks.integer("restart_after", restart_after, 1)
     _check_has_processes(executor, timeout=seconds, restart_after=most)
@@ -164,20 +163,6 @@ def _check_version(view: View, journal: Journal) -> None:
             f"from which version {version} does not descend. Go back to a branch that has this "
             "version, pass restart=True to start over, or pass another name=."
         )
-
-
-def _check_executor(value: Any) -> Any:
-    """Return an executor: None, a number of processes, or an object. Raises OptionError."""
-    if value is None:
-        return None
-    if isinstance(value, int | np.integer) and not isinstance(value, bool):
-        return checks.integer("executor", value, 1)
-    if not callable(getattr(value, "submit", None)) or isinstance(value, type):
-        raise OptionError(
-            "executor must be None for threads, a number of processes, or an object with a method "
-            f"submit, such as a client of Dask, but it is {brief(value, 80)}."
-        )
-    return value
 
 
 def _check_has_processes(executor: object, **options: object) -> None:

@@ -14,7 +14,6 @@ import numpy as np
 from deeplake_lite.dataset.repr import bars
 from deeplake_lite.errors import JobError, StorageError
 from deeplake_lite.htypes.words import pluralize
-from deeplake_lite.map.executors import LostError
 from deeplake_lite.map.origins import find_origin
 from deeplake_lite.map.places import ATTEMPTS
 from deeplake_lite.map.publish import Published, merge_reports, publish, published_parts
@@ -22,6 +21,7 @@ from deeplake_lite.map.publish_rows import publish_rows
 from deeplake_lite.map.record import record_of
 from deeplake_lite.map.results import Results
 from deeplake_lite.map.work import Done, Task
+from deeplake_lite.remote.executor import LostError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 
     from deeplake_lite.dataset.dataset import Dataset
     from deeplake_lite.dataset.selection import Lake
-    from deeplake_lite.map.executors import Executor, Future
+    from deeplake_lite.map.executors import Executor
     from deeplake_lite.map.journal import Journal
+    from deeplake_lite.remote.executor import Future
     from deeplake_lite.storage.repo import Session
 
 MAX_LOSSES = 5

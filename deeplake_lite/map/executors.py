@@ -6,57 +6,30 @@ tried again.
 
 from __future__ import annotations
 
-import hashlib
-import pickle
 import threading
 import time
-from asyncio import CancelledError
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Protocol
 
-from deeplake_lite.errors import JobError, OptionError
+from deeplake_lite.errors import JobError
 from deeplake_lite.loader.options import cores
-from deeplake_lite.loader.workers.processes import (
-    RemoteTracebackError,
-    Worker,
-    assignment_for,
-    error_of,
-)
-from deeplake_lite.loader.workers.worker import Failure
+from deeplake_lite.loader.workers.processes import Worker, assignment_for
 from deeplake_lite.pickling import pickle_value
+from deeplake_lite.remote.executor import LostError, Remote
+from deeplake_lite.remote.failure import RemoteTracebackError, error_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from deeplake_lite.loader.workers.worker import Reply
     from deeplake_lite.map.work import Done, Task, Work
+    from deeplake_lite.remote.executor import Future
+    from deeplake_lite.remote.failure import Failure
 
 AHEAD = 2
 """Number of tasks per worker that are submitted before they can start."""
 
-FOREIGN_WINDOW = 128
-"""Number of tasks that an executor of another library gets at a time."""
-
 STOP_SECONDS = 0.5
 """Seconds that the worker processes have to end before they are killed, when a job stops."""
-
-
-class LostError(Exception):
-    """A worker that died before it had finished its task."""
-
-
-class Future(Protocol):
-    """The part of a future that a job uses."""
-
-    def add_done_callback(self, fn: Callable[[Any], object], /) -> object:
-        """Call a function with this future when it is done."""
-
-    def result(self) -> Any:
-        """Return the result or raise the error."""
-
-    def cancel(self) -> object:
-        """Cancel the task if it has not started yet."""
 
 
 class Executor(Protocol):
@@ -273,7 +246,7 @@ def _start_error(failure: Failure) -> JobError:
     return error
 
 
-class Foreign:
+class Foreign(Remote):
     """Runs tasks with an executor of another library, such as a client of Dask.
 
     Parameters
@@ -285,73 +258,20 @@ class Foreign:
     """
 
     def __init__(self, work: Work, executor: Any) -> None:
-        self.kind = f"{type(executor).__module__}.{type(executor).__qualname__}"
-        self.window = FOREIGN_WINDOW
         check_picklable(work)
-        self._executor, self._payload = executor, pickle_value(work)
-        self._key = hashlib.sha256(self._payload).hexdigest()[:32]
-        self._futures = set[Future]()
+        super().__init__(work, executor)
 
     def submit(self, task: Task) -> Future:
         """Run a task. Raises JobError if the executor does not accept it."""
         try:
-            future: Future = self._executor.submit(run_remote, self._key, self._payload, task)
-        except Exception as error:
+            return super().submit(task)
+        except LostError as error:
             raise JobError(
-                f"The executor {self.kind} did not accept a task: {type(error).__name__}: {error}. "
+                f"The executor {self.kind} did not accept a task: {error}. "
                 "Run the job again with a working executor; finished parts are kept."
-            ) from error
-        if not hasattr(future, "add_done_callback"):
-            raise OptionError(
-                "The method submit of executor= must return a future with a method "
-                f"add_done_callback, but it returned {type(future).__name__}. Pass an executor of "
-                "concurrent.futures or a client of Dask."
-            )
-        self._futures.add(future)
-        return future
+            ) from error.__cause__
 
     def outcome(self, future: Any) -> Done:
         """Return what a future that is done has returned. Raises its error or LostError."""
-        self._futures.discard(future)
-        try:
-            result = future.result()
-        except (Exception, CancelledError) as error:
-            raise LostError(f"{type(error).__name__}: {error}") from error
-        if isinstance(result, Failure):
-            raise error_of(result)
-        done: Done = result
+        done: Done = super().outcome(future)
         return done
-
-    def close(self) -> None:
-        """Cancel the tasks that have not started. The executor belongs to the user."""
-        for future in self._futures:
-            future.cancel()
-
-
-_works: dict[str, Work] = {}
-"""The work of the last job in this process, by its key."""
-
-_loading = threading.Lock()
-
-
-def run_remote(key: str, payload: bytes, task: Task) -> Done | Failure:
-    """Run a task in a process of another library's executor.
-
-    Parameters
-    ----------
-    key : str
-        Digest of the payload.
-    payload : bytes
-        The pickled work.
-    task : Task
-        The task.
-    """
-    try:
-        with _loading:
-            if key not in _works:
-                _works.clear()
-                _works[key] = pickle.loads(payload)
-            work = _works[key]
-        return work.run(task)
-    except Exception as error:
-        return Failure.of(error)

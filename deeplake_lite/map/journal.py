@@ -26,7 +26,7 @@ from deeplake_lite.brief import brief
 from deeplake_lite.dataset.versions import history
 from deeplake_lite.errors import ConflictError, DamagedError, ExistsError, JobError, OptionError
 from deeplake_lite.map.places import ATTEMPTS, SEGMENTS, VALUES, Cut, chunk_of
-from deeplake_lite.map.segments import read_segment
+from deeplake_lite.remote.segments import read_segment
 from deeplake_lite.storage.array_spec import ArraySpec
 from deeplake_lite.storage.repo import local_folder, run, translate_file_errors
 from deeplake_lite.storage.repo.locks import take_lock
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deeplake_lite.map.segments import Block
     from deeplake_lite.map.work import Done
+    from deeplake_lite.remote.segments import Block
     from deeplake_lite.storage.repo import Repository, Session
 
 KEY = "deeplake_lite_job"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.map.journal import Journal
-    from deeplake_lite.map.segments import Block
+    from deeplake_lite.remote.segments import Block
 
 BLOCK_BYTES = 16 * 2**20
 """Approximate size of the blocks in which new rows are written, in bytes."""

@@ -28,7 +28,7 @@ from deeplake_lite.loader.order.epoch import Rows as Places
 from deeplake_lite.loader.read.samples import ROW_ID
 from deeplake_lite.map.outputs import encode_output, encode_rows
 from deeplake_lite.map.places import SEGMENTS, chunk_of, segment_bytes
-from deeplake_lite.map.segments import Block, SegmentWriter
+from deeplake_lite.remote.segments import Block, SegmentWriter
 from deeplake_lite.storage.repo import run
 
 if TYPE_CHECKING:

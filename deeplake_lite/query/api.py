@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,36 +14,30 @@ from deeplake_lite.errors import (
     InvalidValueError,
     Place,
     QueryError,
-    QuerySyntaxError,
     QueryTypeError,
     shorten_tracebacks,
 )
 from deeplake_lite.htypes.arrow_scalars import python_values
 from deeplake_lite.htypes.words import pluralize
-from deeplake_lite.query.bind import Binder, Params
-from deeplake_lite.query.parse.grammar import check_parts
-from deeplake_lite.query.parse.parsing import TOO_DEEP, parse
+from deeplake_lite.query.distributed import Distributed
 from deeplake_lite.query.plan import Arrange, Expand, Sample
 from deeplake_lite.query.plan_text import plan_text, restore_names
+from deeplake_lite.query.planning import plan_question
 from deeplake_lite.query.result.view import to_view
 from deeplake_lite.query.run import clauses, execute
-from deeplake_lite.query.run.nested import only_value
 from deeplake_lite.query.run.opening import Sources
 from deeplake_lite.query.run.record import Record
-from deeplake_lite.query.values import depth
+from deeplake_lite.query.run.staging import compute_here
+from deeplake_lite.remote.executor import check_executor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.view import View
     from deeplake_lite.query.plan import Clause, Plan
-
-
-MAX_DEPTH = 250
-"""Maximum nesting depth of function calls. Each level takes up to three of Python's 1,000 stack
-frames, and the caller has already used some of them."""
+    from deeplake_lite.query.run.staging import Compute
 
 
 def query(
@@ -52,6 +47,7 @@ def query(
     view: View | None = None,
     sources: Mapping[str, View] | None = None,
     progress: Callable[[int, int], None] | None = None,
+    executor: Any = None,
 ) -> View:
     """Run a query in the tensor query language.
 
@@ -68,6 +64,8 @@ def query(
         Views that FROM can refer to; the keys are the names to use in the query.
     progress : callable, optional
         Called after each block with the number of rows computed so far and the total number.
+    executor : int or object, optional
+        Where tensor expressions are computed; see `View.query`.
 
     Returns
     -------
@@ -94,7 +92,8 @@ def query(
     """
     with shorten_tracebacks():
         question = Question(text, () if params is None else params)
-        return _run(question, Sources(view, sources), progress)
+        where = check_executor(executor)
+        return _run(question, Sources(view, sources), progress, executor=where)
 
 
 def ask(question: Question, most_rows: int | None = None) -> View:
@@ -111,10 +110,16 @@ def _run(
     sources: Sources,
     progress: Callable[[int, int], None] | None,
     most_rows: int | None = None,
+    executor: Any = None,
 ) -> View:
-    plan = _make_plan(question, sources)
+    plan = plan_question(question, sources)
+    default = None if sources.default is None else sources.default.view
+    repeatable = replace(
+        question, seed=plan.seed, moment=plan.moment, asked=default, sources=sources.opened
+    )
     try:
-        executed = execute.run(plan, progress, None if plan.clauses else most_rows)
+        with _computing(plan, repeatable, executor) as compute:
+            executed = execute.run(plan, progress, None if plan.clauses else most_rows, compute)
     except (QueryError, InvalidValueError) as error:
         if isinstance(error, QueryTypeError):
             error.args = (restore_names(error.args[0], plan), *error.args[1:])
@@ -123,13 +128,22 @@ def _run(
     table, rows = executed.table, np.arange(len(executed.table))
     for clause in plan.clauses:
         table, rows = _apply(clause, plan, table, rows)
-    default = None if sources.default is None else sources.default.view
-    repeatable = replace(
-        question, seed=plan.seed, moment=plan.moment, asked=default, sources=sources.opened
-    )
     view = to_view(plan, table, rows, repeatable)
     view.record = Record(plan, tuple(executed.steps))
     return view
+
+
+@contextmanager
+def _computing(plan: Plan, question: Question, executor: Any) -> Iterator[Compute]:
+    """Return a context with the function that computes expressions here or elsewhere."""
+    if executor is None or not any(instance.precomputed for instance in plan.instances):
+        yield compute_here
+        return
+    distributed = Distributed(question, executor)
+    try:
+        yield distributed.compute
+    finally:
+        distributed.close()
 
 
 def explain(view: View) -> str:
@@ -155,29 +169,7 @@ def make_plan(
 
     Subqueries that return a tensor are run, because their values are part of the plan.
     """
-    return _make_plan(Question(text, () if params is None else params), Sources(view, sources))
-
-
-def _make_plan(question: Question, sources: Sources) -> Plan:
-    tree = parse(question.text)
-    check_parts(tree, question.text)
-    params = Params(question.params, tree)
-    try:
-        binder = Binder(
-            question.text,
-            sources,
-            params,
-            sources.default,
-            question.seed,
-            question.moment,
-            run_subquery=only_value,
-        )
-        plan = binder.plan(tree)
-    except RecursionError:
-        raise QuerySyntaxError.at(question.text, 1, 1, TOO_DEEP) from None
-    if any(depth(of) > MAX_DEPTH for of in plan.trees()):
-        raise QuerySyntaxError.at(question.text, 1, 1, TOO_DEEP)
-    return plan
+    return plan_question(Question(text, () if params is None else params), Sources(view, sources))
 
 
 def _apply(

@@ -390,6 +390,8 @@ def test_history_rejects_options_that_it_cannot_honour(folder, new_url):
         ingest(folder, new_url(), on="text")
     with pytest.raises(OptionError, match="on_error='skip' requires history=False"):
         ingest(folder, new_url(), on_error="skip")
+    with pytest.raises(OptionError, match="executor= requires history=False"):
+        ingest(folder, new_url(), executor=2)
 
 
 def test_a_missing_dataset_is_named(tmp_path, new_url):

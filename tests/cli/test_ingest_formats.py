@@ -85,3 +85,15 @@ def test_each_command_ingests_two_rows(boxes, tmp_path):
         assert done.exit_code == 0, (name, done.output, done.exception)
         assert json.loads(done.stdout)["added"] == 2, name
         assert len(dl.open(url)) == 2, name
+
+
+def test_processes_ingest_the_same_rows(boxes, tmp_path):
+    path, url = write(boxes, "coco", tmp_path / "coco"), str(tmp_path / "a.lake")
+    arguments = ["ingest", "coco", str(path), url, "--json"]
+    done = CliRunner().invoke(app, [*arguments, "--processes", "2"])
+    assert done.exit_code == 0, (done.output, done.exception)
+    assert json.loads(done.stdout)["added"] == 2
+    assert json.loads(CliRunner().invoke(app, arguments).stdout)["unchanged"] == 2
+    both = ["--processes", "2", "--scheduler", "tcp://a:1"]
+    refused = CliRunner().invoke(app, [*arguments, *both])
+    assert "--processes and --scheduler cannot be combined" in refused.output

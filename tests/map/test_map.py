@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.map import executors
+from deeplake_lite.remote import executor as remote_executor
 
 from . import functions, lakes
 
@@ -204,7 +204,7 @@ def test_a_foreign_executor_that_loses_tasks_is_asked_again(tmp_path):
     losing.pool.shutdown()
     assert losing.lost == 3
     assert ds["y"][:].tolist() == list(range(0, 40, 2))
-    executors._works.clear()
+    remote_executor._works.clear()
 
 
 @pytest.mark.parametrize(

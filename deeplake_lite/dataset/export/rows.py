@@ -94,11 +94,11 @@ def to_huggingface(view: View) -> Any:
     return to_dataset(view)
 
 
-def to_parquet(view: View, path: str | Path, rows_per_file: int, num_workers: int | None) -> Path:
+def to_parquet(view: View, path: str | Path, rows_per_file: int, executor: Any) -> Path:
     """Write the rows as Parquet files; see `View.to_parquet`."""
     from deeplake_lite.dataset.export.huggingface.parquet import write_parquet
 
-    return write_parquet(view, path, rows_per_file, num_workers)
+    return write_parquet(view, path, rows_per_file, executor)
 
 
 def to_folder(view: View, path: str | Path, image: str | None, label: str | None) -> Path:
@@ -158,30 +158,28 @@ def to_lance(view: View, path: str | Path, rows_per_file: int) -> Path:
 
 
 def to_webdataset(
-    view: View, path: str | Path, shard_bytes: int | str, num_workers: int | None
+    view: View, path: str | Path, shard_bytes: int | str, executor: Any
 ) -> list[Path]:
     """Write the rows as tar files; see `View.to_webdataset`."""
     from deeplake_lite.dataset.export.shards.webdataset import write_webdataset
 
-    return write_webdataset(view, path, shard_bytes, num_workers)
+    return write_webdataset(view, path, shard_bytes, executor)
 
 
-def to_tfrecord(
-    view: View, path: str | Path, shard_bytes: int | str, num_workers: int | None
-) -> list[Path]:
+def to_tfrecord(view: View, path: str | Path, shard_bytes: int | str, executor: Any) -> list[Path]:
     """Write the rows as TFRecord files; see `View.to_tfrecord`."""
     from deeplake_lite.dataset.export.shards.records import write_tfrecord
 
-    return write_tfrecord(view, path, shard_bytes, num_workers)
+    return write_tfrecord(view, path, shard_bytes, executor)
 
 
 def to_arrayrecord(
-    view: View, path: str | Path, shard_bytes: int | str, num_workers: int | None
+    view: View, path: str | Path, shard_bytes: int | str, executor: Any
 ) -> list[Path]:
     """Write the rows as ArrayRecord files; see `View.to_arrayrecord`."""
     from deeplake_lite.dataset.export.shards.records import write_arrayrecord
 
-    return write_arrayrecord(view, path, shard_bytes, num_workers)
+    return write_arrayrecord(view, path, shard_bytes, executor)
 
 
 def to_mds(
@@ -189,12 +187,12 @@ def to_mds(
     path: str | Path,
     shard_bytes: int | str,
     compression: str | None,
-    num_workers: int | None,
+    executor: Any,
 ) -> Path:
     """Write the rows as MDS shards; see `View.to_mds`."""
     from deeplake_lite.dataset.export.shards.mds import write_mds
 
-    return write_mds(view, path, shard_bytes, compression, num_workers)
+    return write_mds(view, path, shard_bytes, compression, executor)
 
 
 def to_litdata(
@@ -202,9 +200,9 @@ def to_litdata(
     path: str | Path,
     chunk_bytes: int | str,
     compression: str | None,
-    num_workers: int | None,
+    executor: Any,
 ) -> Path:
     """Write the rows as LitData chunks; see `View.to_litdata`."""
     from deeplake_lite.dataset.export.shards.litdata import write_litdata
 
-    return write_litdata(view, path, chunk_bytes, compression, num_workers)
+    return write_litdata(view, path, chunk_bytes, compression, executor)

@@ -73,15 +73,18 @@ class Address:
     def of(cls, view: View) -> Address:
         """Return the address of a view's version. Raises UncommittedError if it has edits."""
         view.rows.check_committed("Pickling")
-        lake = view.rows.lake
+        return cls.at(view.rows.lake, view.url, view.version)
+
+    @classmethod
+    def at(cls, lake: Lake, url: str, version: str) -> Address:
+        """Return the address of a version of a lake."""
         options = picklable_options(lake.options)
         if options != lake.options:
-            _kept[view.url] = lake.options
-        folder = str(local_folder(view.url)) if view.url.startswith(MEMORY) else None
+            _kept[url] = lake.options
         return cls(
-            view.url,
-            folder,
-            view.version,
+            url,
+            str(local_folder(url)) if url.startswith(MEMORY) else None,
+            version,
             options,
             lake.allow,
             lake.repository.checks_reads,

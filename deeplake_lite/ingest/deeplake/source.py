@@ -175,6 +175,11 @@ def _check_options(on: str | None, options: Options) -> None:
             "on_error='skip' requires history=False, because later versions refer to the rows that "
             "would be skipped. Leave on_error out, or pass history=False."
         )
+    if options.get("executor") is not None:
+        raise OptionError(
+            "executor= requires history=False, because versions are replayed one after the other. "
+            "Leave executor= out, or pass history=False."
+        )
 
 
 def _is_version_3(peer: Peer) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deeplake_lite.dataset.export.folder import COLUMNS
@@ -79,7 +79,7 @@ class Layout:
         >>> Layout.of([File("rose/1.jpg", 9), File("2.jpg", 9)])
         Layout(splits=(), classes=('rose',))
         """
-        tops = {PurePosixPath(f.path).parts[:-1][:1] for f in files}
+        tops = {tuple(f.path.split("/")[:-1][:1]) for f in files}
         names = {top[0] for top in tops if top}
         is_split = bool(names) and () not in tops and all(n.lower() in SPLITS for n in names)
         splits = sorted(names, key=lambda n: (SPLITS[n.lower()], n)) if is_split else []
@@ -89,14 +89,14 @@ class Layout:
 
     def split_of(self, path: str) -> str | None:
         """Return the name of the split folder that contains a file, or None without splits."""
-        return PurePosixPath(path).parts[0] if self.splits else None
+        return path.split("/")[0] if self.splits else None
 
     def class_of(self, path: str) -> str | None:
         """Return the name of the class folder that contains a file, or None.
 
         The class folder is the first folder of the path or, if there are splits, the second one.
         """
-        folders = PurePosixPath(path).parts[1 if self.splits else 0 : -1]
+        folders = path.split("/")[1 if self.splits else 0 : -1]
         return folders[0] if folders else None
 
 

@@ -14,6 +14,7 @@ from deeplake_lite.htypes import ClassLabel, Htype, resolve
 from deeplake_lite.htypes.files import scheme_of
 from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.ingest.files import fingerprint
+from deeplake_lite.ingest.parts import Part, part_of
 from deeplake_lite.ingest.shards.declared_features import declared_columns
 from deeplake_lite.ingest.shards.described_features import Description, described_features
 from deeplake_lite.ingest.shards.feature_columns import FeatureColumn, PlainColumn, value_of
@@ -164,6 +165,11 @@ class ExampleSource:
 
     def check_unrounded(self, names: Iterable[str]) -> None:
         """Accept all columns, because features have no decimals."""
+
+    def divided(self) -> list[Part]:
+        """Return the files as sources of their own."""
+        known = ("described", "_holds_examples", "feature_columns", "columns")
+        return [Part(part_of(self, *known, files=(file,))) for file in self.files]
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
         """Yield the records from number `start` on."""

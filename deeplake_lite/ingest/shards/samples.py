@@ -17,6 +17,7 @@ from deeplake_lite.dataset.export.shards.splits import SPLIT
 from deeplake_lite.errors import SchemaError
 from deeplake_lite.htypes import Array, ClassLabel, Htype, Image, Scalar
 from deeplake_lite.ingest.files import fingerprint
+from deeplake_lite.ingest.parts import Part, part_of
 from deeplake_lite.ingest.shards.unfit import UnfitError
 from deeplake_lite.ingest.source import Block, RowNames
 
@@ -160,6 +161,13 @@ class SampleSource:
             if (size := size + _size(sample)) > BLOCK_BYTES:
                 break
         return values
+
+    def divided(self) -> list[Part]:
+        """Return the shards as sources of their own."""
+        return [
+            Part(part_of(self, "columns", shards=(shard,), left_out=()), shard.rows)
+            for shard in self.shards
+        ]
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
         """Yield the samples from number `start` on."""

@@ -20,6 +20,7 @@ from deeplake_lite.htypes.files import scheme_of
 from deeplake_lite.ingest.files import fingerprint
 from deeplake_lite.ingest.folders.layout import SUFFIXES
 from deeplake_lite.ingest.options import takes_options, types_of
+from deeplake_lite.ingest.parts import Part, part_of
 from deeplake_lite.ingest.shards.notes import restore_value
 from deeplake_lite.ingest.shards.tar_samples import Sample, samples, tar_files
 from deeplake_lite.ingest.shards.webdataset_note import TarNote
@@ -243,6 +244,11 @@ class WebDatasetSource:
 
     def check_unrounded(self, names: Iterable[str]) -> None:
         """Accept all columns, because no inferred type rounds numbers."""
+
+    def divided(self) -> list[Part]:
+        """Return the tar files as sources of their own."""
+        known = ("note", "names", "columns")
+        return [Part(part_of(self, *known, files=(file,), _left_out={})) for file in self.files]
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
         """Yield the samples from number `start` on, in blocks."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -58,6 +59,9 @@ SUFFIXES = (".parquet", ".parq", ".pq")
 
 FILE_ROWS = 256
 """Maximum number of rows in a batch that may contain files such as images."""
+
+PART_BYTES = 64 * 2**20
+"""Size of the row groups that another process reads together, in bytes."""
 
 
 @takes_options
@@ -147,6 +151,7 @@ def parquet_source(
         schema=declared,
         features=table.columns,
         metadata={**lake_metadata(table, metadata), **schema_metadata(table.schema, "parquet")},
+        divide=partial(_divide, table.read),
         base=folder_of(files),
         allowed_paths="inside",
     )
@@ -188,7 +193,7 @@ def parquet_table(
         footers = [fragment.metadata for fragment in dataset.get_fragments()]
     metadata, renamed = read_metadata(dataset.schema), kept_indexes(dataset.schema)
     stored = {new: old for old, new in renamed.items()}
-    read = partial(_read, dataset, path, stored)
+    read = _Batches(dataset, path, stored)
     table = FeatureTable.of(
         with_kept_indexes(dataset.schema),
         metadata,
@@ -202,21 +207,57 @@ def parquet_table(
     return table, metadata, sum(footer.num_rows for footer in footers), frozenset(full)
 
 
-def _read(
-    dataset: arrow_dataset.Dataset, path: str, stored: Mapping[str, str], columns: list[str]
-) -> Iterator[pa.RecordBatch]:
-    """Yield batches with some columns.
+@dataclass(frozen=True)
+class _Batches:
+    """The batches of Parquet files, or of some of their row groups."""
 
-    `stored` maps the names of renamed columns to their names in the files.
-    """
-    names, columns = columns, [stored.get(name, name) for name in columns]
-    types = [dataset.schema.field(name).type for name in columns]
-    ahead = {"batch_readahead": 1, "fragment_readahead": 1} if any(map(has_bytes, types)) else {}
-    rows = FILE_ROWS if ahead else BATCH_ROWS
-    with reading(path):
-        batches = dataset.to_batches(columns=columns, batch_size=rows, **ahead)
-        for batch in locate_errors(path, _join_batches(batches) if ahead else batches):
-            yield batch.rename_columns(names) if names != columns else batch
+    dataset: arrow_dataset.FileSystemDataset
+    path: str
+    """Name of the files in messages."""
+    stored: Mapping[str, str]
+    """Maps the names of renamed columns to their names in the files."""
+    first: int = 0
+    """Number of the first row in messages."""
+
+    def __call__(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        """Yield batches with some columns."""
+        dataset, path, names = self.dataset, self.path, columns
+        columns = [self.stored.get(name, name) for name in names]
+        types = [dataset.schema.field(name).type for name in columns]
+        is_large = any(map(has_bytes, types))
+        ahead = {"batch_readahead": 1, "fragment_readahead": 1} if is_large else {}
+        rows = FILE_ROWS if is_large else BATCH_ROWS
+        with reading(path):
+            batches = dataset.to_batches(columns=columns, batch_size=rows, **ahead)
+            joined = _join_batches(batches) if is_large else batches
+            for batch in locate_errors(path, joined, self.first):
+                yield batch.rename_columns(names) if names != columns else batch
+
+    def divide(self) -> Iterator[tuple[_Batches, int]]:
+        """Yield the batches of consecutive row groups, with their numbers of rows.
+
+        The row groups have at least `PART_BYTES` bytes, unless they are the last ones of a file.
+        """
+        from pyarrow import dataset as arrow_dataset
+
+        schema, format_, first = self.dataset.schema, self.dataset.format, self.first
+        for fragment in self.dataset.get_fragments():
+            groups, size, rows = list[int](), 0, 0
+            for group in fragment.row_groups:
+                groups.append(group.id)
+                size, rows = size + group.total_byte_size, rows + group.num_rows
+                if size < PART_BYTES and group.id != fragment.row_groups[-1].id:
+                    continue
+                subset = [fragment.subset(row_group_ids=groups)]
+                part = arrow_dataset.FileSystemDataset(subset, schema, format_)
+                yield replace(self, dataset=part, first=first), rows
+                first += rows
+                groups, size, rows = [], 0, 0
+
+
+def _divide(read: Any) -> list[tuple[Read, int]]:
+    """Return functions that read parts of the rows that `read` reads, with the numbers of rows."""
+    return [(replace(read, read=batches), rows) for batches, rows in read.read.divide()]
 
 
 def _join_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

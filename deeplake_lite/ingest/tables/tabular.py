@@ -22,6 +22,7 @@ from deeplake_lite.dataset.write.tables import as_exported, exported_htype, unna
 from deeplake_lite.errors import InvalidValueError, NotFoundError, OptionError
 from deeplake_lite.htypes import ClassLabel, Htype, resolve
 from deeplake_lite.ingest.bad_values import read_column
+from deeplake_lite.ingest.parts import Part, part_of
 from deeplake_lite.ingest.source import BadValue, Block, RowNames, Skipped
 from deeplake_lite.ingest.tables.columns import (
     check_unrounded,
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.huggingface.features import FeatureColumn
     from deeplake_lite.ingest.named_files import AllowedPaths
 
+    type Read = Callable[[list[str]], Iterator[pa.RecordBatch]]
+
 BATCH_ROWS = 8_192
 BATCH_BYTES = 32 * 2**20
 """Maximum size of a block in bytes."""
@@ -53,7 +56,7 @@ class TabularSource:
     arrow: pa.Schema
     """The columns to ingest, with their Arrow types."""
 
-    read: Callable[[list[str]], Iterator[pa.RecordBatch]]
+    read: Read
     """Function that yields batches with the given columns, always in the same order."""
 
     key: str | None = None
@@ -85,6 +88,24 @@ class TabularSource:
     """The files that paths in the table may lead to, or None for all files. If the user declares
     the type of a column of strings, the column may have any path."""
 
+    divide: Callable[[], list[tuple[Read, int]]] | None = None
+    """Function that returns functions like `read` for parts of the rows, with the numbers of rows.
+    None if the rows can only be read together."""
+
+    first: int = 0
+    """Number of the first row in messages."""
+
+    def divided(self) -> list[Part]:
+        """Return parts of the rows as sources of their own."""
+        parts, first = list[Part](), self.first
+        for read, rows in self.divide() if self.divide is not None else ():
+            part = part_of(
+                self, "columns", read=read, rows=rows, first=first, divide=None, left_out=()
+            )
+            parts.append(Part(part, rows))
+            first += rows
+        return parts
+
     @cached_property
     def columns(self) -> dict[str, Htype]:
         """Type of each column."""
@@ -105,7 +126,7 @@ class TabularSource:
         for batch in self.read(names):
             skip = min(max(start - row, 0), batch.num_rows)
             row += skip
-            yield from self.blocks_in(batch.slice(skip), row)
+            yield from self.blocks_in(batch.slice(skip), self.first + row)
             row += batch.num_rows - skip
 
     def blocks_in(self, batch: pa.RecordBatch, row: int) -> Iterator[Block]:
@@ -251,9 +272,14 @@ def reading(path: str, hint: str = "Check the file.") -> Iterator[None]:
         raise InvalidValueError(f"{path!r} cannot be read: {reason.rstrip('.')}. {hint}") from error
 
 
-def locate_errors(path: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield the same batches. If one cannot be read, the error names the file and the row."""
-    iterator, row = iter(batches), 0
+def locate_errors(
+    path: str, batches: Iterable[pa.RecordBatch], first: int = 0
+) -> Iterator[pa.RecordBatch]:
+    """Yield the same batches. If one cannot be read, the error names the file and the row.
+
+    `first` is the number of the first row.
+    """
+    iterator, row = iter(batches), first
     while True:
         with reading(f"{path}, from row {row:,} on" if row else path):
             batch = next(iterator, None)

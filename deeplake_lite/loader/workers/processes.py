@@ -11,7 +11,6 @@ import base64
 import json
 import multiprocessing.spawn
 import os
-import pickle
 import signal
 import socket
 import subprocess
@@ -28,6 +27,7 @@ from deeplake_lite.loader.read.readers import CLOSED
 from deeplake_lite.loader.workers.channel import Channel
 from deeplake_lite.loader.workers.worker import Assignment
 from deeplake_lite.pickling import pickle_value
+from deeplake_lite.remote.failure import RemoteTracebackError, error_of
 from deeplake_lite.storage.repo import spreading_credentials
 
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
     from deeplake_lite.loader.make.recipe import BatchResult, Job, Recipe
     from deeplake_lite.loader.options import Options
-    from deeplake_lite.loader.workers.worker import Failure, Reply
+    from deeplake_lite.loader.workers.worker import Reply
+    from deeplake_lite.remote.failure import Failure
 
 CHANNELS = 2
 """Number of channels to each worker: one for its current batch, and one for the next."""
@@ -53,13 +54,6 @@ ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
 )
 """Environment of a worker: libraries use one thread, unless the user has set these variables."""
-
-
-class RemoteTracebackError(Exception):
-    """The traceback of an error in a worker, as the cause of the error in the loader's process."""
-
-    def __str__(self) -> str:
-        return f'\n"""\n{self.args[0]}\n"""'
 
 
 class WorkerPool:
@@ -282,20 +276,6 @@ def assignment_for(recipe: Recipe) -> Assignment:
     return Assignment(preparation, data)
 
 
-def error_of(failure: Failure) -> Exception:
-    """Return the error of a worker, with its cause and traceback, to be raised in this process."""
-    original, cause = _unpickle_error(failure.error), _unpickle_error(failure.cause)
-    remote = RemoteTracebackError(failure.traceback)
-    error = (
-        original if isinstance(original, Exception)
-        else LoaderError(f"A worker process failed: {failure.message}")
-    )  # fmt: skip
-    if cause is not None:
-        cause.__cause__ = remote
-    error.__cause__ = cause or remote
-    return error
-
-
 def _start_error(failure: Failure) -> LoaderError:
     """Return the error for a worker that could not start."""
     start, message = failure.start, failure.message.strip().partition("\n")[0].removesuffix(".")
@@ -321,10 +301,3 @@ def _start_error(failure: Failure) -> LoaderError:
         )
     error.__cause__ = RemoteTracebackError(failure.traceback)
     return error
-
-
-def _unpickle_error(data: bytes | None) -> BaseException | None:
-    with suppress(Exception):
-        error = None if data is None else pickle.loads(data)
-        return error if isinstance(error, BaseException) else None
-    return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Set
 from copy import deepcopy
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,17 +59,27 @@ def entry(name: str, function: Callable[..., Any], type_: Type, per: str) -> Fun
         "row" or "block"; see `registering.function`.
     """
     signature = inspect.signature(function)
-
-    def bind(*args: Arg, **named: Arg) -> Bound:
-        try:
-            signature.bind(*args, **named)
-        except TypeError as error:
-            raise QueryTypeError(f"A call must match {name}{signature}: {error}.") from None
-        call = _Call(name, function, type_, per, len(args), tuple(named), (*args, *named.values()))
-        return Bound(type_, call, lists=True)
-
+    bind = partial(_bind, name, function, type_, per, signature)
     summary = (inspect.getdoc(function) or "A registered function.").splitlines()[0]
     return Function(name, GROUP, f"{name}{_without_annotations(signature)}", summary, bind)
+
+
+def _bind(
+    name: str,
+    function: Callable[..., Any],
+    type_: Type,
+    per: str,
+    signature: inspect.Signature,
+    *args: Arg,
+    **named: Arg,
+) -> Bound:
+    """Bind a call of a Python function. Other processes can unpickle a `partial` of this."""
+    try:
+        signature.bind(*args, **named)
+    except TypeError as error:
+        raise QueryTypeError(f"A call must match {name}{signature}: {error}.") from None
+    call = _Call(name, function, type_, per, len(args), tuple(named), (*args, *named.values()))
+    return Bound(type_, call, lists=True)
 
 
 def _without_annotations(signature: inspect.Signature) -> str:

@@ -35,7 +35,7 @@ from deeplake_lite.query.database.times import with_durations, without_intervals
 from deeplake_lite.query.result.json_parts import mark_json
 from deeplake_lite.query.run.progress import Bar
 from deeplake_lite.query.run.record import Run
-from deeplake_lite.query.run.staging import Staging
+from deeplake_lite.query.run.staging import Staging, compute_here
 from deeplake_lite.query.tensors import evaluate
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.query.plan import Plan, Udf
+    from deeplake_lite.query.run.staging import Compute
 else:
     pc = LazyModule("pyarrow.compute")
 
@@ -108,6 +109,7 @@ def run(
     plan: Plan,
     progress: Callable[[int, int], None] | None = None,
     most_rows: int | None = None,
+    compute: Compute = compute_here,
 ) -> Run:
     """Run a plan.
 
@@ -120,6 +122,8 @@ def run(
     most_rows : int, optional
         Number of rows that the caller needs. A result that may be larger than the sources may end
         after these rows; any other result is complete.
+    compute : callable, optional
+        Computes the tensor expressions that DuckDB needs.
 
     Raises
     ------
@@ -131,7 +135,7 @@ def run(
 
     def work(query: _Query) -> Run:
         with Bar(progress) as bar:
-            staging = Staging(query.execute, query.run, bar)
+            staging = Staging(query.execute, query.run, bar, compute)
             query.create_functions()  # before the conditions of `staging`, which may call them
             for instance in plan.instances:
                 query.register(instance.table, staging.table(instance))

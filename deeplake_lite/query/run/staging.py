@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -29,10 +29,11 @@ from deeplake_lite.query.tensors.trees import keys
 from deeplake_lite.storage.chunks import count_up, spans
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from deeplake_lite.query.functions.value_type import Block
     from deeplake_lite.query.plan import First, Instance
     from deeplake_lite.query.run.progress import Bar
     from deeplake_lite.query.run.record import Run
@@ -66,6 +67,23 @@ class RunStatement(Protocol):
         ...
 
 
+class Compute(Protocol):
+    """A function that computes a precomputed column for some rows of a source."""
+
+    def __call__(
+        self, instance: Instance, name: str, rows: NDArray[Any], report: Callable[[int], None], /
+    ) -> Block:
+        """Return the values, and report the number of rows computed so far."""
+
+
+def compute_here(
+    instance: Instance, name: str, rows: NDArray[Any], report: Callable[[int], None], /
+) -> Block:
+    """Compute a precomputed column in this process."""
+    tree = instance.precomputed[name]
+    return evaluate(tree, dict.fromkeys(keys(tree), rows), len(rows), report)
+
+
 @dataclass(frozen=True)
 class Staging:
     """Builds the tables of a query's sources."""
@@ -73,6 +91,7 @@ class Staging:
     run_statement: RunStatement
     run: Run
     bar: Bar
+    compute: Compute = compute_here
 
     def table(self, instance: Instance) -> pa.Table:
         """Return the table of a source, with the rows that pass the conditions on the source."""
@@ -251,11 +270,8 @@ class Staging:
         started, tree, source = time.perf_counter(), instance.precomputed[name], instance.source
         rows, before = numbers_in(table[ROW]), source.tally.bytes
         text = instance.texts[name]
-        values = evaluate(
-            tree,
-            dict.fromkeys(keys(tree), rows),
-            len(rows),
-            lambda done: self.bar.show(text, done, len(rows)),
+        values = self.compute(
+            instance, name, rows, lambda done: self.bar.show(text, done, len(rows))
         )
         read = source.tally.bytes - before
         self.run.add_step(name, instance.table, len(rows), len(rows), started, read)

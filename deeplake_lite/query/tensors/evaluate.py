@@ -69,7 +69,7 @@ def evaluate(
         return parts[0]
     if not parts:
         return np.empty((0, *(n or 0 for n in tree.type.shape or ())), _dtype(tree))
-    return _join(parts)
+    return join(parts)
 
 
 def blocks(tree: Tree, env: Env, count: int) -> Iterator[Block]:
@@ -128,7 +128,8 @@ def _dtype(tree: Tree) -> Any:
     return object if tree.type.dtype in ("str", "bytes", "object") else tree.type.dtype
 
 
-def _join(parts: list[Block]) -> Block:
+def join(parts: list[Block]) -> Block:
+    """Return the values of consecutive blocks of rows together."""
     arrays = [p for p in parts if isinstance(p, np.ndarray)]
     if len(arrays) == len(parts) and len({a.shape[1:] for a in arrays}) == 1:
         join = np.ma.concatenate if any(map(np.ma.isMaskedArray, arrays)) else np.concatenate

@@ -401,6 +401,12 @@ class Session:
         fork._merged, fork.is_remote = set(self._merged), self.is_remote
         return fork
 
+    def returned(self, saved: bytes) -> Session:
+        """Return a fork that another process has written to, so that its chunks can be read."""
+        fork = self.at(saved)
+        fork._written.update(fork._chunks_written())
+        return fork
+
     def merge(self, fork: Session) -> None:
         """Take over the chunks of `fork`. No other writer may have written the same chunks."""
         self._written |= fork._written

@@ -55,7 +55,7 @@ class HuggingFaceExports:
         path: str | Path,
         *,
         rows_per_file: int = 50_000,
-        num_workers: int | None = None,
+        executor: Any = None,
     ) -> Path:
         """Write the rows as Parquet files with a dataset card, as on the Hugging Face Hub.
 
@@ -65,8 +65,10 @@ class HuggingFaceExports:
             A new or empty folder, or one where the same export was interrupted.
         rows_per_file : int
             Maximum number of rows per file.
-        num_workers : int, optional
-            Number of files to write at a time; by default one per core, up to 8.
+        executor : int or object, optional
+            Writes the files: by default, up to one process per core, and at most 8; a number of
+            processes; or an object with a method ``submit``, such as a client of Dask, whose
+            workers can read the lake and share the folder.
 
         Returns
         -------
@@ -108,4 +110,4 @@ class HuggingFaceExports:
         >>> dl.from_huggingface(folder, "memory://parquet-doc-2")["label"].names
         ('cat', 'dog')
         """
-        return rows.to_parquet(cast("View", self).pin(), path, rows_per_file, num_workers)
+        return rows.to_parquet(cast("View", self).pin(), path, rows_per_file, executor)

@@ -26,7 +26,8 @@ from deeplake_lite.dataset.export.huggingface.features import (
 from deeplake_lite.dataset.export.portable import warn_of_metadata
 from deeplake_lite.dataset.export.shards.plan import Part
 from deeplake_lite.dataset.export.shards.splits import SPLIT, Splits
-from deeplake_lite.dataset.export.shards.writer import workers_of, write_shards
+from deeplake_lite.dataset.export.shards.writer import write_shards
+from deeplake_lite.remote.executor import check_executor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -43,13 +44,11 @@ FILE_ROWS = 50_000
 """Default number of rows per file."""
 
 
-def write_parquet(
-    view: View, path: str | Path, rows_per_file: int, num_workers: int | None
-) -> Path:
+def write_parquet(view: View, path: str | Path, rows_per_file: int, executor: Any) -> Path:
     """Write the rows of a view; see `View.to_parquet`."""
     root = Path(checks.location("path", path)).expanduser()
     rows_per_file = checks.integer("rows_per_file", rows_per_file, 1)
-    workers = workers_of(num_workers)
+    executor = check_executor(executor)
     warn_of_metadata(view, "to_parquet", "features")
     plain = find_misfits(view, "to_parquet")
     splits = Splits.of(view, "to_parquet")
@@ -69,7 +68,7 @@ def write_parquet(
         ],
         method="to_parquet",
         options={"rows_per_file": rows_per_file, "metadata": dict(view.rows.table.metadata)},
-        num_workers=workers,
+        executor=executor,
         finish=finish,
     )
     return root

@@ -146,7 +146,7 @@ def _finished(root: Path, header: Mapping[str, Any]) -> dict[str, Written]:
             "options are different. Delete the folder, or choose another path."
         )
     written = [Written(**line) for line in lines[1:] if line.keys() == _KEYS]
-    return {w.path: w for w in written if _has_size(root / w.path, w.bytes)}
+    return {w.path: w for w in written if has_size(root / w.path, w.bytes)}
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
@@ -162,7 +162,8 @@ def _lines(path: Path) -> list[dict[str, Any]]:
     return lines
 
 
-def _has_size(path: Path, size: int) -> bool:
+def has_size(path: Path, size: int) -> bool:
+    """Return whether a file exists and has a size in bytes."""
     return path.is_file() and path.stat().st_size == size
 
 

@@ -22,8 +22,9 @@ from deeplake_lite.dataset.export.shards.compressing import compress, split_code
 from deeplake_lite.dataset.export.shards.plan import Part
 from deeplake_lite.dataset.export.shards.samples import NOTE, note_of, sample_columns
 from deeplake_lite.dataset.export.shards.splits import SPLIT, Splits
-from deeplake_lite.dataset.export.shards.writer import workers_of, write_shards
+from deeplake_lite.dataset.export.shards.writer import write_shards
 from deeplake_lite.errors import InvalidValueError, OptionError
+from deeplake_lite.remote.executor import check_executor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -53,11 +54,11 @@ def write_litdata(
     path: str | Path,
     chunk_bytes: int | str,
     compression: str | None,
-    num_workers: int | None,
+    executor: Any,
 ) -> Path:
     """Write the rows of a view; see `View.to_litdata`."""
     root = Path(checks.location("path", path)).expanduser()
-    max_bytes, workers = checks.memory("chunk_bytes", chunk_bytes), workers_of(num_workers)
+    max_bytes, executor = checks.memory("chunk_bytes", chunk_bytes), check_executor(executor)
     if not 0 < max_bytes <= MAX_BYTES:
         raise OptionError(
             "chunk_bytes must be positive and less than 4 GiB, because offsets in a chunk have 32 "
@@ -83,7 +84,7 @@ def write_litdata(
         [_part(columns, codec, max_bytes, split, part) for split, part in splits.views.items()],
         method="to_litdata",
         options={"chunk_bytes": max_bytes, "compression": codec, "note": note},
-        num_workers=workers,
+        executor=executor,
         finish=finish,
     )
     return root

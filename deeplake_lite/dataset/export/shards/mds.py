@@ -24,8 +24,9 @@ from deeplake_lite.dataset.export.shards.hashing import file_hash
 from deeplake_lite.dataset.export.shards.plan import Part
 from deeplake_lite.dataset.export.shards.samples import NOTE, note_of, sample_columns
 from deeplake_lite.dataset.export.shards.splits import SPLIT, Splits
-from deeplake_lite.dataset.export.shards.writer import workers_of, write_shards
+from deeplake_lite.dataset.export.shards.writer import write_shards
 from deeplake_lite.errors import InvalidValueError, OptionError
+from deeplake_lite.remote.executor import check_executor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -61,11 +62,11 @@ def write_mds(
     path: str | Path,
     shard_bytes: int | str,
     compression: str | None,
-    num_workers: int | None,
+    executor: Any,
 ) -> Path:
     """Write the rows of a view; see `View.to_mds`."""
     root = Path(checks.location("path", path)).expanduser()
-    max_bytes, workers = checks.memory("shard_bytes", shard_bytes), workers_of(num_workers)
+    max_bytes, executor = checks.memory("shard_bytes", shard_bytes), check_executor(executor)
     if not 0 < max_bytes <= MAX_BYTES:
         raise OptionError(
             f"shard_bytes must be positive and less than 4 GiB, because offsets in a shard have 32 "
@@ -92,7 +93,7 @@ def write_mds(
         [_part(layout, split, part) for split, part in splits.views.items()],
         method="to_mds",
         options={"shard_bytes": max_bytes, "compression": codec, "note": note},
-        num_workers=workers,
+        executor=executor,
         finish=finish,
     )
     return root

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from deeplake_lite.dataset.export import rows
 
@@ -20,7 +20,7 @@ class ShardExports:
         path: str | Path,
         *,
         shard_bytes: int | str = "512MiB",
-        num_workers: int | None = None,
+        executor: Any = None,
     ) -> list[Path]:
         """Write the rows as WebDataset tar files, with a sample per row and a file per column.
 
@@ -30,8 +30,10 @@ class ShardExports:
             A new or empty folder, or one where the same export was interrupted.
         shard_bytes : int or str
             Maximum size of a tar file, in bytes or as ``"1GB"``. A larger sample has its own file.
-        num_workers : int, optional
-            Number of tar files to write at a time; by default one per core, up to 8.
+        executor : int or object, optional
+            Writes the tar files: by default, up to one process per core, and at most 8; a number of
+            processes; or an object with a method ``submit``, such as a client of Dask, whose
+            workers can read the lake and share the folder.
 
         Returns
         -------
@@ -76,14 +78,14 @@ class ShardExports:
         ...     tar.getnames()
         ['000000000.txt', '000000000.score.json']
         """
-        return rows.to_webdataset(cast("View", self).pin(), path, shard_bytes, num_workers)
+        return rows.to_webdataset(cast("View", self).pin(), path, shard_bytes, executor)
 
     def to_tfrecord(
         self,
         path: str | Path,
         *,
         shard_bytes: int | str = "200MiB",
-        num_workers: int | None = None,
+        executor: Any = None,
     ) -> list[Path]:
         """Write the rows as TFRecord files, with a ``tf.train.Example`` per row.
 
@@ -94,8 +96,10 @@ class ShardExports:
         shard_bytes : int or str
             Maximum size of the cells in a file, in bytes or as ``"1GB"``. A larger row has its own
             file.
-        num_workers : int, optional
-            Number of files to write at a time; by default one per core, up to 8.
+        executor : int or object, optional
+            Writes the files: by default, up to one process per core, and at most 8; a number of
+            processes; or an object with a method ``submit``, such as a client of Dask, whose
+            workers can read the lake and share the folder.
 
         Returns
         -------
@@ -137,14 +141,14 @@ class ShardExports:
         >>> files[0].name
         'data-train.tfrecord-00000-of-00001'
         """
-        return rows.to_tfrecord(cast("View", self).pin(), path, shard_bytes, num_workers)
+        return rows.to_tfrecord(cast("View", self).pin(), path, shard_bytes, executor)
 
     def to_arrayrecord(
         self,
         path: str | Path,
         *,
         shard_bytes: int | str = "200MiB",
-        num_workers: int | None = None,
+        executor: Any = None,
     ) -> list[Path]:
         """Write the rows as ArrayRecord files, for random access to a ``tf.train.Example`` per row.
 
@@ -155,8 +159,10 @@ class ShardExports:
         shard_bytes : int or str
             Maximum size of the cells in a file, in bytes or as ``"1GB"``. A larger row has its own
             file.
-        num_workers : int, optional
-            Number of files to write at a time; by default one per core, up to 8.
+        executor : int or object, optional
+            Writes the files: by default, up to one process per core, and at most 8; a number of
+            processes; or an object with a method ``submit``, such as a client of Dask, whose
+            workers can read the lake and share the folder.
 
         Returns
         -------
@@ -191,7 +197,7 @@ class ShardExports:
         >>> files[0].name
         'data-train.array_record-00000-of-00001'
         """
-        return rows.to_arrayrecord(cast("View", self).pin(), path, shard_bytes, num_workers)
+        return rows.to_arrayrecord(cast("View", self).pin(), path, shard_bytes, executor)
 
     def to_mds(
         self,
@@ -199,7 +205,7 @@ class ShardExports:
         *,
         shard_bytes: int | str = "64MiB",
         compression: str | None = None,
-        num_workers: int | None = None,
+        executor: Any = None,
     ) -> Path:
         """Write the rows as MDS shards, for MosaicML's streaming datasets.
 
@@ -211,8 +217,10 @@ class ShardExports:
             Maximum size of a shard before compression, in bytes or as ``"1GB"``; less than 4 GiB.
         compression : str, optional
             ``"zstd"`` or ``"gz"``, optionally with a level: ``"zstd:7"``.
-        num_workers : int, optional
-            Number of shards to write at a time; by default one per core, up to 8.
+        executor : int or object, optional
+            Writes the shards: by default, up to one process per core, and at most 8; a number of
+            processes; or an object with a method ``submit``, such as a client of Dask, whose
+            workers can read the lake and share the folder.
 
         Returns
         -------
@@ -260,7 +268,7 @@ class ShardExports:
         >>> dl.from_mds(folder, "memory://mds-doc-2")["label"].names
         ('cat', 'dog')
         """
-        return rows.to_mds(cast("View", self).pin(), path, shard_bytes, compression, num_workers)
+        return rows.to_mds(cast("View", self).pin(), path, shard_bytes, compression, executor)
 
     def to_litdata(
         self,
@@ -268,7 +276,7 @@ class ShardExports:
         *,
         chunk_bytes: int | str = "64MiB",
         compression: str | None = None,
-        num_workers: int | None = None,
+        executor: Any = None,
     ) -> Path:
         """Write the rows as LitData chunks, for Lightning's streaming datasets.
 
@@ -280,8 +288,10 @@ class ShardExports:
             Maximum size of a chunk before compression, in bytes or as ``"1GB"``; less than 4 GiB.
         compression : str, optional
             ``"zstd"``, optionally with a level: ``"zstd:7"``.
-        num_workers : int, optional
-            Number of chunks to write at a time; by default one per core, up to 8.
+        executor : int or object, optional
+            Writes the chunks: by default, up to one process per core, and at most 8; a number of
+            processes; or an object with a method ``submit``, such as a client of Dask, whose
+            workers can read the lake and share the folder.
 
         Returns
         -------
@@ -332,4 +342,4 @@ class ShardExports:
         ('cat', 'dog')
         """
         view = cast("View", self).pin()
-        return rows.to_litdata(view, path, chunk_bytes, compression, num_workers)
+        return rows.to_litdata(view, path, chunk_bytes, compression, executor)

@@ -127,7 +127,7 @@ class Worker:
         except (EOFError, BrokenPipeError, pickle.UnpicklingError):
             raise StorageError(
                 f"The process that {task} exited with code {self._process.wait()}. If it ran out "
-                "of memory, set a smaller num_workers, or write smaller files."
+                "of memory, pass fewer processes as executor=, or write smaller files."
             ) from None
 
 

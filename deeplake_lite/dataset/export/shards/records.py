@@ -18,8 +18,9 @@ from deeplake_lite.dataset.export.shards.example_columns import (
 from deeplake_lite.dataset.export.shards.plan import Part
 from deeplake_lite.dataset.export.shards.record_frames import frame
 from deeplake_lite.dataset.export.shards.tfds_files import DATASET, SPLIT, tfds_files
-from deeplake_lite.dataset.export.shards.writer import workers_of, write_shards
+from deeplake_lite.dataset.export.shards.writer import write_shards
 from deeplake_lite.errors import MissingPackageError, StorageError
+from deeplake_lite.remote.executor import check_executor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -33,35 +34,35 @@ if TYPE_CHECKING:
 
 
 def write_tfrecord(
-    view: View, path: str | Path, shard_bytes: int | str, num_workers: int | None
+    view: View, path: str | Path, shard_bytes: int | str, executor: Any
 ) -> list[Path]:
     """Write the rows of a view; see `View.to_tfrecord`."""
-    return _write(view, path, shard_bytes, num_workers, "tfrecord", _tfrecord)
+    return _write(view, path, shard_bytes, executor, "tfrecord", _tfrecord)
 
 
 def write_arrayrecord(
-    view: View, path: str | Path, shard_bytes: int | str, num_workers: int | None
+    view: View, path: str | Path, shard_bytes: int | str, executor: Any
 ) -> list[Path]:
     """Write the rows of a view; see `View.to_arrayrecord`."""
     try:
         import array_record.python.array_record_module  # noqa: F401
     except ImportError:
         raise MissingPackageError.needed("array-record", "array-record", "to_arrayrecord") from None
-    return _write(view, path, shard_bytes, num_workers, "array_record", _array_record)
+    return _write(view, path, shard_bytes, executor, "array_record", _array_record)
 
 
 def _write(
     view: View,
     path: str | Path,
     shard_bytes: int | str,
-    num_workers: int | None,
+    executor: Any,
     suffix: str,
     open_file: _Open,
 ) -> list[Path]:
     """Write the rows of a view to files with the given suffix, and the columns' types to a file."""
     method = f"to_{suffix.replace('_', '')}"
     root = Path(checks.location("path", path)).expanduser()
-    max_bytes, workers = checks.memory("shard_bytes", shard_bytes), workers_of(num_workers)
+    max_bytes, executor = checks.memory("shard_bytes", shard_bytes), check_executor(executor)
     warn_of_losses(view, method)
     types = sidecar(view)
     part = Part(
@@ -77,7 +78,7 @@ def _write(
         [part],
         method=method,
         options={"shard_bytes": max_bytes},
-        num_workers=workers,
+        executor=executor,
         finish=lambda parts: _write_index(
             root, tfds_files(view, suffix, parts[0]) | {SIDECAR: types}
         ),

@@ -19,9 +19,10 @@ from deeplake_lite import checks
 from deeplake_lite.dataset.export.folder import extension
 from deeplake_lite.dataset.export.portable import is_file, metadata_of, values_of
 from deeplake_lite.dataset.export.shards.plan import Part
-from deeplake_lite.dataset.export.shards.writer import workers_of, write_shards
+from deeplake_lite.dataset.export.shards.writer import write_shards
 from deeplake_lite.dataset.export.strings import with_shapes
 from deeplake_lite.errors import ExportWarning, InvalidValueError, SchemaError
+from deeplake_lite.remote.executor import check_executor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -54,11 +55,11 @@ IMAGE = "*"
 
 
 def write_webdataset(
-    view: View, path: str | Path, shard_bytes: int | str, num_workers: int | None
+    view: View, path: str | Path, shard_bytes: int | str, executor: Any
 ) -> list[Path]:
     """Write the rows of a view; see `View.to_webdataset`."""
     root = Path(checks.location("path", path)).expanduser()
-    max_bytes, workers = checks.memory("shard_bytes", shard_bytes), workers_of(num_workers)
+    max_bytes, executor = checks.memory("shard_bytes", shard_bytes), check_executor(executor)
     columns = _columns(view)
     key = view.schema["key"] if "key" in view.columns else None
     key = key if key is not None and key.htype.sql == "text" else None
@@ -83,7 +84,7 @@ def write_webdataset(
         [part],
         method="to_webdataset",
         options=options,
-        num_workers=workers,
+        executor=executor,
         finish=finish,
     )
 

@@ -6,6 +6,7 @@ part opens the files and writes rows to them. `write_shards` does everything els
 1. It plans the rows of each file (`plan`).
 2. A thread writes the files that are not finished yet. If the export is large, and other processes
    can read the rows, worker processes join in as soon as they have started.
+   Instead, the user can choose an executor of another library, which writes all files (`remote`).
 3. The main thread records finished files in the `journal`, and writes the index at the end.
 """
 
@@ -16,11 +17,11 @@ from collections import deque
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from deeplake_lite import checks
 from deeplake_lite.dataset.export.atomic_files import as_storage_errors
 from deeplake_lite.dataset.export.shards.drafts import write_file
 from deeplake_lite.dataset.export.shards.journal import Written, resumable_folder
 from deeplake_lite.dataset.export.shards.processes import Worker, pickle_assignment
+from deeplake_lite.dataset.export.shards.remote import write_remotely
 from deeplake_lite.dataset.repr import bars
 from deeplake_lite.pool import Pool
 
@@ -48,16 +49,8 @@ FORMAT = 1
 this number, so that the release does not continue exports that an older release began."""
 
 
-def workers_of(num_workers: object) -> int:
-    """Return the given number of workers, or one per core, up to 8, for None.
-
-    Raises OptionError if it is invalid.
-
-    >>> workers_of(3)
-    3
-    """
-    if num_workers is not None:
-        return checks.integer("num_workers", num_workers, 1)
+def default_workers() -> int:
+    """Return the number of workers if the user does not choose one: one per core, up to 8."""
     if hasattr(os, "sched_getaffinity"):
         return min(MAX_WORKERS, len(os.sched_getaffinity(0)))
     return min(MAX_WORKERS, os.cpu_count() or 1)
@@ -69,7 +62,7 @@ def write_shards(
     *,
     method: str,
     options: Mapping[str, object],
-    num_workers: int,
+    executor: Any,
     finish: Callable[[Sequence[Sequence[Written]]], None] = lambda _: None,
 ) -> list[Path]:
     """Write the rows of parts to files in a folder.
@@ -84,8 +77,8 @@ def write_shards(
         Name of the export, for messages.
     options : mapping
         JSON values of all options on which the files depend, apart from the rows.
-    num_workers : int
-        Number of files to write at a time.
+    executor : int or object, optional
+        Number of files to write at a time, or an executor of another library.
     finish : callable, optional
         Function that writes the index files, given the finished files of each part.
 
@@ -117,11 +110,14 @@ def write_shards(
         total = sum(len(shard.rows) for _, shard in every)
         done = total - sum(len(shard.rows) for _, shard in missing)
         is_large = total >= LARGE_ROWS or sum(size for _, size in measures) >= LARGE_BYTES
-        count = min(num_workers, len(missing)) if is_large else 1
-        assignment = pickle_assignment(root, parts) if count > 1 else None
-        workers = [None] if assignment is None else [None] * THREADS + [assignment] * count
         with bars.bar(method, total, done=done) as bar:
-            _Run(root, missing).run(workers[:count], journal.add, bar.update)
+            if executor is None or isinstance(executor, int):
+                count = min(executor or default_workers(), len(missing)) if is_large else 1
+                assignment = pickle_assignment(root, parts) if count > 1 else None
+                workers = [None] if assignment is None else [None] * THREADS + [assignment] * count
+                _Run(root, missing).run(workers[:count], journal.add, bar.update)
+            else:
+                write_remotely(root, parts, missing, executor, journal.add, bar.update)
         finish([[journal.done[shard.path] for shard in files] for files in shards])
     return [root / shard.path for _, shard in every]
 

@@ -107,8 +107,8 @@ def test_tensorflow_reads_an_export(tmp_path):
 def test_files_depend_only_on_the_rows(way, tmp_path):
     write, read = WAYS[way]
     ds = make({"x": "int64", "blob": "bytes"}, {"x": range(50), "blob": [bytes(100)] * 50})
-    files = write(ds, tmp_path / "a", shard_bytes=1_000, num_workers=1)
-    again = write(ds, tmp_path / "b", shard_bytes=1_000, num_workers=3)
+    files = write(ds, tmp_path / "a", shard_bytes=1_000, executor=1)
+    again = write(ds, tmp_path / "b", shard_bytes=1_000, executor=3)
     assert len(files) > 3
     assert [f.name for f in files] == [f.name for f in again]
     assert {p.name: p.read_bytes() for p in (tmp_path / "a").iterdir()} == {

@@ -62,13 +62,13 @@ def large(monkeypatch):
 @pytest.mark.usefixtures("large")
 def test_number_of_workers_changes_no_byte(view, export, tmp_path):
     for workers in (1, 2, 5):
-        export(view, tmp_path / str(workers), num_workers=workers)
+        export(view, tmp_path / str(workers), executor=workers)
     first = content(tmp_path / "1")
     assert len(first) > 3
     assert content(tmp_path / "2") == first
     assert content(tmp_path / "5") == first
-    with pytest.raises(OptionError, match="num_workers must be an integer of at least 1"):
-        export(view, tmp_path / "0", num_workers=0)
+    with pytest.raises(OptionError, match="executor must be an integer of at least 1"):
+        export(view, tmp_path / "0", executor=0)
 
 
 def test_tar_files_have_the_planned_size(view, tmp_path):
@@ -187,7 +187,7 @@ def counted(self, file):
         os.kill(os.getpid(), signal.SIGKILL)
 
 Journal.add = counted
-dl.open(sys.argv[1]).to_webdataset(sys.argv[2], shard_bytes="20KiB", num_workers=2)
+dl.open(sys.argv[1]).to_webdataset(sys.argv[2], shard_bytes="20KiB", executor=2)
 """
 
 
@@ -216,7 +216,7 @@ def test_error_in_a_row_leaves_nothing(make_lake, tmp_path):
     for folder in (tmp_path / "new", tmp_path / "empty"):
         (tmp_path / "empty").mkdir(exist_ok=True)
         with pytest.raises(InvalidValueError, match="row 30: must have a value"):
-            ds.to_webdataset(folder, shard_bytes=3_000, num_workers=3)
+            ds.to_webdataset(folder, shard_bytes=3_000, executor=3)
     assert not (tmp_path / "new").exists()
     assert list((tmp_path / "empty").iterdir()) == []
 
@@ -235,7 +235,7 @@ def test_full_disk_leaves_what_the_same_call_continues(view, tmp_path, monkeypat
     with monkeypatch.context() as patched:
         patched.setattr(writer, "write_file", full)
         with pytest.raises(dl.StorageError, match="No space left on device"):
-            view.to_webdataset(out, shard_bytes="20KiB", num_workers=1)
+            view.to_webdataset(out, shard_bytes="20KiB", executor=1)
     assert (out / "000000.tar").is_file()
     view.to_webdataset(out, shard_bytes="20KiB")
     assert content(out) == content(tmp_path / "whole")
@@ -267,7 +267,7 @@ def test_files_of_no_rows_are_written_where_a_format_needs_one(make_lake, tmp_pa
 def test_errors_of_processes_are_raised_here(make_lake, tmp_path):
     ds = make_lake({"t": dl.Text(nullable=True)}, t=["x" * 900] * 30 + [None])
     with pytest.raises(InvalidValueError, match="row 30: must have a value") as caught:
-        ds.to_webdataset(tmp_path / "out", shard_bytes=3_000, num_workers=2)
+        ds.to_webdataset(tmp_path / "out", shard_bytes=3_000, executor=2)
     assert caught.value.row == 30
     assert not (tmp_path / "out").exists()
 
@@ -290,11 +290,11 @@ def test_processes_and_a_thread_share_the_files(view, tmp_path, monkeypatch, thr
 
     monkeypatch.setattr(processes.Worker, "write", there)
     monkeypatch.setattr(writer, "write_file", here)
-    files = view.to_webdataset(tmp_path / "out", shard_bytes=3_000, num_workers=2)
+    files = view.to_webdataset(tmp_path / "out", shard_bytes=3_000, executor=2)
     assert len(written) < len(files)
     assert bool(written) == bool(threads)
     monkeypatch.undo()
-    same = view.to_webdataset(tmp_path / "same", shard_bytes=3_000, num_workers=1)
+    same = view.to_webdataset(tmp_path / "same", shard_bytes=3_000, executor=1)
     assert [p.read_bytes() for p in files] == [p.read_bytes() for p in same]
 
 
@@ -302,7 +302,7 @@ def test_processes_and_a_thread_share_the_files(view, tmp_path, monkeypatch, thr
 def test_process_that_is_killed_is_a_storage_error(view, tmp_path, monkeypatch):
     monkeypatch.setattr(processes, "PROGRAM", "import os, signal; os.kill(os.getpid(), 9)")
     with pytest.raises(dl.StorageError, match=r"exited with code -9\. If it ran out of memory"):
-        view.to_webdataset(tmp_path / "out", shard_bytes=3_000, num_workers=2)
+        view.to_webdataset(tmp_path / "out", shard_bytes=3_000, executor=2)
     assert not (tmp_path / "out").exists()
 
 
@@ -310,17 +310,17 @@ def test_process_that_is_killed_is_a_storage_error(view, tmp_path, monkeypatch):
 def test_rows_that_other_processes_cannot_read_are_written_here(new_url, tmp_path):
     ds = dl.create(new_url(), {"t": "text"})
     ds.append({"t": [f"{i}" * 900 for i in range(9)]})
-    paths = ds.to_webdataset(tmp_path / "out", shard_bytes=3_000, num_workers=2)
+    paths = ds.to_webdataset(tmp_path / "out", shard_bytes=3_000, executor=2)
     ds.commit("rows")
-    same = ds.to_webdataset(tmp_path / "same", shard_bytes=3_000, num_workers=2)
+    same = ds.to_webdataset(tmp_path / "same", shard_bytes=3_000, executor=2)
     assert [p.read_bytes() for p in paths] == [p.read_bytes() for p in same]
 
 
 @pytest.mark.usefixtures("large")
 def test_rows_of_a_query_are_written_by_processes(view, tmp_path):
     result = view.query("SELECT txt, LENGTH(txt) AS n ORDER BY n")
-    one = result.to_webdataset(tmp_path / "1", shard_bytes=9_000, num_workers=1)
-    two = result.to_webdataset(tmp_path / "2", shard_bytes=9_000, num_workers=2)
+    one = result.to_webdataset(tmp_path / "1", shard_bytes=9_000, executor=1)
+    two = result.to_webdataset(tmp_path / "2", shard_bytes=9_000, executor=2)
     assert len(one) > 1
     assert [p.read_bytes() for p in one] == [p.read_bytes() for p in two]
 
@@ -332,7 +332,7 @@ def test_rows_that_only_this_process_can_compute_are_written_here(view, tmp_path
         return 2 * x
 
     result = view.query("SELECT txt, doubled(LENGTH(txt)) AS n")
-    paths = result.to_webdataset(tmp_path / "out", shard_bytes=9_000, num_workers=2)
+    paths = result.to_webdataset(tmp_path / "out", shard_bytes=9_000, executor=2)
     assert len(paths) > 1
     assert b"".join(path.read_bytes() for path in paths).count(b".txt") == ROWS
 

@@ -119,8 +119,12 @@ class SegmentWriter:
                 return {**tree, "counts": self._put(counts), "items": self._describe(items)}
 
 
-def read_segment(data: bytes | memoryview) -> tuple[list[Block], list[tuple[int, str]]]:
+def read_segment(
+    data: bytes | memoryview, advice: str = "Run the job again with restart=True."
+) -> tuple[list[Block], list[tuple[int, str]]]:
     """Return the blocks of a segment, and the skipped rows with their errors.
+
+    Errors end with `advice`.
 
     Raises
     ------
@@ -145,8 +149,7 @@ def read_segment(data: bytes | memoryview) -> tuple[list[Block], list[tuple[int,
         return blocks, [(int(row), str(error)) for row, error in document["skipped"]]
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError, struct.error) as e:
         raise DamagedError(
-            f"Results of a job are damaged: {str(e).rstrip('.'):.200}. Run the job again with "
-            "restart=True."
+            f"Results of a job are damaged: {str(e).rstrip('.'):.200}. {advice}"
         ) from e
 
 

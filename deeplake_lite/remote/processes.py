@@ -1,0 +1,160 @@
+"""Worker processes of this package, which run the tasks of a picklable work.
+
+A worker is a new process that imports only this package, so scripts need no
+``if __name__ == "__main__"``. It reads the import path, the work and then tasks from standard input
+until the input ends, and replies on standard output.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from deeplake_lite.errors import LakeError, LoaderError
+from deeplake_lite.pickling import pickle_value
+from deeplake_lite.remote.executor import LostError
+from deeplake_lite.remote.failure import Failure, error_of
+from deeplake_lite.storage.repo import spreading_credentials
+
+if TYPE_CHECKING:
+    from deeplake_lite.remote.executor import Future, Work
+
+AHEAD = 2
+"""Number of tasks per process that are submitted before they can start."""
+
+PROGRAM = (
+    "import json, sys; sys.path[:] = json.loads(sys.stdin.buffer.readline()); "
+    "from deeplake_lite.remote.processes import main; main()"
+)
+"""Code of a worker. It reads the import path from standard input."""
+
+
+class Processes:
+    """Runs tasks in new processes. A process that dies is replaced.
+
+    Parameters
+    ----------
+    work : Work
+        The work, which must be picklable.
+    count : int
+        Number of processes.
+    fallback : type, optional
+        Class of an error of a worker that cannot be pickled.
+    """
+
+    kind = "processes"
+
+    def __init__(self, work: Work, count: int, fallback: type[LakeError] = LoaderError) -> None:
+        self.window, self._fallback = AHEAD * count, fallback
+        with spreading_credentials():
+            self._payload = pickle_value(work)
+        self._pool = ThreadPoolExecutor(count, thread_name_prefix="deeplake-lite-work")
+        self._idle = SimpleQueue[_Process | None]()
+        for _ in range(count):
+            self._idle.put(None)
+        self._running = set[_Process]()
+        self._closed = False
+
+    def submit(self, task: Any) -> Future:
+        """Run a task in the next process that is free."""
+        return self._pool.submit(self._run, task)
+
+    def outcome(self, future: Any) -> Any:
+        """Return what a future that is done has returned. Raises its error or LostError."""
+        result = future.result()
+        if isinstance(result, Failure):
+            raise error_of(result, self._fallback)
+        return result
+
+    def close(self) -> None:
+        """End the processes, and wait for them."""
+        self._closed = True
+        for process in list(self._running):
+            process.kill()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        for process in list(self._running):
+            process.end()
+
+    def _run(self, task: Any) -> Any:
+        process = self._idle.get()
+        try:
+            if process is None:
+                process = _Process(self._payload)
+                self._running.add(process)
+            if self._closed:
+                raise LostError("the work was stopped")
+            return process.request(task)
+        except (EOFError, OSError, pickle.UnpicklingError):
+            assert process is not None
+            self._running.discard(process)
+            code = process.end()
+            process = None
+            raise LostError(f"a worker process exited with code {code}") from None
+        finally:
+            self._idle.put(process)
+
+
+class _Process:
+    """A worker process."""
+
+    def __init__(self, payload: bytes) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            # A terminal sends Ctrl-C to a whole group; this process ends its workers itself.
+            process_group=0 if os.name == "posix" else None,
+        )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._requests, self._replies = self._process.stdin, self._process.stdout
+        self._first: bytes | None = json.dumps(sys.path).encode() + b"\n" + pickle.dumps(payload)
+
+    def request(self, task: Any) -> Any:
+        """Let the process run a task. Raises EOFError or OSError if the process has ended."""
+        if self._first is not None:
+            self._requests.write(self._first)
+            self._first = None
+        pickle.dump(task, self._requests)
+        self._requests.flush()
+        return pickle.load(self._replies)
+
+    def kill(self) -> None:
+        """Kill the process. Any thread may call this method."""
+        self._process.kill()
+
+    def end(self) -> int:
+        """Kill the process unless it has ended, and return its exit code."""
+        self.kill()
+        code = self._process.wait()
+        for pipe in (self._requests, self._replies):
+            with suppress(OSError):  # buffered data cannot be sent any more
+                pipe.close()
+        return code
+
+
+def main() -> None:
+    """Run tasks until standard input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    requests, replies = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # output of libraries must not mix with replies
+    with suppress(EOFError, BrokenPipeError):
+        payload, work = pickle.load(requests), None
+        while True:
+            task = pickle.load(requests)
+            reply: Any
+            try:
+                work = work or pickle.loads(payload)
+                reply = work.run(task)
+            except Exception as error:
+                reply = Failure.of(error)
+            replies.write(pickle.dumps(reply))
+            replies.flush()
