@@ -91,7 +91,7 @@ def test_a_running_job_shows_a_bar_which_its_repr_replaces(ds, shown):
     job.result()
     eventually(lambda: shown[0].updates)
     assert shown[0].updates == [{"text/plain": repr(job)}]
-    assert "finished: 3,000 of 3,000 rows (100 %)" in repr(job)
+    assert "finished: 3,000 of 3,000 rows (100%)" in repr(job)
     assert len(shown) == 1
 
 
