@@ -1,4 +1,4 @@
-"""A result that one thread hands to another, safe from Ctrl-C at any time.
+"""A result that one thread hands to others, safe from Ctrl-C at any time.
 
 Python may raise KeyboardInterrupt between any two instructions of the main thread.
 `threading.Event`, `Condition` and `concurrent.futures.Future` acquire their locks in Python code,
@@ -13,7 +13,7 @@ from threading import Lock
 
 
 class Outcome[T]:
-    """A value or error that one thread sets once, while another thread waits for it.
+    """A value or error that one thread sets once, while other threads wait for it.
 
     Examples
     --------
@@ -50,7 +50,12 @@ class Outcome[T]:
         """Wait for the outcome until a timeout, in seconds, and return whether there is one."""
         # An interrupt may arrive just after the lock is acquired. The lock then stays acquired, so
         # another call must check `_given` first.
-        return self._given or self._pending.acquire(timeout=seconds)
+        if self._given:
+            return True
+        if not self._pending.acquire(timeout=seconds):
+            return False
+        self._pending.release()  # for other threads that wait
+        return True
 
     def result(self) -> T:
         """Wait for the outcome, then return the value or raise the error."""

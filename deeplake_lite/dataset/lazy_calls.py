@@ -159,11 +159,43 @@ def map_rows(view: View, function: Callable[..., object], **options: Any) -> Job
     return map_rows(view, function, **options)
 
 
+def show_job(job: Job) -> None:
+    """Show a live progress bar of a job in the notebook."""
+    from deeplake_lite.widget import show_job
+
+    show_job(job)
+
+
+def follow_job(job: Job) -> Callable[[], None]:
+    """Show a progress bar in the notebook if a job takes longer than a second.
+
+    Returns a function that waits until the bar shows the end of the job.
+    """
+    from deeplake_lite.widget import follow_job
+
+    return follow_job(job)
+
+
 def lineage(ds: Dataset, column: str) -> Origin | None:
     """Return the job that has last filled a column."""
-    from deeplake_lite.map import find_origin
+    from deeplake_lite.map import Recorded, find_origin
 
-    return find_origin(ds, column)
+    column_id = ds.field(column).id
+    return find_origin(Recorded.of(ds), column, column_id)
+
+
+def lineage_of(view: View) -> dict[str, Any]:
+    """Return the version and query of a view and the origins of its columns, as a JSON object."""
+    from deeplake_lite.map import lineage_of
+
+    return lineage_of(view)
+
+
+def record_copy(view: View, how: str) -> dict[str, Any]:
+    """Return the record of a copy of a view, for the metadata of the copy's commit."""
+    from deeplake_lite.map import record_copy
+
+    return record_copy(view, how)
 
 
 def create_index(ds: Dataset, column: object, kind: object, **options: object) -> Index:

@@ -213,6 +213,41 @@ class Loader:
         self._resumed = self._progress.consumed < self.shares.end
         self._next_epoch = self._progress.epoch + 1
 
+    def lineage(self) -> dict[str, Any]:
+        """Return where the batches come from, as a JSON object for an experiment tracker.
+
+        Returns
+        -------
+        dict
+            ``columns``, ``rows`` per epoch, ``seed``, ``shuffle``, ``global_batch_size`` and
+            ``last`` determine the batches, together with ``sources``. The sources are the loaded
+            views: the view of a loader, or the views of a mix with their weights. Each has its
+            ``url`` without credentials, ``version``, ``selection`` (such as the text of a query),
+            ``rows``, a ``fingerprint`` of the rows, the ``columns`` with the jobs that have filled
+            them, and the names of the ``computed`` columns of a query.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://tracked-doc", {"x": "int32"})
+        >>> ds.append({"x": range(100)})
+        >>> version = ds.commit("rows")
+        >>> loader = ds.query("SELECT * WHERE x < 50").batches(16, shuffle=True, seed=3)
+        >>> lineage = loader.lineage()
+        >>> lineage["seed"], lineage["rows"], lineage["sources"][0]["selection"]
+        (3, 50, 'SELECT * WHERE x < 50')
+        >>> lineage["sources"][0]["version"] == version
+        True
+        """
+        state = self.state_dict()
+        settings = ("rows", "seed", "shuffle", "global_batch_size")
+        return {
+            "sources": self.resources.samples.lineages(),
+            "columns": list(self.columns),
+            **{name: state[name] for name in settings},
+            "last": self.shares.last,
+        }
+
     def shuffle_quality(self, label: str | None = None) -> ShuffleQuality:
         """Measure how well rows are shuffled in the epoch whose number is `Loader.epoch`.
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from deeplake_lite import checks
 from deeplake_lite.brief import brief
+from deeplake_lite.dataset import lazy_calls
 from deeplake_lite.dataset.dataset import Dataset
+from deeplake_lite.dataset.repr import bars
 from deeplake_lite.dataset.versions.history import Graph
 from deeplake_lite.errors import DamagedError, JobError, OptionError
 from deeplake_lite.map.driver import Driver
@@ -73,6 +75,7 @@ def map_rows(
         update=update,
         name=name,
     )
+    in_notebook = visible and bars.is_in_notebook()
     target = None if request.new_lake is None else request.new_lake.open(view)
     lake = (view if target is None else target).rows.lake
     running = Running(lake.repository, request.name)
@@ -87,18 +90,23 @@ def map_rows(
             plan.slots,
             partial(make_executor, executor, work, seconds, most),
             each=commit == "each",
-            visible=visible,
+            visible=visible and not in_notebook,
         )
         job = Job(request.name, driver.state)
         moves = isinstance(view, Dataset) and wait and target is None
         do = partial(_run, driver, running, cast("Dataset", view) if moves else None)
+        finish = lazy_calls.follow_job(job) if in_notebook else None
         if not wait:
             job.start(do)
             return job
     except BaseException:
         running.end()
         raise
-    job.run(do)
+    try:
+        job.run(do)
+    finally:
+        if finish is not None:
+            finish()
     return job
 
 

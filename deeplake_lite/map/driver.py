@@ -14,7 +14,7 @@ import numpy as np
 from deeplake_lite.dataset.repr import bars
 from deeplake_lite.errors import JobError, StorageError
 from deeplake_lite.htypes.words import pluralize
-from deeplake_lite.map.origins import find_origin
+from deeplake_lite.map.origins import Recorded, find_origin
 from deeplake_lite.map.places import ATTEMPTS
 from deeplake_lite.map.publish import Published, merge_reports, publish, published_parts
 from deeplake_lite.map.publish_rows import publish_rows
@@ -67,6 +67,21 @@ class State:
     """``"running"``, ``"committing"``, ``"finished"``, ``"failed"`` or ``"cancelled"``."""
     cancelled: bool = False
     """Whether the job was asked to stop."""
+    resumed: int = 0
+    """Number of rows that an earlier run had finished."""
+    begun: float = field(default_factory=time.monotonic)
+    """When this run began, on the monotonic clock."""
+    ended: float | None = None
+    """When this run ended, or None if it is running."""
+
+    @property
+    def seconds(self) -> float:
+        """Duration of this run so far, in seconds."""
+        return (time.monotonic() if self.ended is None else self.ended) - self.begun
+
+    def end(self, phase: str) -> None:
+        """Record the end of the run, with its phase."""
+        self.ended, self.phase = time.monotonic(), phase
 
 
 @dataclass(frozen=True)
@@ -166,6 +181,7 @@ class Driver:
             skipped=journal.skipped,
             parts=len(journal.cut),
             parts_done=int(journal.done.sum()),
+            resumed=journal.rows_done,
         )
 
     def run(self) -> Mapped:
@@ -187,7 +203,7 @@ class Driver:
                 self._publish(left)
             return self._finish()
         except BaseException as error:
-            self.state.phase = "cancelled" if self.state.cancelled else "failed"
+            self.state.end("cancelled" if self.state.cancelled else "failed")
             if self.state.done:
                 error.add_note(
                     f"Finished so far: {self.state.done:,} of {self.state.rows:,} rows. To go on "
@@ -201,7 +217,7 @@ class Driver:
         branch = self._journal.repository.tip(self._document["branch"])
         report = merge_reports(self._reports, branch)
         self._journal.delete()
-        self.state.phase = "finished"
+        self.state.end("finished")
         return Mapped(
             report.version,
             len(results.rows),
@@ -350,7 +366,9 @@ class Driver:
     def _origins(self) -> dict[str, object]:
         """The origins of the input's columns, for the record in another lake, as JSON objects."""
         names = [*self._document["columns"], *self._document["rows_into"]["keep"]]
-        origins = {name: find_origin(self._base, name) for name in names}
+        recorded = Recorded.of(self._base)
+        ids = {name: self._base.field(name).id for name in names}
+        origins = {name: find_origin(recorded, name, ids[name]) for name in names}
         return {name: None if o is None else o.to_json() for name, o in origins.items()}
 
     def _publish_each(self) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from deeplake_lite import checks
+from deeplake_lite.dataset import lazy_calls
 from deeplake_lite.errors import JobError
 from deeplake_lite.outcome import Outcome
 
@@ -23,8 +24,13 @@ type Phase = Literal["running", "committing", "finished", "failed", "cancelled"]
 class Progress:
     """How far a job has progressed.
 
-    >>> Progress("running", rows=2000, done=500, skipped=1, parts=10, parts_done=2)
+    >>> progress = Progress(
+    ...     "running", rows=2000, done=500, skipped=1, parts=10, parts_done=2, seconds=5
+    ... )
+    >>> progress
     running: 500 of 2,000 rows (25%), 1 skipped
+    >>> progress.rate, progress.remaining
+    (100.0, 15.0)
     """
 
     phase: str
@@ -39,6 +45,23 @@ class Progress:
     """Number of parts."""
     parts_done: int
     """Number of finished parts."""
+    resumed: int = 0
+    """Number of rows that an earlier run had finished."""
+    seconds: float = 0.0
+    """Duration of this run so far, in seconds."""
+
+    @property
+    def rate(self) -> float | None:
+        """Number of rows per second in this run, or None if it has not finished any."""
+        computed = self.done - self.resumed
+        return computed / self.seconds if computed and self.seconds else None
+
+    @property
+    def remaining(self) -> float | None:
+        """Estimated seconds until all rows are computed, or None if there is no estimate."""
+        if self.phase != "running" or self.rate is None:
+            return None
+        return (self.rows - self.done) / self.rate
 
     def __repr__(self) -> str:
         share = self.done / self.rows if self.rows else 1.0
@@ -70,7 +93,9 @@ class Job:
     def progress(self) -> Progress:
         """Return how far the job is."""
         s = self._state
-        return Progress(s.phase, s.rows, s.done, s.skipped, s.parts, s.parts_done)
+        return Progress(
+            s.phase, s.rows, s.done, s.skipped, s.parts, s.parts_done, s.resumed, s.seconds
+        )
 
     def cancel(self) -> None:
         """Stop the job. Finished parts are kept, so that the same call of `map` resumes the job.
@@ -83,6 +108,10 @@ class Job:
     def done(self) -> bool:
         """Whether the job has ended, successfully or not."""
         return self._outcome.is_given
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for the end of the job for some seconds, and return whether it has ended."""
+        return self._outcome.wait(seconds)
 
     def result(self, timeout: float | None = None) -> Mapped:
         """Wait for the end of the job, and return its result.
@@ -126,6 +155,10 @@ class Job:
                 self._outcome.fail(error)
 
         threading.Thread(target=target, name=f"deeplake-lite-job-{self.name}", daemon=True).start()
+
+    def _ipython_display_(self) -> None:
+        """Show a live progress bar while the job runs, and its repr afterwards."""
+        lazy_calls.show_job(self)
 
     def __repr__(self) -> str:
         return f"job {self.name}, {self.progress()!r}"

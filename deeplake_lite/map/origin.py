@@ -58,9 +58,10 @@ class Origin:
         """Return a line for this job, followed by indented lines for the jobs before it."""
         digest = f" ({self.source[:8]})" if self.source else ""
         lake = "" if self.lake is None else f" of {self.lake}"
+        inputs = ", ".join(self.inputs) or "a query"
         first = (
             f"{indent}{self.column}: {self.module}.{self.function}{digest} of "
-            f"{', '.join(self.inputs)} in version {self.input_version}{lake}, "
+            f"{inputs} in version {self.input_version}{lake}, "
             f"{self.rows:,} rows, {self.time:%Y-%m-%d %H:%M}"
         )
         lines = [first]

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.dataset.dataset import Dataset
 from deeplake_lite.dataset.handle import Handle
 from deeplake_lite.errors import VersionNotFoundError
 from deeplake_lite.ingest.lineage import Lineage as History
+from deeplake_lite.map.copied import Copied
 from deeplake_lite.map.origin import Origin
 from deeplake_lite.map.record import find_record
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from deeplake_lite.storage.repo import Commit
 
@@ -20,22 +22,46 @@ MOST_STEPS = 20
 """Maximum number of jobs in a chain."""
 
 
-def find_origin(ds: Dataset, column: str) -> Origin | None:
+@dataclass(frozen=True)
+class Recorded:
+    """The commits that led to a version of a lake and that have a record of columns."""
+
+    ds: Dataset
+    """The version."""
+    jobs: Sequence[tuple[Commit, Mapping[str, Any]]]
+    """Commits of jobs with the records of the jobs, newest first."""
+    copies: Sequence[tuple[Commit, Copied]]
+    """Commits that have copied columns from another lake, with their records, newest first."""
+
+    @classmethod
+    def of(cls, ds: Dataset) -> Recorded:
+        """Read the records of a version."""
+        commits = History.of(ds).commits(ds.version)
+        commits.sort(key=lambda c: c.time, reverse=True)
+        jobs = [(c, record) for c in commits if (record := find_record(c)) is not None]
+        copies = [(c, copied) for c in commits if (copied := Copied.find(c)) is not None]
+        return cls(ds, jobs, copies)
+
+    def job_of(self, column_id: str) -> tuple[Commit, Mapping[str, Any]] | None:
+        """Return the newest commit of a job that has filled a column, and its record."""
+        for commit, record in self.jobs:
+            if column_id in {*record["into"].values(), *record.get("kept", {}).values()}:
+                return commit, record
+        return None
+
+    def copy_of(self, column_id: str) -> tuple[Commit, Copied] | None:
+        """Return the newest commit that has copied a column, and its record."""
+        return next((pair for pair in self.copies if column_id in pair[1].ids), None)
+
+
+def find_origin(recorded: Recorded, column: str, column_id: str) -> Origin | None:
     """Return the origin of a column; see `Dataset.lineage`."""
-    return _origin(ds, column, ds.field(column).id, MOST_STEPS)
+    return _origin(recorded, column, column_id, MOST_STEPS)
 
 
 def newest_record(ds: Dataset, column_id: str) -> tuple[Commit, Mapping[str, Any]] | None:
     """Return the newest commit of a job that has filled a column, and the record of the job."""
-    commits = History.of(ds).commits(ds.version)
-    for commit in sorted(commits, key=lambda c: c.time, reverse=True):
-        record = find_record(commit)
-        if record is not None and column_id in {
-            *record["into"].values(),
-            *record.get("kept", {}).values(),
-        }:
-            return commit, record
-    return None
+    return Recorded.of(ds).job_of(column_id)
 
 
 def is_complete(ds: Dataset, record: Mapping[str, Any]) -> bool:
@@ -50,10 +76,12 @@ def is_complete(ds: Dataset, record: Mapping[str, Any]) -> bool:
     return len(parts) == int(record["part_count"])
 
 
-def _origin(ds: Dataset, column: str, column_id: str, steps: int) -> Origin | None:
-    found = newest_record(ds, column_id) if steps else None
-    if found is None:
+def _origin(recorded: Recorded, column: str, column_id: str, steps: int) -> Origin | None:
+    found, copied = recorded.job_of(column_id), recorded.copy_of(column_id)
+    if steps == 0 or (found is None and copied is None):
         return None
+    if found is None or (copied is not None and copied[0].time > found[0].time):
+        return None if copied is None else copied[1].origin(copied[0], column, column_id)
     commit, record = found
     is_kept = column_id in record.get("kept", {}).values()
     return Origin(
@@ -63,7 +91,7 @@ def _origin(ds: Dataset, column: str, column_id: str, steps: int) -> Origin | No
         job=record["name"],
         input_version=record["version"],
         lake=record.get("source"),
-        inputs=_inputs(ds, record, steps, column if is_kept else None),
+        inputs=_inputs(recorded.ds, record, steps, column if is_kept else None),
         function="keep" if is_kept else record["function"]["name"],
         module="deeplake_lite" if is_kept else record["function"]["module"],
         source="" if is_kept else record["function"]["digest"],
@@ -94,7 +122,8 @@ def _inputs(
         before = at_version(ds, record["version"])
     except VersionNotFoundError:  # a vacuum has deleted it
         return dict.fromkeys(columns)
-    return {name: _origin(before, name, i, steps - 1) for name, i in columns.items()}
+    recorded = Recorded.of(before)
+    return {name: _origin(recorded, name, i, steps - 1) for name, i in columns.items()}
 
 
 def at_version(ds: Dataset, version: str) -> Dataset:

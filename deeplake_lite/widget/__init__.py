@@ -5,9 +5,11 @@
 of the browser that answers requests of this kind. A part is an object with a method for each of its
 requests. The parts are in folders: `requests` for queries, selections, saved views and versions,
 `images` for the grid, `filters` for facets, `row` for a single row, `edits` for editing, and
-`review` for maps and suspicious rows. `static` creates pages that do not need a kernel.
+`review` for maps and suspicious rows. `static` creates pages that do not need a kernel. `jobs` is
+the progress bar of a job.
 """
 
 from deeplake_lite.widget.browser import Browser, browse
+from deeplake_lite.widget.jobs import follow_job, show_job
 
-__all__ = ["Browser", "browse"]
+__all__ = ["Browser", "browse", "follow_job", "show_job"]

@@ -45,6 +45,6 @@ def script(*names: str) -> str:
 
 
 @cache
-def style() -> str:
-    """Return the style sheet of the browser."""
-    return (HERE / "browser.css").read_text("utf-8")
+def style(name: str = "browser") -> str:
+    """Return the style sheet of the browser, or of another widget."""
+    return (HERE / f"{name}.css").read_text("utf-8")

@@ -6,7 +6,9 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -378,3 +380,19 @@ def test_damaged_results_are_an_error(tmp_path):
     assert "y" not in dl.open(ds.url).columns
     ds.map(stop_once, executor=One(), restart=True, **OPTIONS)
     check(ds)
+
+
+def test_several_threads_wait_for_the_result_of_a_job(tmp_path):
+    ds = lakes.make(tmp_path / "a.lake", 10)
+    release = threading.Event()
+
+    def wait(batch):
+        assert release.wait(30)
+        return batch["x"]
+
+    job = ds.map(wait, columns="x", into={"y": "int64"}, wait=False)
+    with ThreadPoolExecutor(4) as pool:
+        results = [pool.submit(job.result, 30) for _ in range(4)]
+        time.sleep(0.1)  # until all of them wait
+        release.set()
+        assert {future.result().rows for future in results} == {len(ds)}

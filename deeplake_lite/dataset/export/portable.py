@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.dataset import lazy_calls
 from deeplake_lite.dataset.repr import bars
 from deeplake_lite.errors import ExportWarning
 from deeplake_lite.htypes.cells import Cells, NestedCells, RaggedCells, concat
@@ -82,8 +83,12 @@ def has_nulls(view: View, f: Field) -> bool:
 
 
 def metadata_of(view: View) -> dict[str, Any]:
-    """Return the metadata of a dataset and its columns, as JSON values that an export records."""
+    """Return the metadata of a dataset and its columns, as JSON values that an export records.
+
+    They include the lineage of the view, see `map.lineage_of`.
+    """
     return {
+        "lineage": lazy_calls.lineage_of(view),
         "metadata": dict(view.rows.table.metadata),
         "column_metadata": {f.name: dict(f.metadata) for f in view.schema if f.metadata},
     }

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from typing import Any
 
 DELAY = 1.0
 """Seconds before a bar appears."""
+
+
+def is_in_notebook() -> bool:
+    """Return whether this process is the kernel of a notebook.
+
+    >>> is_in_notebook()
+    False
+    """
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return getattr(shell, "kernel", None) is not None
 
 
 def bar(

@@ -18,6 +18,7 @@ import numpy as np
 
 from deeplake_lite import checks
 from deeplake_lite.brief import brief
+from deeplake_lite.dataset import lazy_calls
 from deeplake_lite.dataset.saved.auxiliary import (
     DAMAGE,
     attempt,
@@ -34,6 +35,7 @@ from deeplake_lite.dataset.saved.rows import (
     damaged_view,
 )
 from deeplake_lite.dataset.versions import history
+from deeplake_lite.dataset.versions.commit import check_message, commit
 from deeplake_lite.dataset.versions.viewed import (
     KEY,
     versions_of,
@@ -264,9 +266,10 @@ def materialize(
         Table.create(repository, schema, source.metadata)
         repository.limits = view.rows.lake.repository.limits
         copy = at_branch(Lake(repository, {}), "main")
-        with copy.transaction(message):
-            blocks = (source.read(names, slots[span]) for span in spans)
-            copy.handle.edit(lambda table: table.append(blocks, _unique_ids(source, slots)))
+        check_message(message)
+        blocks = (source.read(names, slots[span]) for span in spans)
+        copy.handle.edit(lambda table: table.append(blocks, _unique_ids(source, slots)))
+        commit(copy.handle, message, lazy_calls.record_copy(view, "materialize"), empty=True)
     return open(location, limits=view.rows.lake.repository.limits, storage_options=options)
 
 

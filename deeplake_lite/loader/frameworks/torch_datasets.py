@@ -164,6 +164,14 @@ class _Rows:
         """
         self._epoch.set(epoch)
 
+    def lineage(self) -> dict[str, Any]:
+        """Return where the samples come from, as `Loader.lineage` does for batches.
+
+        The DataLoader determines the batches, so their size and order are left out.
+        """
+        lineage = self._loader.lineage()
+        return {name: lineage[name] for name in ("sources", "columns", "rows", "seed")}
+
     def collate(self, samples: list[Any]) -> Any:
         """Collate samples as `View.pytorch` does. Pass this method as ``DataLoader(collate_fn=)``.
 

@@ -104,6 +104,12 @@ class MixSamples:
         """The views."""
         return tuple(part.view for part in self.parts)
 
+    def lineages(self) -> list[dict[str, Any]]:
+        """Return the lineage of each view, with its weight, as JSON objects."""
+        weights = map(float, self.weights)
+        lineages = [lineage for part in self.parts for lineage in part.lineages()]
+        return [{**x, "weight": weight} for x, weight in zip(lineages, weights, strict=True)]
+
     @cached_property
     def fields(self) -> tuple[Field, ...]:
         """The columns of a batch, each with a type that covers its types in all views."""

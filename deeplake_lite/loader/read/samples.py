@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import numpy as np
 import xxhash
 
+from deeplake_lite.dataset import lazy_calls
 from deeplake_lite.dataset.read.reading import NOWHERE, read_blocks
 from deeplake_lite.dataset.read.virtual import VirtualTable, is_computed, question_of, source_of
 from deeplake_lite.dataset.repr.describe import seen_axes
@@ -130,6 +131,10 @@ class Samples(Protocol):
         """
         ...
 
+    def lineages(self) -> list[dict[str, Any]]:
+        """Return the lineage of each view to which the rows belong, as JSON objects."""
+        ...
+
     def only(self, names: Sequence[str]) -> Samples:
         """Return the same rows with only the given columns.
 
@@ -202,6 +207,10 @@ class ViewSamples:
     def sources(self) -> tuple[View, ...]:
         """The view."""
         return (self.view,)
+
+    def lineages(self) -> list[dict[str, Any]]:
+        """Return the lineage of the view, as a JSON object."""
+        return [{**lazy_calls.lineage_of(self.view), "fingerprint": self.fingerprint}]
 
     def only(self, names: Sequence[str]) -> ViewSamples:
         """Return the same rows with only the given columns.
