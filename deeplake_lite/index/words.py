@@ -143,7 +143,7 @@ class Searchable(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """The scores of strings, of which those with none of the words are left out if they are many.
+    """The scores of strings. If many strings have none of the words, those are left out.
 
     >>> scores = Scores(4, np.array([1, 3]), np.array([0.5, 0.2]), np.array([1, 1, 0, 1], bool))
     >>> scores.at(np.array([3, 0, 2])).tolist(), scores.at(np.array([1, 3])).tolist()

@@ -36,7 +36,7 @@ class Faults:
     >>> Faults(lost=0.8, busy=0.7)
     Traceback (most recent call last):
       ...
-    deeplake_lite.errors.OptionError: The probabilities of faults must be at least 0 and their sum
+    deeplake_lite.errors.OptionError: The probabilities of faults must be at least 0 and add up to
     at most 1, but they are lost=0.8, busy=0.7.
     """
 

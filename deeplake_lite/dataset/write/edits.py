@@ -149,7 +149,8 @@ def _slots_of_ids(table: Table, ids: object) -> NDArray[np.int64]:
         raise InvalidValueError(
             f"An edit needs existing rows, but this branch has no row with the id {missing[0]} "
             f"(unknown ids: {len(missing):,} of {len(row_ids):,}). Such rows were deleted, or "
-            "belong to another lake. Leave them out with the mask np.isin(ids, ds.row_ids)."
+            "belong to another branch or lake. Leave them out with the mask "
+            "np.isin(ids, ds.row_ids)."
         )
     ordered = np.sort(row_ids)
     repeated = ordered[1:][ordered[1:] == ordered[:-1]]

@@ -84,4 +84,4 @@ SELECT L2_NORM(emb) OVER () AS m FROM dataset
 
 -- FILTER follows an aggregate
 SELECT MEAN(emb) FILTER (WHERE flag) AS m FROM dataset
-=> error QueryTypeError: FILTER must follow an aggregate over many rows, but without GROUP BY MEAN(emb) reduces each row
+=> error QueryTypeError: FILTER must follow an aggregate over many rows, but MEAN(emb) reduces each row

@@ -294,8 +294,8 @@ def filter_(low: Lowering, e: exp.Filter, scope: Scope) -> Value:
         )
     if not isinstance(aggregate, Sql):
         raise QueryTypeError(
-            "FILTER must follow an aggregate over many rows, but without GROUP BY "
-            f"{text_of(e.this)} reduces each row separately. Use WHERE, or add GROUP BY."
+            f"FILTER must follow an aggregate over many rows, but {text_of(e.this)} reduces each "
+            "row separately if there is no GROUP BY. Use WHERE, or add GROUP BY."
         )
     return Sql(exp.Filter(this=aggregate.node, expression=where), aggregate.kind)
 
