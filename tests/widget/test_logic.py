@@ -17,6 +17,7 @@ JS = Path(front_end.__file__).with_name("js")
 FILES = sorted(JS.glob("*.js"))
 SOURCE = front_end.script("browser")
 PAGE = front_end.script("page")
+JOB = front_end.script("job")
 STYLE = front_end.style()
 
 
@@ -53,11 +54,11 @@ def test_names_show_the_same_characters_as_in_a_repr(tmp_path):
 
 def test_front_end_never_makes_html_from_strings():
     ways = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment"
-    assert re.findall(ways + r"|\beval\(|new Function|DOMParser|srcdoc", PAGE) == []
+    assert re.findall(ways + r"|\beval\(|new Function|DOMParser|srcdoc", PAGE + JOB) == []
 
 
 def test_front_end_names_no_address_to_load_from():
-    addresses = set(re.findall(r"https?://[^\"'\s)]+", PAGE + STYLE))
+    addresses = set(re.findall(r"https?://[^\"'\s)]+", PAGE + JOB + STYLE + front_end.style("job")))
     assert addresses == {"http://www.w3.org/2000/svg"}  # a namespace, never fetched
     assert re.findall(r"@import|url\(|\bimport\(|^import ", PAGE + STYLE, re.MULTILINE) == []
 
@@ -65,12 +66,13 @@ def test_front_end_names_no_address_to_load_from():
 def test_front_end_modules_make_up_the_scripts():
     """Each module is in one script, comes after those that it imports, and is short.
 
-    Only the message types are in none, since they are comments.
+    Only the message types are in none, since they are comments. The bar of a job has its own.
     """
     left_out = re.compile(r"^import .*\n|^\t*//.*\n|^\t*/\*\*(?s:.*?)\*/\n", re.MULTILINE)
     bodies = {file.name: left_out.sub("", file.read_text("utf-8")) for file in FILES}
     assert bodies["messages.js"].strip() == ""
-    assert sum(len(body) for name, body in bodies.items() if name != "messages.js") == len(PAGE)
+    assert bodies.pop("job.js") == JOB
+    assert sum(map(len, bodies.values())) - len(bodies["messages.js"]) == len(PAGE)
     for file in FILES:
         text = file.read_text("utf-8")
         assert len(text.splitlines()) <= 450, file.name
