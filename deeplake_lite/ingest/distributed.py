@@ -121,8 +121,11 @@ class _Driver:
             ) from error
 
     def close(self) -> None:
-        """Stop the tasks."""
-        self._executor.close()
+        """Stop the tasks, so that nothing is written to the folder of the lake any more."""
+        if isinstance(self._executor, Remote):
+            self._executor.close(wait=True)
+        else:
+            self._executor.close()
         if self._registration is not None:
             self._registration.leave()
 

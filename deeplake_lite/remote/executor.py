@@ -6,6 +6,7 @@ task whose worker died raises `LostError`, so that the caller can try it again.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import pickle
 import threading
@@ -131,10 +132,15 @@ class Remote:
             raise error_of(result, self._fallback)
         return result
 
-    def close(self) -> None:
-        """Cancel the tasks that have not started. The executor belongs to the user."""
-        for future in self._futures:
-            future.cancel()
+    def close(self, *, wait: bool = False) -> None:
+        """Cancel the tasks that have not started. The executor belongs to the user.
+
+        If `wait` is true, wait for the tasks that an executor of `concurrent.futures` is running.
+        """
+        running = [future for future in self._futures if future.cancel() is False]
+        for future in running if wait else ():
+            with contextlib.suppress(Exception, CancelledError):
+                future.result()
 
 
 _works: dict[str, Work] = {}

@@ -374,3 +374,14 @@ def test_segments_disappear_with_a_vacuum(photos, tmp_path):
 def test_source_without_rows_or_parts(new_url):
     ds = dl.from_arrays({"x": np.empty(0)}, new_url(), executor=Here(), progress=False)
     assert len(ds) == 0
+
+
+def test_nothing_is_written_after_an_error(damaged, new_url):
+    with ThreadPoolExecutor(3) as executor:
+        for _ in range(5):
+            url = new_url()
+            with pytest.raises(InvalidValueError, match=r"10\.png"):
+                dl.from_folder(damaged, url, executor=executor, progress=False)
+            assert not dl.exists(url)
+            ds = dl.from_folder(damaged, url, executor=executor, on_error="skip", progress=False)
+            assert len(ds) == ROWS - 3
