@@ -172,7 +172,7 @@ def test_coordinates_for_several_images_need_one_size(make_lake):
     assert [b.tolist() for b in batch["boxes"]] == [[[2, 8, 6, 16]], [[1, 2, 3, 4]]]
     assert [(s.position, s.column) for s in loader.skipped] == [(1, "boxes")]
     with pytest.raises(
-        dl.LoaderError, match=r"row 1 of the view .*they have the sizes \[\(4, 8\), \(8, 8\)\]"
+        dl.LoaderError, match=r"row 1 of the view .*their sizes are \[\(4, 8\), \(8, 8\)\]"
     ):
         list(ds.batches(3, size=(16, 16)))
 
