@@ -133,7 +133,7 @@ class NewLake:
         JobError
             When an earlier job has finished.
         ExistsError
-            When the lake has rows of others.
+            When the lake has rows or edits of others.
         """
         expected = self.with_kept(view)
         if _types(ds.schema) != _types(expected):
@@ -145,8 +145,8 @@ class NewLake:
         if not len(ds):
             return False
         records = [find_record(c) for c in history(ds.rows.lake.repository, ds.version)]
-        earlier = any(record is not None and record["name"] == name for record in records)
-        if not earlier:
+        own = [record is not None and record["name"] == name for record in records]
+        if not any(own):
             raise ExistsError(
                 f"rows_into= needs a new lake, but {self.url!r} has "
                 f"{pluralize(len(ds), 'row')} that no job {name!r} has written. Choose another "
@@ -157,6 +157,13 @@ class NewLake:
                 f"The job {name!r} has finished: the lake {self.url!r} has its "
                 f"{pluralize(len(ds), 'row')}. Pass restart=True to compute and replace them, or "
                 "choose another place or name=."
+            )
+        first = len(own) - own[::-1].index(True)
+        if not all(own[:first]):  # the newest commits come first
+            raise ExistsError(
+                f"restart=True replaces all rows of {self.url!r}, but other commits than those of "
+                f"job {name!r} have changed the lake, and their edits would be lost. Choose "
+                "another place for the new rows."
             )
         return True
 

@@ -484,3 +484,27 @@ def test_question_of_a_query_is_not_indexed(ds):
     result = derived.query(text, [ds["v"][5]])
     assert "result of a query" in result.explain()
     assert result["n"][0] == 5
+
+
+CONDITIONS = {
+    "COSINE_SIMILARITY": [
+        "s < 0.5", "s BETWEEN 0.1 AND 0.2", "NOT s > 0.5", "ROUND(s, 1) = 0.3", "s < 0 OR n = 9",
+        "s < 0.99", "s < 0.5 AND n % 2 = 0", "s < 0.5 AND SUM(v) > 0", "s > 2", "s > -2",
+    ],
+    "DOT": ["s < 0", "ROUND(s) = 1", "s < 1 OR n = 9"],
+    "L2_DISTANCE": ["s > 3", "s > 3 AND n < 50", "s BETWEEN 2 AND 2.1", "s > 1 OR n = 9"],
+}  # fmt: skip
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("function", CONDITIONS)
+def test_conditions_on_the_similarity_lose_no_rows(ds, function):
+    ds.create_index("v", metric=METRICS[function])
+    query = ds["v"][7]
+    order = "ASC" if function == "L2_DISTANCE" else "DESC"
+    for condition in CONDITIONS[function]:
+        text = f"SELECT n, {function}(v, ?) AS s WHERE {condition} ORDER BY s {order} LIMIT 10"
+        exact = ds.query(text, [query])
+        near = ds.query(f"{text} USING INDEX", [query])
+        assert len(near) == len(exact), condition
+        assert len(np.intersect1d(near["n"][:], exact["n"][:])) >= 0.8 * len(exact), condition

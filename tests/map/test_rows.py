@@ -324,6 +324,26 @@ def test_a_finished_job_replaces_its_rows_only_if_asked(tmp_path, target):
     assert len(dl.open(target, version=old)) == 18
 
 
+EDITS = {
+    "append": lambda lake: lake.append({"n": [99], "place": [0], "x": [9]}),
+    "update": lambda lake: lake.update([0], {"n": [99]}),
+    "delete": lambda lake: lake.delete([0]),
+}
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("edit", EDITS)
+def test_a_restart_never_replaces_edits_of_others(tmp_path, target, edit):
+    ds = lakes.make(tmp_path / "a.lake", 12)
+    ds.map(functions.repeat, rows_into=target, **OPTIONS)
+    lake = dl.open(target)
+    EDITS[edit](lake)
+    lake.commit("mine")
+    with pytest.raises(ExistsError, match="other commits than those of job 'repeat-n-place'"):
+        ds.map(functions.repeat, rows_into=target, restart=True, **OPTIONS)
+    assert dl.open(target)["n"][:].tolist() == lake["n"][:].tolist()
+
+
 # ---- failures
 
 

@@ -132,7 +132,7 @@ class Staging:
         if rows is None:
             return None
         table = self._read(instance, rows)
-        table = self._apply_staged(instance, table)
+        table = self._apply_staged(instance, table, counts=True)
         if len(table) < min(instance.nearest.count, len(rows)):
             return None  # too few rows pass the conditions
         for name in instance.precomputed:
@@ -237,12 +237,14 @@ class Staging:
             order = np.sort(order)
         return table if len(order) == len(table) else table.take(numbers_of(order))
 
-    def _apply_staged(self, instance: Instance, table: pa.Table) -> pa.Table:
+    def _apply_staged(
+        self, instance: Instance, table: pa.Table, *, counts: bool = False
+    ) -> pa.Table:
         """Return the rows that pass the staged conditions, or as many of them as the query needs.
 
         In one case, a condition is not applied here, but only by the SQL of the query, which saves
-        a statement: it is the last condition, the query needs all rows, and all columns have been
-        computed.
+        a statement: it is the last condition, the query needs all rows, all columns have been
+        computed, and the number of rows that pass does not count.
         """
         if not instance.staged:
             return table
@@ -253,7 +255,8 @@ class Staging:
                     block = self._with_column(block, instance, name)
                 is_complete = set(block.column_names) >= instance.precomputed.keys()
                 if (
-                    instance.rows_needed is not None
+                    counts
+                    or instance.rows_needed is not None
                     or not is_complete
                     or at + 1 < len(instance.staged)
                 ):

@@ -55,6 +55,7 @@ SELECT id LIMIT 50 PERCENT
 SELECT l, id UNGROUP BY l
 SELECT id ARRANGE BY i SAMPLE BY id REPLACE LIMIT 20 PERCENT SEED 3
 SELECT id EXPAND BY 1, 2
+SELECT id ORDER BY COSINE_SIMILARITY(v, [1, 0]) DESC LIMIT 1 USING INDEX
 SELECT id JOIN dataset b USING (id)
 SELECT a.id FROM dataset a JOIN dataset b ON a.id = b.i
 SELECT a.id FROM dataset a LEFT JOIN dataset b ON a.id = b.i
@@ -142,7 +143,8 @@ def planned(tree: exp.Query, ds: dl.Dataset) -> str:
     sources_ = [
         str(i.source.view.version) if hasattr(i.source, "view") else "" for i in plan.instances
     ]
-    return repr((sql, outputs, trees, precomputed, sources_, plan.clauses))
+    searches = [i.nearest and i.nearest.function for i in plan.instances]
+    return repr((sql, outputs, trees, precomputed, sources_, searches, plan.clauses))
 
 
 @pytest.mark.parametrize("query", QUERIES)
