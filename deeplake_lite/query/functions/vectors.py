@@ -50,7 +50,13 @@ def _working_dtype(dtype: str) -> str:
 
 
 def _product_dtype(x: Arg, y: Arg) -> str:
-    """Return the dtype of a product. If one argument is constant, the other argument decides."""
+    """Return the dtype of a product. If one argument is constant, the other argument decides.
+
+    Raises ValueError for complex vectors.
+    """
+    for arg in (x, y):
+        if np.dtype(arg.type.dtype).kind == "c":
+            raise ValueError(f"vectors must be real, but {arg.text} is {arg.type.dtype}")
     if x.is_constant != y.is_constant:
         return _working_dtype((y if x.is_constant else x).type.dtype)
     return np.result_type(_working_dtype(x.type.dtype), _working_dtype(y.type.dtype)).name

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import deeplake_lite as dl
 from deeplake_lite.query.functions import REGISTRY, Arg, Type
 
 COLUMN = Arg("x", Type("float32", (128,)))
@@ -55,3 +56,16 @@ def test_products_of_integers_equal_numpys_in_64_bits(left, right):
     result = bound.compute(x, y, lead=1)
     assert bound.type.dtype == result.dtype == expected.dtype
     np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("name", ["DOT", "COSINE_SIMILARITY", "L2_DISTANCE", "MAXSIM"])
+def test_complex_vectors_are_refused_and_not_cut_to_their_real_part(make_lake, name):
+    several = (None,) if name == "MAXSIM" else ()
+    types = {"z": dl.Array("complex64", (*several, 3)), "v": dl.Array("float32", (*several, 3))}
+    rows = np.ones((2, *(1 for _ in several), 3))
+    ds = make_lake(types, z=rows * 1j, v=rows)
+    constant = rows[0] * 1j
+    for first, second in (("z", "v"), ("v", "z"), ("z", "z"), ("v", "$q"), ("z", "$q")):
+        with pytest.raises(dl.QueryTypeError, match=r"vectors must be real, but \S+ is complex"):
+            ds.query(f"SELECT {name}({first}, {second}) AS r", {"q": constant})
