@@ -3,8 +3,10 @@
 import json
 import random
 
+import icechunk
 import numpy as np
 import pytest
+import zarr
 
 import deeplake_lite as dl
 from deeplake_lite.errors import DamagedError, StorageError
@@ -100,7 +102,6 @@ def test_all_keys_may_be_replaced(repository):
 
 
 def test_zarr_reads_the_array(repository, tmp_path):
-    zarr, icechunk = pytest.importorskip("zarr"), pytest.importorskip("icechunk")
     write(repository, {digest_of(str(i)): ((i, 1),) for i in range(1500)})
     store = icechunk.Repository.open(icechunk.local_filesystem_storage(str(tmp_path / "a.lake")))
     array = zarr.open_array(store.readonly_session("main").store, path="keys", mode="r")
