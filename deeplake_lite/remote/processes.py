@@ -1,18 +1,11 @@
 """Worker processes of this package, which run the tasks of a picklable work.
 
-A worker is a new process that imports only this package, so scripts need no
-``if __name__ == "__main__"``. It reads the import path, the work and then tasks from standard input
-until the input ends, and replies on standard output.
+A worker is a `Child`. It reads the work and then tasks until its standard input ends.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import pickle
-import signal
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from queue import SimpleQueue
@@ -20,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.errors import LakeError, LoaderError
 from deeplake_lite.pickling import pickle_value
+from deeplake_lite.remote.child import Child, open_pipes
 from deeplake_lite.remote.executor import LostError
 from deeplake_lite.remote.failure import Failure, error_of
 from deeplake_lite.storage.repo import spreading_credentials
@@ -29,12 +23,6 @@ if TYPE_CHECKING:
 
 AHEAD = 2
 """Number of tasks per process that are submitted before they can start."""
-
-PROGRAM = (
-    "import json, sys; sys.path[:] = json.loads(sys.stdin.buffer.readline()); "
-    "from deeplake_lite.remote.processes import main; main()"
-)
-"""Code of a worker. It reads the import path from standard input."""
 
 
 class Processes:
@@ -102,50 +90,26 @@ class Processes:
             self._idle.put(process)
 
 
-class _Process:
+class _Process(Child):
     """A worker process."""
 
     def __init__(self, payload: bytes) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            # A terminal sends Ctrl-C to a whole group; this process ends its workers itself.
-            process_group=0 if os.name == "posix" else None,
-        )
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._requests, self._replies = self._process.stdin, self._process.stdout
-        self._first: bytes | None = json.dumps(sys.path).encode() + b"\n" + pickle.dumps(payload)
+        super().__init__(__name__)
+        self._first: bytes | None = pickle.dumps(payload)
 
     def request(self, task: Any) -> Any:
         """Let the process run a task. Raises EOFError or OSError if the process has ended."""
         if self._first is not None:
-            self._requests.write(self._first)
+            self.greet(self._first)
             self._first = None
-        pickle.dump(task, self._requests)
-        self._requests.flush()
-        return pickle.load(self._replies)
-
-    def kill(self) -> None:
-        """Kill the process. Any thread may call this method."""
-        self._process.kill()
-
-    def end(self) -> int:
-        """Kill the process unless it has ended, and return its exit code."""
-        self.kill()
-        code = self._process.wait()
-        for pipe in (self._requests, self._replies):
-            with suppress(OSError):  # buffered data cannot be sent any more
-                pipe.close()
-        return code
+        pickle.dump(task, self.requests)
+        self.requests.flush()
+        return pickle.load(self.replies)
 
 
 def main() -> None:
     """Run tasks until standard input ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    requests, replies = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # output of libraries must not mix with replies
+    requests, replies = open_pipes()
     with suppress(EOFError, BrokenPipeError):
         payload, work = pickle.load(requests), None
         while True:

@@ -29,7 +29,7 @@ _NAME = re.compile(
 
 @dataclass(frozen=True)
 class IndexName:
-    """What an index is of. The name of its branch contains all of it."""
+    """The identity of an index, which the name of its branch contains."""
 
     kind: str
     """``"vector"`` or ``"text"``."""

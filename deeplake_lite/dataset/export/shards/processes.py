@@ -1,21 +1,15 @@
 """Worker processes of an export, which write one file after the other.
 
-Python code writes most formats, and threads cannot run Python code in parallel. A worker is a new
-process that imports only this package, so scripts need no ``if __name__ == "__main__"``. A worker
-reads the parts of the export from standard input, and then the files to write, until the input
-ends. On standard output, it replies whether it can read the rows, and then sends the numbers of
-written rows, the finished files, and errors.
+Python code writes most formats, and threads cannot run Python code in parallel. A worker is a
+`Child`. It reads the parts of the export from standard input, and then the files to write, until
+the input ends. On standard output, it replies whether it can read the rows, and then sends the
+numbers of written rows, the finished files, and errors.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import pickle
-import signal
-import subprocess
-import sys
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -23,6 +17,7 @@ from deeplake_lite.dataset.export.shards.drafts import write_file
 from deeplake_lite.dataset.export.shards.journal import Written
 from deeplake_lite.dataset.export.shards.plan import Part, Shard, refuse_to_name
 from deeplake_lite.errors import StorageError
+from deeplake_lite.remote.child import Child, open_pipes
 from deeplake_lite.storage.repo import spreading_credentials
 
 if TYPE_CHECKING:
@@ -31,12 +26,6 @@ if TYPE_CHECKING:
 
 READY = True
 """The first reply of a worker that can read the rows."""
-
-PROGRAM = (
-    "import json, sys; sys.path[:] = json.loads(sys.stdin.buffer.readline()); "
-    "from deeplake_lite.dataset.export.shards.processes import main; main()"
-)
-"""Code of a worker. It reads the import path from standard input."""
 
 
 def pickle_assignment(root: Path, parts: Sequence[Part]) -> bytes | None:
@@ -48,7 +37,7 @@ def pickle_assignment(root: Path, parts: Sequence[Part]) -> bytes | None:
         return None
 
 
-class Worker:
+class Worker(Child):
     """A worker process.
 
     Parameters
@@ -58,31 +47,14 @@ class Worker:
     """
 
     def __init__(self, assignment: bytes) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            # A terminal sends Ctrl-C to a whole group; this process stops its workers itself.
-            process_group=0 if os.name == "posix" else None,
-        )
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._requests, self._replies = self._process.stdin, self._process.stdout
+        super().__init__(__name__)
         self._assignment = assignment
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.kill()
-        self._process.wait()
-        for pipe in (self._requests, self._replies):
-            with suppress(OSError):  # buffered data cannot be sent any more
-                pipe.close()
-
-    def kill(self) -> None:
-        """Kill the process. Any thread may call this method."""
-        self._process.kill()
+        self.end()
 
     def start(self) -> bool:
         """Wait until the process has started, and return whether the process can read the rows.
@@ -95,9 +67,9 @@ class Worker:
             If the process has exited.
         """
         with self._as_storage_error("should have written files"):
-            self._requests.write(json.dumps(sys.path).encode() + b"\n" + self._assignment)
-            self._requests.flush()
-            return pickle.load(self._replies) is READY
+            self.greet(self._assignment)
+            self.requests.flush()
+            return pickle.load(self.replies) is READY
 
     def write(self, number: int, shard: Shard, progress: Callable[[int], None]) -> Written:
         """Let the process write a file; see `write_file`. `number` is the index of the file's part.
@@ -108,10 +80,10 @@ class Worker:
             If the process has exited.
         """
         with self._as_storage_error(f"wrote {shard.path!r}"):
-            pickle.dump((number, shard.number, shard.rows, shard.path), self._requests)
-            self._requests.flush()
+            pickle.dump((number, shard.number, shard.rows, shard.path), self.requests)
+            self.requests.flush()
             while True:
-                match pickle.load(self._replies):
+                match pickle.load(self.replies):
                     case int(rows):
                         progress(rows)
                     case Written() as written:
@@ -126,16 +98,14 @@ class Worker:
             yield
         except (EOFError, BrokenPipeError, pickle.UnpicklingError):
             raise StorageError(
-                f"The process that {task} exited with code {self._process.wait()}. If it ran out "
+                f"The process that {task} exited with code {self.wait()}. If it ran out "
                 "of memory, pass fewer processes as executor=, or write smaller files."
             ) from None
 
 
 def main() -> None:
     """Run a worker, which writes files until its standard input ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    requests, replies = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # output of libraries must not mix with replies
+    requests, replies = open_pipes()
 
     def reply(message: Any) -> None:
         replies.write(message if isinstance(message, bytes) else pickle.dumps(message))

@@ -17,6 +17,7 @@ from deeplake_lite.dataset.export.shards import processes, writer
 from deeplake_lite.dataset.export.shards.journal import NAME, Journal
 from deeplake_lite.dataset.export.shards.plan import Part
 from deeplake_lite.errors import ExistsError, InvalidValueError, OptionError
+from deeplake_lite.remote import child
 
 ROWS = 40
 SCHEMA = {"txt": "text", "bin": dl.Bytes(nullable=True), "a": dl.Array("float32", (None,))}
@@ -300,7 +301,7 @@ def test_processes_and_a_thread_share_the_files(view, tmp_path, monkeypatch, thr
 
 @pytest.mark.usefixtures("large")
 def test_process_that_is_killed_is_a_storage_error(view, tmp_path, monkeypatch):
-    monkeypatch.setattr(processes, "PROGRAM", "import os, signal; os.kill(os.getpid(), 9)")
+    monkeypatch.setattr(child, "PROGRAM", "import os, signal; os.kill(os.getpid(), 9)")
     with pytest.raises(dl.StorageError, match=r"exited with code -9\. If it ran out of memory"):
         view.to_webdataset(tmp_path / "out", shard_bytes=3_000, executor=2)
     assert not (tmp_path / "out").exists()
