@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.dataset.selection import Lake
     from deeplake_lite.dataset.versions import diff as diffs
-    from deeplake_lite.storage.repo import Repository
+    from deeplake_lite.storage.repo import Repository, Session
 else:
     diffs = LazyModule("deeplake_lite.dataset.versions.diff")
 
@@ -120,9 +120,12 @@ class Handle:
             finally:
                 self._editor = None
 
-    def go_to(self, version: str) -> str:
-        """Drop the open transaction, if any, move to a version, and return the version."""
-        opened = self.open(version)
+    def go_to(self, version: str, reader: Session | None = None) -> str:
+        """Drop the open transaction, if any, move to a version, and return the version.
+
+        `reader` is a session that reads this version, if there is one already.
+        """
+        opened = self.open(version) if reader is None else Table.open(self.repository, reader)
         self.table.release()
         self.table = opened
         return version

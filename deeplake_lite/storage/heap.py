@@ -170,6 +170,7 @@ class Heap:
         self._written = 0  # number of full chunks written, starting at `_first`
         self._open = OpenBytes()  # the bytes after these chunks
         self._straddle = 0  # offset of the first cell that does not end within the full chunks
+        self._head = b""  # bytes of that cell in the full chunks, if it can move to the tail
         self._writes: list[asyncio.Task[None]] = []  # writes in progress
         self._error: BaseException | None = None  # the first error of a write
 
@@ -214,9 +215,12 @@ class Heap:
         while end >= (boundary := (self._written + 1) * self.chunk_bytes):
             self._open.add(slice_cells(buffers, starts, ends, at, boundary), boundary - at)
             # Only when a chunk is full; most transactions never fill one.
-            await self._write_open(await self._claim(claims))
+            full = await self._write_open(await self._claim(claims))
             last = int(np.searchsorted(ends, boundary))  # the cell that filled the chunk
             self._straddle = int(starts[last]) if ends[last] > boundary else boundary
+            moved = boundary - self._straddle
+            # A copy, so that the chunk is freed; reading it again would take a request.
+            self._head = bytes(full[len(full) - moved :]) if moved <= self._max_head else b""
             at = boundary
         self._open.add(slice_cells(buffers, starts, ends, at, end), end - at)
         self._open.own()  # the caller may reuse its buffers once this returns
@@ -245,7 +249,12 @@ class Heap:
         padding = self.chunk_bytes - len(self._open)
         self._open.add([bytes(padding)], padding)
         await self._write_open(session)
-        self._straddle = self._written * self.chunk_bytes
+        self._straddle, self._head = self._written * self.chunk_bytes, b""
+
+    @property
+    def _max_head(self) -> int:
+        """Maximum number of bytes that a straddling cell moved to the tail has in full chunks."""
+        return min(STRADDLE_BYTES, self.chunk_bytes)
 
     async def drain(self) -> None:
         """Wait until all full chunks are written. Raises the error of a failed write."""
@@ -319,17 +328,13 @@ class Heap:
         """
         boundary = self._written * self.chunk_bytes
         end, rest = self.tail_bytes, b""
-        if len(self._open) and boundary - self._straddle > min(STRADDLE_BYTES, self.chunk_bytes):
+        if len(self._open) and boundary - self._straddle > self._max_head:
             # This padding uses one more chunk. If the branch has moved, the caller has made sure
             # that this chunk is free as well (`Table._can_follow`).
             await self._write_padded(session)
             await self.drain()
         elif len(self._open):
-            # The first bytes of the straddling cell are in a chunk that is already written.
-            head = await self._read_pieces(
-                "values", self._address(self._straddle), boundary - self._straddle
-            )
-            rest = head + self._open.data()
+            rest = self._head + self._open.data()
         if rest or self._log:
             await self._extend_tail(session, rest, log)
         return Settled(self._address(0), self._straddle, end)
@@ -365,14 +370,17 @@ class Heap:
         """Take over the pending bytes of `other`, which is this heap at an earlier version."""
         self._has_values, self._fork = self._has_values or other._has_values, other._fork
         self._first, self._written = other._first, other._written
-        self._open, self._straddle = OpenBytes([other._open.data()]), other._straddle
+        self._open, self._head = OpenBytes([other._open.data()]), other._head
+        self._straddle = other._straddle
 
     def _address(self, offset: int) -> int:
         """Convert an offset in the transaction's bytes to a position in ``values``."""
         return max(self._first, 0) * self.chunk_bytes + offset
 
-    async def _write_open(self, session: Session) -> None:
+    async def _write_open(self, session: Session) -> bytes:
         """Start writing the full chunk and empty the buffer; wait if too many writes are running.
+
+        Returns the bytes of the chunk.
 
         Raises
         ------
@@ -406,6 +414,7 @@ class Heap:
         most = REMOTE_WRITES_IN_FLIGHT if session.is_remote else WRITES_IN_FLIGHT
         if len(self._writes) >= most:
             await self._writes.pop(0)
+        return data
 
     async def _read_open(
         self, starts: Extents, lengths: Extents, pending: NDArray[np.bool_], out: list[Buffer]

@@ -171,7 +171,7 @@ def _commit_onto_tip(
             if repository.tip(branch) == handle.version:
                 raise
         else:
-            return handle.go_to(version)
+            return handle.go_to(version, session.committed())
     raise ConflictError(
         f"Other writers committed to the branch during {TRIES} attempts to commit. Try again."
     )

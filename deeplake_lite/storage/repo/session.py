@@ -545,6 +545,13 @@ class Session:
             self._refs.note(branch_ref(branch), version, identity)
         return version
 
+    def committed(self) -> Session | None:
+        """Return a reader of the version that `commit` has written; None on a local folder.
+
+        On an object store, opening another session takes a request.
+        """
+        return None if self._land is None else Session(self._session)
+
     def _write_version(
         self, branch: str, before: str, message: str, properties: dict[str, object]
     ) -> str:
