@@ -26,11 +26,13 @@ settings.register_profile("default", max_examples=20, stateful_step_count=30, **
 settings.register_profile("thorough", max_examples=1_000, stateful_step_count=60, **SLOW_MACHINE)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
-# A process has one fork server. Its first user decides what it imports, which takes three seconds;
-# without this, every worker of the later ones would import PyTorch again.
+# A process has one fork server, and the last list before its start decides what it imports. No test
+# sets another list, or every worker process of other tests would import PyTorch again.
 multiprocessing.set_forkserver_preload(
     [
+        "deeplake_lite.dataset.opening",
         "deeplake_lite.dataset.saved.pickles",
+        "deeplake_lite.htypes.bytes",
         "deeplake_lite.loader.frameworks.torch_datasets",
         "numcodecs",
         "numpy.ma",

@@ -20,7 +20,6 @@ ROWS = 3  # for each commit
 SECONDS = 8
 
 processes = multiprocessing.get_context("forkserver")
-processes.set_forkserver_preload(["deeplake_lite.dataset.opening", "deeplake_lite.htypes.bytes"])
 
 
 def make(url):

@@ -1,6 +1,5 @@
 """Rows of a view as PyTorch datasets for a user's own DataLoader."""
 
-import multiprocessing
 import pickle
 
 import numpy as np
@@ -231,9 +230,7 @@ def test_workers_read_rows_by_number(ds):
 @pytest.mark.filterwarnings("ignore:'set_vital' is deprecated")  # torchdata 0.11 calls it
 def test_workers_share_the_rows_and_their_states_resume(ds):
     dataset = ds.pytorch_dataset("iterable", columns=["x"], shuffle=True)
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["deeplake_lite.loader.frameworks.torch_datasets"])
-    options = {"batch_size": 16, "num_workers": 2, "multiprocessing_context": context}
+    options = {"batch_size": 16, "num_workers": 2, "multiprocessing_context": "forkserver"}
     loader = StatefulDataLoader(dataset, **options)
     batches, state = [], None
     for number, batch in enumerate(loader):
