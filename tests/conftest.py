@@ -7,6 +7,7 @@ import gc
 import multiprocessing
 import os
 import sys
+from concurrent.futures import ProcessPoolExecutor
 from importlib import metadata
 from itertools import count
 from zlib import crc32
@@ -84,6 +85,26 @@ def only_arrays(log_limit):  # noqa: ARG001 (it is changed after that)
     """Write everything to arrays, and nothing to logs."""
     with write_only_arrays():
         yield
+
+
+@pytest.fixture(scope="session")
+def processes():
+    """Return an executor with two worker processes."""
+    with ProcessPoolExecutor(2, multiprocessing.get_context("forkserver")) as executor:
+        yield executor
+
+
+@pytest.fixture(scope="session")
+def dask_client():
+    """Return a client of a Dask cluster with two worker processes."""
+    from distributed import Client, LocalCluster
+
+    options = {"dashboard_address": None, "host": "127.0.0.1"}
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, **options) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
 
 
 @pytest.fixture

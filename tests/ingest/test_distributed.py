@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import pickle
 import signal
 import subprocess
 import sys
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
@@ -23,12 +22,6 @@ from deeplake_lite.ingest.folders import folder as folders
 from deeplake_lite.ingest.tables import parquet
 
 ROWS = 60
-
-
-@pytest.fixture(scope="module")
-def processes():
-    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as executor:
-        yield executor
 
 
 @pytest.fixture(scope="module")
@@ -132,21 +125,13 @@ def test_processes_write_the_same_lake(photos, new_url):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_workers_of_dask_write_the_same_lake(lake, photos, tmp_path):
-    from distributed import Client, LocalCluster
-
+def test_workers_of_dask_write_the_same_lake(lake, photos, tmp_path, dask_client):
     tars = lake.to_webdataset(tmp_path / "data", shard_bytes="20KiB")
-    with (
-        LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
-        ) as cluster,
-        Client(cluster) as client,
-    ):
-        for name, data in (("from_folder", photos), ("from_webdataset", tars)):
-            read = getattr(dl, name)
-            one = read(data, str(tmp_path / f"{name}-1.lake"), progress=False)
-            other = read(data, str(tmp_path / f"{name}-2.lake"), executor=client, progress=False)
-            assert content(other) == content(one)
+    for name, data in (("from_folder", photos), ("from_webdataset", tars)):
+        read = getattr(dl, name)
+        one = read(data, str(tmp_path / f"{name}-1.lake"), progress=False)
+        other = read(data, str(tmp_path / f"{name}-2.lake"), executor=dask_client, progress=False)
+        assert content(other) == content(one)
 
 
 def test_changed_and_new_files_are_updated(photos, new_url, tmp_path, processes):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import multiprocessing
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -38,12 +37,6 @@ def lake(tmp_path_factory):
     )
     ds.commit("rows")
     return ds
-
-
-@pytest.fixture(scope="module")
-def processes():
-    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as executor:
-        yield executor
 
 
 class Here:
@@ -116,17 +109,9 @@ def test_steps_count_the_bytes_that_workers_read(lake):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_workers_of_dask_compute_the_same_rows(lake):
-    from distributed import Client, LocalCluster
-
-    with (
-        LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
-        ) as cluster,
-        Client(cluster) as client,
-    ):
-        for text in QUERIES[:2]:
-            assert rows_of(lake.query(text, executor=client)) == rows_of(lake.query(text))
+def test_workers_of_dask_compute_the_same_rows(lake, dask_client):
+    for text in QUERIES[:2]:
+        assert rows_of(lake.query(text, executor=dask_client)) == rows_of(lake.query(text))
 
 
 def test_errors_of_workers_are_errors_of_the_query(lake, processes):

@@ -46,12 +46,6 @@ def lake(tmp_path_factory):
     return ds
 
 
-@pytest.fixture(scope="module")
-def processes():
-    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as executor:
-        yield executor
-
-
 def content(folder):
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
@@ -93,19 +87,11 @@ def test_executors_write_the_same_files(lake, method, tmp_path, processes):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_workers_of_dask_write_the_files(lake, tmp_path):
-    from distributed import Client, LocalCluster
-
-    with (
-        LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
-        ) as cluster,
-        Client(cluster) as client,
-    ):
-        view = lake.query("SELECT txt, bin, LENGTH(txt) AS n ORDER BY n")
-        for method in ("to_webdataset", "to_parquet"):
-            expected = write(view, method, tmp_path / method)
-            assert write(view, method, tmp_path / f"dask-{method}", executor=client) == expected
+def test_workers_of_dask_write_the_files(lake, tmp_path, dask_client):
+    view = lake.query("SELECT txt, bin, LENGTH(txt) AS n ORDER BY n")
+    for method in ("to_webdataset", "to_parquet"):
+        expected = write(view, method, tmp_path / method)
+        assert write(view, method, tmp_path / f"dask-{method}", executor=dask_client) == expected
 
 
 def kill_once(marker):
@@ -122,7 +108,7 @@ class Renewing:
         self.start()
 
     def start(self):
-        self.pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
+        self.pool = ProcessPoolExecutor(1, multiprocessing.get_context("forkserver"))
 
     def submit(self, *call):
         try:
