@@ -77,7 +77,7 @@ def test_answer_is_in_the_order_of_exact_scores_and_says_how_it_was_found(ds):
     plan = search(ds, ds["v"][3]).explain()
     assert f"index of v (cosine, version {version})" in plan
     assert "recall@10 " in plan
-    assert "measured with 128 vectors" in plan
+    assert "measured with 16 vectors" in plan
 
 
 def test_without_request_all_rows_are_compared(ds):
