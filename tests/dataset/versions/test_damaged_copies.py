@@ -239,12 +239,12 @@ def test_advice_in_the_message_works(url):
     assert ds.verify()
 
 
+@pytest.mark.parametrize("name", COPIES)
 @pytest.mark.parametrize("sound", DENSE, indirect=True)
-def test_dense_chunk_with_a_flipped_bit_is_never_copied_with_a_new_checksum(url, tmp_path):
+def test_dense_chunk_with_a_flipped_bit_is_never_copied_with_a_new_checksum(url, name, tmp_path):
     path = chunks_of(dl.open(url), f"{dl.open(url).schema['v'].id}/data")[0]
     flip(path, 100)
-    for copy in COPIES.values():
-        refuses(url, copy, dl.open(url), str(tmp_path / "to.lake"))
+    refuses(url, COPIES[name], dl.open(url), str(tmp_path / "to.lake"))
 
 
 @pytest.mark.parametrize("sound", ["raw"], indirect=True)

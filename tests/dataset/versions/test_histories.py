@@ -198,7 +198,8 @@ def test_undamaged_history_is_read_once(lake, monkeypatch):
     assert {commit.id for commit in ds.log()} <= set(seen)
 
 
-def test_swapped_snapshots_are_never_read_for_each_other(tmp_path):
+@pytest.mark.parametrize("part", range(6))
+def test_swapped_snapshots_are_never_read_for_each_other(tmp_path, part):
     """Every snapshot in place of every other: each ref gives its own rows, or an error."""
     url = tmp_path / "sound.lake"
     ds = dl.create(url, {"a": "int64"})
@@ -219,7 +220,7 @@ def test_swapped_snapshots_are_never_read_for_each_other(tmp_path):
     rows = {name: dl.open(url, **how)["a"][:].tolist() for name, how in names.items()}
     files = sorted(path.name for path in (url / "snapshots").iterdir())
     wrong, refused = [], 0
-    for one, other in itertools.permutations(files, 2):
+    for one, other in [*itertools.permutations(files, 2)][part::6]:
         copy = tmp_path / "copy.lake"
         shutil.copytree(url, copy)
         shutil.copy(url / "snapshots" / one, copy / "snapshots" / other)

@@ -166,14 +166,15 @@ DTYPES = ["bool", "uint8", "int16", "int64", "float16", "float32", "float64"]
 
 
 @pytest.mark.parametrize("ragged", [False, True])
-def test_arrays_of_different_dtypes_are_promoted_as_in_numpy(ragged):
+@pytest.mark.parametrize("a", DTYPES)
+def test_arrays_of_different_dtypes_are_promoted_as_in_numpy(a, ragged):
     shape = (None,) if ragged else (1,)
     schema = {"k": "int32"} | {dtype: dl.Array(dtype, shape) for dtype in DTYPES}
     ds = dl.create(f"memory://{uuid4().hex}", schema)
     values = {"bool": True, "uint8": 255, "int16": -300, "int64": -(2**40)}
     rows = {dtype: np.full(1, values.get(dtype, 0.1), dtype) for dtype in DTYPES}
     ds.append({"k": [0, 1], **{dtype: [value, value] for dtype, value in rows.items()}})
-    for a, b in product(DTYPES, DTYPES):
+    for b in DTYPES:
         expected = np.promote_types(a, b)
         for text in (f'CASE WHEN k = 0 THEN "{a}" ELSE "{b}" END', f'COALESCE(NULL, "{a}", "{b}")'):
             column = ds.query(f"SELECT {text} AS y")["y"]

@@ -74,11 +74,12 @@ def as_items(found: Any) -> Any:
     return found if found is QueryError else [[value] for value in found]
 
 
+@pytest.mark.parametrize("part", range(4))
 @pytest.mark.parametrize("column", COLUMNS)
-def test_lambda_agrees_with_the_expression_of_the_value(ds, column):
+def test_lambda_agrees_with_the_expression_of_the_value(ds, column, part):
     value = "NAME(l)" if column == "l" else column  # lists hold classes by name
     wrong = []
-    for text in EXPRESSIONS:
+    for text in EXPRESSIONS[part::4]:
         expected = as_items(answer(ds, text.format(value, value)))
         body = text.format("v", "v")
         made = f"LIST_TRANSFORM([{column}], v -> {body})"

@@ -32,11 +32,12 @@ def read_rows():
     """Compute values of all rows at once, because the limits are those of one computation."""
 
 
-def test_unlisted_functions_are_refused(ds):
+@pytest.mark.parametrize("part", range(10))
+def test_unlisted_functions_are_refused(ds, part):
     named = {n for n in set().union(*duckdb_functions().values()) if n.isidentifier()}
     ours = {n.lower() for n in function_names.NAMES} | {"count", "len"}
     reached = []
-    for name in sorted(named - ALLOWED - catalog().keys() - ours):
+    for name in sorted(named - ALLOWED - catalog().keys() - ours)[part::10]:
         for call in (f"{name}()", f"{name}(id)", f"{name}('x')", f"{name}(id, 1)"):
             try:
                 ds.query(f"SELECT {call} AS x LIMIT 1")

@@ -17,7 +17,7 @@ KEYWORDS = duckdb.sql("SELECT upper(keyword_name) FROM duckdb_keywords()").fetch
 OF_THIS_LANGUAGE = {"KEEP", "ARRANGE", "EXPAND", "SEED", "PERCENT", "UNGROUP", "SPLIT", "QUALIFY"}
 WORDS = sorted({row[0] for row in KEYWORDS} | OF_THIS_LANGUAGE)
 BUILT_IN = sorted(name for name in built_in() if name.isidentifier())
-PARTS = 8
+PARTS = 24
 
 
 @pytest.fixture(scope="module")
