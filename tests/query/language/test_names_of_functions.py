@@ -70,20 +70,24 @@ def test_every_name_that_queries_recognise_is_known():
     assert ours | {name.upper() for name in catalog()} <= built_in()
 
 
-def test_keyword_can_be_called_or_is_refused(ds):
-    refused = {}
-    for name in sorted({*WORDS} - built_in()):
+@pytest.mark.parametrize("part", range(PARTS))
+def test_keyword_can_be_called_or_is_refused(ds, part):
+    for name in sorted({*WORDS} - built_in())[part::PARTS]:
         try:
             register(name)
         except dl.QueryTypeError as error:
-            refused[name] = str(error)
+            assert "must not be a keyword" in str(error)
             with pytest.raises(dl.QueryError):
                 ds.query(f"SELECT {name}(i), {name}(i) WHERE {name}(i) = 1 ORDER BY {name}(i)")
         else:
             assert answers_everywhere(ds, name), name
             unregister(name)
-    assert all("must not be a keyword" in message for message in refused.values())
-    assert {"KEEP", "INNER", "COPY", "SHOW", "FULL", "LOAD", "VIEW", "SET"} <= {*refused}
+
+
+@pytest.mark.parametrize("name", ["KEEP", "INNER", "COPY", "SHOW", "FULL", "LOAD", "VIEW", "SET"])
+def test_keyword_that_cannot_be_called_is_refused(name):
+    with pytest.raises(dl.QueryTypeError, match="must not be a keyword"):
+        register(name)
 
 
 def test_internal_computations_of_the_language_are_unaffected(ds):

@@ -107,6 +107,17 @@ def test_exit_of_python_prints_nothing():
     assert (done.stdout, done.stderr) == ("", "")
 
 
+def test_slow_statements_print_no_bar():
+    """DuckDB has a bar of its own in programs that are not scripts, such as this one."""
+    program = (
+        "from deeplake_lite.query.database.connect import connect; database = connect();"
+        "setting = \"SELECT current_setting('enable_progress_bar')\";"
+        "print([each.execute(setting).fetchone() for each in (database, database.cursor())])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.strip() == "[(False,), (False,)]", done.stderr
+
+
 def test_function_of_pairs_of_rows_skips_nulls(ds):
     vectors = [row.vec for row in data.rows()]
 
