@@ -42,8 +42,8 @@ def connect(**config: Any) -> duckdb.DuckDBPyConnection:
             f"DuckDB, which runs the queries, could not start: {error}. Close files or free "
             "memory, and run the query again."
         ) from error
-    # DuckDB prints a bar on stdout if a statement takes two seconds and nobody named a script, as in
-    # a notebook. This applies to the statements below; later connections have no bar.
+    # If a statement takes two seconds in a notebook or another program that is not a script, DuckDB
+    # prints a bar on stdout. Connections made from this one have none.
     database.execute("SET enable_progress_bar = false")
     database.execute("SET GLOBAL TimeZone = 'UTC'")  # the default is the machine's time zone
     create_json_key(database)
