@@ -214,7 +214,7 @@ def test_versions_with_logs_are_compared_and_merged(make_lake, rows):
     check_consistent(ds)
 
 
-@settings(max_examples=10)
+@settings(max_examples=5)
 @given(st.data())
 def test_two_writers_with_logs_lose_nothing(data):
     number = data.draw(st.integers(0, 10**9))
