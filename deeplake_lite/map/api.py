@@ -142,6 +142,17 @@ def _open(request: Request, target: Dataset | None, *, restart: bool) -> tuple[P
             f"The journal of job {request.name!r} is damaged: {brief(error, 120)}. Run the job "
             "again with restart=True."
         ) from error
+    if journal is not None:
+        try:
+            _check_version(request.view, journal)
+            plan = Plan.make(request, journal.document["version"], target)
+            check_same_job(request.name, journal.document, plan.document)
+        except JobError:
+            # As long as no part has finished, starting over loses nothing. The usual case is a
+            # function that failed in its first batch and has been corrected.
+            if journal.done.any():
+                raise
+            journal = None
     if journal is None:
         replaces = False
         if target is not None and request.new_lake is not None:
@@ -151,9 +162,6 @@ def _open(request: Request, target: Dataset | None, *, restart: bool) -> tuple[P
         plan = Plan.make(request, version, target, replaces=replaces)
         delete_journal(repository, request.name)
         return plan, Journal.create(repository, plan.document)
-    _check_version(request.view, journal)
-    plan = Plan.make(request, journal.document["version"], target)
-    check_same_job(request.name, journal.document, plan.document)
     return Plan(plan.base, journal.document, plan.slots), journal
 
 

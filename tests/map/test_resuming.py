@@ -163,13 +163,18 @@ class Later:
 
 
 def interrupted(ds, rows=20, **options):
-    """Return a lake with a job that was stopped after some rows."""
+    """Stop a job after its first part, and return its function."""
+    batches = []
 
-    def stop(_batch):
-        raise KeyboardInterrupt
+    def stop(batch):
+        if batches:
+            raise KeyboardInterrupt
+        batches.append(batch)
+        return batch["x"] * 2
 
+    options = {"executor": One(), **OPTIONS, "where": f"x < {rows}", **options}
     with pytest.raises(KeyboardInterrupt):
-        ds.map(stop, name="job", **{**OPTIONS, "where": f"x < {rows}", **options})
+        ds.map(stop, name="job", **options)
     return stop
 
 
@@ -199,6 +204,19 @@ def test_another_function_needs_restart(tmp_path):
     with pytest.raises(JobError, match="began with another function"):
         ds.map(functions.double, **options)
     ds.map(functions.double, restart=True, **options)
+    check(ds)
+
+
+def test_corrected_function_starts_over_if_no_part_has_finished(tmp_path):
+    ds = lakes.make(tmp_path / "a.lake", 20)
+
+    def wrong(batch):
+        return batch["nothing"]
+
+    options = {**OPTIONS, "where": "x < 20", "name": "job"}
+    with pytest.raises(JobError, match="Fix the function"):
+        ds.map(wrong, **options)
+    ds.map(functions.double, **options)
     check(ds)
 
 
