@@ -98,7 +98,7 @@ class Job:
         )
 
     def cancel(self) -> None:
-        """Stop the job. Finished parts are kept, so that the same call of `map` resumes the job.
+        """Stop the job. Finished parts are kept; the same call of `map` resumes the job.
 
         Batches that are being computed in threads are finished first.
         """
