@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo.store_options import Patience
 
 SPECIFICATION = 2
-"""Version of Icechunk's specification that lakes have."""
+"""Version of Icechunk's specification that lakes follow."""
 
 INDEX_SPLIT = 64
 """Number of chunks per manifest of all arrays except heaps. It is small because committing one row
@@ -56,8 +56,8 @@ def settings_of(
 ) -> compiled.StorageSettings:
     """Return the settings for a repository at its present place.
 
-    A repository stores the settings of the place where it was created. What a place leaves open
-    would be taken from there, so Icechunk's defaults are given instead.
+    A repository stores the settings of the place where it was created. Settings that a place does
+    not determine would be taken from these, so Icechunk's defaults are passed instead.
 
     Parameters
     ----------
