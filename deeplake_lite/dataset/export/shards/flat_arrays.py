@@ -119,7 +119,7 @@ class Flat:
 
 
 def flatten(array: pa.Array, name: str) -> list[Flat]:
-    """Return the features for the values of a column, a `Flat` each. Ignore those of null rows.
+    """Return the features of a column, a `Flat` each. Callers ignore the values of null rows.
 
     Raises
     ------
