@@ -1,6 +1,6 @@
 """Edits of single clauses in the text of a query. The other clauses are not changed.
 
-The tokens of the text tell where clauses are, and the syntax tree tells what they mean. If a query
+The tokens of the text tell where clauses are; the syntax tree gives their meaning. If a query
 groups or limits rows, or has several SELECTs, no condition on its rows can be added. Such a query
 becomes a subquery instead: ``SELECT * FROM (…) WHERE …``.
 """
