@@ -152,7 +152,7 @@ def from_config(config: Any) -> Htype:
 
 
 def _from_word(word: str) -> Htype:
-    """Return the type that has a name, or a `Scalar` of the dtype that has a name, in any case.
+    """Return the type with a name, or a `Scalar` of the dtype with this name, ignoring case.
 
     >>> _from_word("Text"), _from_word("ClassLabel"), _from_word("double")
     (Text(), ClassLabel(), Scalar('float64'))

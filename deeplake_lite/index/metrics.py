@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 LARGEST = 1e15
 """Squares of larger elements are not exact enough in 32-bit floats, so an index by distance or
-product does not compress vectors that have any."""
+product does not compress vectors with such elements."""
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,8 @@ def publish(
 ) -> IndexName:
     """Commit an index. Of the indexes with the same use and version, drop all but the newest.
 
-    Return the newest one. If another process has built one meanwhile, that may be the newest.
+    Return the newest index. If another process has built an index meanwhile, that may be the
+    newest.
     """
     whole = {"format": FORMAT, "nbytes": writer.nbytes, "parts": writer.parts, **document}
     with repository.lock(), history.keep_version(repository, name.version):

@@ -154,7 +154,8 @@ class Scores:
     count: int
     """Number of strings."""
     texts: NDArray[np.int64] | None
-    """Numbers of the strings that have a score, in ascending order, or None if all have one."""
+    """Numbers of the strings that have a score, in ascending order, or None if all strings have a
+    score."""
     values: NDArray[np.float64]
     """The scores of these strings."""
     present: NDArray[np.bool_] | None
@@ -185,7 +186,8 @@ class Scores:
 
 
 SPARSE = 8
-"""If fewer than one in this many strings contain a word, only the scores of these are computed."""
+"""If fewer than one in this many strings contain a word, only the scores of these strings are
+computed."""
 
 
 def bm25(

@@ -133,7 +133,7 @@ class NewLake:
         JobError
             When an earlier job has finished.
         ExistsError
-            When the lake has rows or edits of others.
+            When the lake has rows or edits that the job did not make.
         """
         expected = self.with_kept(view)
         if _types(ds.schema) != _types(expected):

@@ -193,7 +193,7 @@ class NearestRows:
         return mask
 
     def _positions(self, slots: Rows) -> Rows | None:
-        """Return the positions of the rows in some slots, or None if a row has several."""
+        """Return the positions of the rows in some slots, or None if a row occurs repeatedly."""
         selection, table = self._source.view.rows, self._source.table
         if selection.slots is None:
             assert isinstance(table, Table)

@@ -19,9 +19,10 @@ INDEX_SPLIT = 64
 rewrites the last manifest of each array."""
 
 HEAP_SPLIT = 2**18
-"""Number of chunks per manifest of heaps, which are 1 TiB of values in 8 MB of references. It must
-not be small: a heap has 2**28 chunk numbers, and the commit that creates it enumerates all of its
-possible manifests. This takes 25 ms per heap; with 2**14 chunks per manifest, it takes 370 ms."""
+"""Number of chunks per manifest of heaps. They hold 1 TiB of values, and their references take 8
+MB. The number must not be small: a heap has 2**28 chunk numbers, and the commit that creates it
+enumerates all of its possible manifests. This takes 25 ms per heap; with 2**14 chunks per manifest,
+it takes 370 ms."""
 
 LOGGED_UPDATES = 1
 """How many of its latest changes the object ``repo`` lists. We need none of them, and the object is

@@ -108,7 +108,7 @@ def with_clause(text: str, kind: str, body: str) -> str:
 
 
 def without_index(text: str) -> str:
-    """Remove LIMIT … USING INDEX from a query, which needs an order by similarity.
+    """Remove LIMIT … USING INDEX from a query, because it needs an order by similarity.
 
     >>> without_index("SELECT * ORDER BY DOT(v, [1]) DESC LIMIT 9 USING INDEX")
     'SELECT * ORDER BY DOT(v, [1]) DESC'
