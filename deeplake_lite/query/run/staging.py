@@ -63,7 +63,7 @@ class RunStatement(Protocol):
     """A function that runs a statement on tables."""
 
     def __call__(self, sql: exp.Expr, **tables: pa.Table) -> pa.Table:
-        """Run a statement, and return its result. The keywords are tables by name."""
+        """Run a statement on tables, given as keyword arguments, and return its result."""
         ...
 
 
