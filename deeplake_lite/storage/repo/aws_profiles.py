@@ -35,7 +35,7 @@ class Profile:
     name: str
 
     def __call__(self) -> compiled.S3StaticCredentials:
-        """Read the credentials. Raises OptionError if the profile has none."""
+        """Read the credentials. Raises OptionError if the profile has no credentials."""
         entries = self._entries()
         key, secret = (entries.get(f"aws_{n}") for n in ("access_key_id", "secret_access_key"))
         token = entries.get("aws_session_token")
