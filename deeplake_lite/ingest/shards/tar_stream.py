@@ -81,7 +81,7 @@ class Stream(io.BufferedIOBase):
                 return
 
     def _read_piece(self) -> bool:
-        """Read the next piece, which begins with the rest of this one. Return whether data was added.
+        """Read the next piece, which begins with the rest of this one. Return whether it adds data.
 
         If reading fails, the error is raised once all bytes before it have been used.
         """
