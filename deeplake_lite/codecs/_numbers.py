@@ -37,7 +37,7 @@ class NumberCodec(Codec):
 
     @abstractmethod
     def _claimed(self, data: memoryview) -> int:
-        """Return the decompressed size, as the header of `data` has it. May raise any error."""
+        """Return the decompressed size that the header of `data` states. May raise any error."""
 
     @abstractmethod
     def _decompress(self, data: memoryview, into: NDArray[np.uint8]) -> None:

@@ -218,7 +218,7 @@ class PillowCodec(ImageCodec):
         return (width, height) if self._orientation(image, data) >= 5 else (height, width)
 
     def _before_load(self, image: ImageFile, data: bytes) -> None:
-        """Run before Pillow loads the pixels, to allocate memory or to check what Pillow does not.
+        """Run before Pillow loads the pixels, to allocate memory or for checks that Pillow lacks.
 
         Subclasses override this method, which does nothing here. It may raise any error.
         """

@@ -51,9 +51,9 @@ class Codec(ABC):
         """Decode `data` to a new writable array.
 
         `shape` and `dtype` are those stored in the lake. A codec whose bytes have a header uses
-        the shape and dtype of the header instead, and checks that its shape equals `shape`, unless
-        `shape` is ``()``. Raises DamagedError if `data` cannot be decoded, and allocates no more
-        memory than `shape` needs.
+        the shape and dtype of the header instead, and checks that the header's shape equals
+        `shape`, unless `shape` is ``()``. Raises DamagedError if `data` cannot be decoded, and
+        allocates no more memory than `shape` needs.
         """
 
     def decode_into(self, data: Buffer, shape: tuple[int, ...], out: NDArray[Any]) -> None:

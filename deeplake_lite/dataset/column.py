@@ -283,7 +283,7 @@ def _names_of(htype: Htype) -> Sequence[str] | None:
 
 
 def _have_one_shape(values: list[Any]) -> bool:
-    """Return whether all values have the same shape, and so do the items within each value."""
+    """Return whether all values have the same shape, and no value is ragged."""
     try:
         return len(set(map(np.shape, values))) <= 1
     except ValueError:  # NumPy raises this error for a list whose items differ in length

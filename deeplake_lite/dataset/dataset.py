@@ -954,7 +954,7 @@ class Dataset(View, Indexable):
     # ---- views and maintenance
 
     def lineage(self, column: str) -> Origin | None:
-        """Return where the values of a column come from: the job that has last filled it.
+        """Return the origin of a column's values: the job that last filled the column.
 
         Parameters
         ----------
@@ -965,7 +965,7 @@ class Dataset(View, Indexable):
         -------
         Origin or None
             The job's function, parameters and input version, and the origins of its input columns.
-            None if no job of `map` has filled the column.
+            None if no job of `map` filled the column.
 
         Raises
         ------
@@ -1147,8 +1147,9 @@ class Dataset(View, Indexable):
         Returns
         -------
         Published
-            The new lake's URL and version; the numbers of rows, files and bytes; what was copied
-            with the rows, and what was left out.
+            The new lake's URL and version; the numbers of rows, files and bytes; the names of the
+            tags, views and evaluations that were copied; and a list of the parts that were left
+            out.
 
         Raises
         ------

@@ -26,8 +26,9 @@ class Indexable:
     ) -> Index:
         """Build an index of a column for fast searches, and store it in the lake.
 
-        The index is of the committed version of this dataset. Later versions use it, too: they
-        compare the rows that have changed since then exactly, and leave out deleted rows.
+        The index is built for the committed version of this dataset. Later versions use it, too.
+        Rows that were changed or added since then are always compared exactly, and deleted rows are
+        left out.
 
         Parameters
         ----------
@@ -35,16 +36,16 @@ class Indexable:
             Column of strings, or of vectors that all have the same length.
         kind : {"vector", "text"}, optional
             Kind of index; by default, the one that suits the column. A ``"vector"`` index finds the
-            nearest vectors approximately, where a query says ``USING INDEX``. A ``"text"`` index
-            has the words of the strings. All queries with `BM25_SIMILARITY` use it, because their
-            results are the same.
+            nearest vectors approximately, for queries that say ``USING INDEX``. A ``"text"`` index
+            lists the words of the strings. All queries with `BM25_SIMILARITY` use it, because it
+            does not change their results.
         metric : {"cosine", "l2", "dot"}, optional
             How vectors are compared: by `COSINE_SIMILARITY` (the default), `L2_DISTANCE` or `DOT`.
             A query uses the index for this function only.
         recall : float, optional
-            Share of the 10 nearest vectors that a search must find; 0.98 by default. The number of
-            lists that a search reads is chosen accordingly, with a sample of the vectors. The
-            higher the recall, the longer a search takes.
+            Share of the 10 nearest vectors that a search must find; 0.98 by default. A sample of
+            the vectors shows how many lists a search must read for that. The higher the recall, the
+            longer a search takes.
         lists : int, optional
             Number of lists into which vectors are divided. By default, four times the square
             root of the number of vectors.
@@ -54,8 +55,8 @@ class Indexable:
         Returns
         -------
         Index
-            The index; for vectors, with the recall that was measured. An older index for the same
-            column, metric and version is dropped.
+            The index. For vectors, it shows the recall that was measured. An older index for the
+            same column, metric and version is dropped.
 
         Raises
         ------
@@ -98,7 +99,7 @@ class Indexable:
 
     @property
     def indexes(self) -> list[Index]:
-        """The indexes in the lake, the oldest first, of all versions.
+        """The indexes of all versions in the lake, the oldest first.
 
         Examples
         --------
@@ -113,7 +114,7 @@ class Indexable:
         return lazy_calls.list_indexes(cast("Dataset", self))
 
     def drop_index(self, index: str | Index, kind: Literal["vector", "text"] | None = None) -> int:
-        """Drop an index, or all indexes of a column, of all versions.
+        """Drop one index, or all indexes of a column in all versions.
 
         A vacuum then deletes their files.
 

@@ -177,7 +177,7 @@ def follow_job(job: Job) -> Callable[[], None]:
 
 
 def lineage(ds: Dataset, column: str) -> Origin | None:
-    """Return the job that has last filled a column."""
+    """Return the job that last filled a column."""
     from deeplake_lite.map import Recorded, find_origin
 
     column_id = ds.field(column).id

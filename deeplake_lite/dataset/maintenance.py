@@ -208,7 +208,7 @@ def _collect(
 ) -> dict[str, int]:
     """Delete the objects older than `limit` that no version needs, or only count them.
 
-    `dropped` has the tips of the branches of indexes that are dropped.
+    `dropped` lists the tips of the branches that held dropped indexes.
     """
     counts = Counter(vacuums.collect(repository, limit, dry_run=dry_run))
     if dry_run and (plan.expiring or dropped):
@@ -271,7 +271,7 @@ def _remove_leftovers(repository: Repository) -> None:
 
 
 def _named_versions(repository: Repository) -> set[str]:
-    """Return the versions to which branches and tags point, and those of unfinished jobs."""
+    """Return the versions to which branches and tags point, and the versions of unfinished jobs."""
     branches, tags = history.branches(repository), history.tags(repository)
     return {*branches.values(), *tags.values(), *history.job_tips(repository)}
 

@@ -61,8 +61,8 @@ class Mappable:
             null. For an existing column, the type may be None; a single existing column may be
             given by name.
         rows_into : str, optional
-            URL or folder of a new lake, to which the rows are written that the function returns,
-            in the order of the rows from which they were computed. Pass it instead of `into`.
+            URL or folder of a new lake for the rows that the function returns. They are written in
+            the order of the rows from which they were computed. Pass it instead of `into`.
         schema : mapping, optional
             The columns of these rows, as for `dl.create`. Columns that a dict leaves out get their
             default, or null.
@@ -93,8 +93,8 @@ class Mappable:
         wait : bool
             Whether to wait for the end of the job, and then move the dataset to the new version.
         update : bool
-            Whether to compute only rows that are new, or whose inputs have changed, since the last
-            job for these columns.
+            Whether to compute only rows that were added, or whose inputs were changed, after the
+            last job for these columns.
         restart : bool
             Whether to discard the finished parts of an earlier run.
         timeout : float, optional
@@ -123,7 +123,7 @@ class Mappable:
         SchemaError
             When a column exists with another type, or the lake at `rows_into` has other columns.
         ExistsError
-            When the lake at `rows_into` has rows of others.
+            When the lake at `rows_into` has rows that this job did not write.
         ReadOnlyError, UncommittedError
             When the dataset is read-only, or has uncommitted edits.
 

@@ -6,7 +6,7 @@ the version are copied, unless a view reads other versions or lakes as well.
 
 A local lake is written to a staging folder, which gets its final name at the end. On an object
 store, the lake can be opened as soon as the rows are complete. If a process is killed before that,
-the next one begins again, and deletes what the first has written.
+the next process starts over, and deletes everything that the first one wrote.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class _Content:
 
     @classmethod
     def of(cls, handle: Handle) -> _Content:
-        """Collect what belongs to the version of a dataset."""
+        """Collect everything that belongs to the version of a dataset."""
         repository, version, table = handle.repository, handle.version, handle.open(handle.version)
         saved, commit = _read_saved(repository, version), next(repository.ancestry(version))
         tags = tuple(name for name, v in history.tags(repository).items() if v == version)
@@ -126,7 +126,7 @@ class _Content:
         self.table.copy_to(target, self.commit.message, {RECORD: record})
 
     def write_names(self, target: Repository) -> None:
-        """Write those tags, saved views and evaluations that a published lake does not have yet."""
+        """Write the tags, saved views and evaluations that a published lake does not have yet."""
         version, existing = target.tip("main"), history.tags(target)
         for name in self.tags:
             if name not in existing:
@@ -145,7 +145,7 @@ class _Content:
         session.commit("saved views and evaluations of the published version")
 
     def check_names(self, existing: Repository, location: str) -> None:
-        """Reject a lake whose tags, saved views or saved evaluations are not those to publish.
+        """Reject a lake whose tags, saved views or evaluations differ from the ones to publish.
 
         Raises
         ------

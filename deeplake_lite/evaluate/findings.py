@@ -47,6 +47,6 @@ class Findings:
     quality: str = ""
     """Name of the metric in `rows` by which rows are compared; higher is better."""
     units: Mapping[str, str] = field(default_factory=dict)
-    """Maps each metric in `rows` that is no float to its dtype, ``"int32"`` or ``"bool"``."""
+    """Maps each metric in `rows` that is not a float to its dtype, ``"int32"`` or ``"bool"``."""
     notes: tuple[str, ...] = ()
     """Sentences that explain why some metrics are missing."""

@@ -365,7 +365,7 @@ class Image(Htype):
         return _Cell(data, _pad_shape(self._converted_shape(header.shape)), notice)
 
     def _add_loss_notice(self, cell: _Cell, source: str, frames: int, space: str) -> _Cell:
-        """Return the cell with a warning about lost frames or colours, which every codec loses."""
+        """Return the cell with a warning about frames or colours that are lost with any codec."""
         codec = self._codec.name.upper()
         if frames > 1:
             return cell._replace(notice=frames_dropped(source, frames, codec))

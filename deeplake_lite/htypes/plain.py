@@ -48,7 +48,7 @@ def to_builtins(value: object) -> Any:
 
 
 def freeze(value: object) -> Any:
-    """Return a value with read-only lists and dicts, of which deep copies can be edited.
+    """Return a value with read-only lists and dicts. Deep copies of it can be edited.
 
     >>> freeze({"tags": ["new"]})["tags"].append("old")
     Traceback (most recent call last):

@@ -1,8 +1,8 @@
 """Lookup of htypes by name, dtype or stored configuration.
 
-`resolve` looks up the types that users write in a schema, and `from_config` those that a lake has
-stored. A type is registered by one line in `CLASSES`, or by another package through an entry point
-(`deeplake_lite.plugins`). The module of a type is imported when a schema uses the type.
+`resolve` looks up the types that users write in a schema, and `from_config` looks up the types that
+a lake has stored. A type is registered by one line in `CLASSES`, or by another package through an
+entry point (`deeplake_lite.plugins`). The module of a type is imported when a schema uses the type.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def from_config(config: Any) -> Htype:
 
 
 def _from_word(word: str) -> Htype:
-    """Return the type that has a name, or a `Scalar` of the dtype that has a name, in any case.
+    """Return the type with a name, or a `Scalar` of the dtype with this name, ignoring case.
 
     >>> _from_word("Text"), _from_word("ClassLabel"), _from_word("double")
     (Text(), ClassLabel(), Scalar('float64'))

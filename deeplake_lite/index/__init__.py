@@ -1,4 +1,4 @@
-"""Indexes of columns, which are stored in the lake next to the version that they were built for."""
+"""Indexes of columns. Each is stored in the lake, next to the version that it was built for."""
 
 from deeplake_lite.index.api import Index, create_index, drop_index, list_indexes
 

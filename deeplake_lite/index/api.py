@@ -28,7 +28,7 @@ KINDS = ("vector", "text")
 """The kinds of indexes."""
 
 RECALL = 0.98
-"""The default recall, for which the number of lists to search is chosen."""
+"""The default recall. Enough lists are searched to reach it."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,8 @@ class Index:
     metric: str = ""
     """For vectors, how they are compared: ``"cosine"``, ``"l2"`` or ``"dot"``."""
     recall: float | None = None
-    """For vectors, the share of the 10 nearest vectors that a search found when it was measured."""
+    """For vectors, the share of the 10 nearest vectors that a search finds, measured after the
+    build."""
     key: str = ""
     """Id of the index."""
 
@@ -117,7 +118,7 @@ def _field(table: Table, name: str) -> Field:
 
 
 def _check_vectors(f: Field) -> None:
-    """Reject a column without vectors of one length. Raises SchemaError."""
+    """Check that a column has vectors of one length. Raises SchemaError."""
     layout: Any = f.htype.layout
     is_dense = isinstance(layout, Dense) and len(layout.shape) == 1 and layout.shape[0] > 0
     if not is_dense or np.dtype(layout.dtype).kind not in "iuf":
@@ -134,7 +135,7 @@ def _has_texts(f: Field) -> bool:
 
 
 def _check_texts(f: Field) -> None:
-    """Reject a column without strings. Raises SchemaError."""
+    """Check that a column has strings. Raises SchemaError."""
     if not _has_texts(f):
         raise SchemaError(
             f"A text index needs a column of strings, but column {f.name!r} has the type "
@@ -143,7 +144,7 @@ def _check_texts(f: Field) -> None:
 
 
 def _recall(recall: object) -> float:
-    """Return a wanted recall. Raises OptionError."""
+    """Return the recall after checking it. Raises OptionError."""
     if isinstance(recall, int | float) and not isinstance(recall, bool) and 0 < recall <= 1:
         return float(recall)
     raise OptionError(

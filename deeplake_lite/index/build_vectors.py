@@ -1,11 +1,11 @@
-"""Building an index of vectors.
+"""Build an index of vectors.
 
-The column is read several times, in blocks, so that memory is needed for a sample, for the slots
-and lists of all vectors, and for the vectors of as many lists as fit into `PASS_BYTES`:
+The column is read several times, in blocks. The build holds in memory a sample, the slot and the
+list of each vector, and the vectors of as many lists as fit into `PASS_BYTES`:
 
 1. A sample is drawn, in which k-means finds the centres of the lists.
 2. Each vector is assigned to the nearest centre. The exact neighbours of a few vectors are found,
-   which tell how many lists must be searched for the wanted recall.
+   and show how many lists must be searched for the wanted recall.
 3. The vectors are written, list by list.
 """
 
@@ -47,8 +47,9 @@ QUERIES = 128
 """Number of vectors for which the recall is measured."""
 
 LISTS_PER_ROOT = 4
-"""The default number of lists is this many times the square root of the number of vectors, so that
-comparing the centres takes about as long as comparing the vectors of the nearest lists."""
+"""The default number of lists is this factor times the square root of the number of vectors.
+Comparing a query with the centres then takes about as long as comparing it with the vectors in the
+nearest lists."""
 
 MIN_PROBES = 4
 """Minimum number of lists to search, because other queries may be harder than the sampled ones."""
@@ -64,9 +65,9 @@ class Options:
     metric: Metric
     """How vectors are compared."""
     recall: float
-    """The recall for which the number of lists to search is chosen."""
+    """The wanted recall, from which the number of lists to search follows."""
     lists: int | None
-    """Number of lists, or None to choose it."""
+    """Number of lists; None chooses it automatically."""
 
 
 def build_vectors(
@@ -182,7 +183,7 @@ class _Work:
         self._loose, self._best, self._owners = np.concatenate(loose), best, owners
 
     def _scores(self, work: Vectors) -> Vectors:
-        """Return how near each vector is to each sampled vector, (queries, n)."""
+        """Return the scores of vectors for each sampled vector, (queries, n)."""
         return self._metric.scores(self._work_queries @ work.T, np.vecdot(work, work))
 
     def probes(self) -> int:
@@ -218,7 +219,7 @@ class _Work:
         writer.add("digests", self._digests)
 
     def _sorted(self, codes: list[bytes], bar: Any) -> Iterator[NDArray[np.uint8]]:
-        """Yield the vectors with their digests in the order of the lists. Add to `codes`."""
+        """Yield the vectors and their digests, list by list. Add compressed vectors to `codes`."""
         of_pass = max(1, PASS_BYTES // (self.dim * self.dtype.itemsize))
         first = 0
         while first < self._lists:
@@ -235,7 +236,7 @@ class _Work:
             first = last
 
     def _gather(self, begin: int, end: int, bar: Any) -> NDArray[Any]:
-        """Return the vectors at the places `begin` to `end` in the order of the lists."""
+        """Return the vectors at places `begin` to `end`, counted in the order of the lists."""
         wanted = self.slots[self._order[begin:end]]
         by_slot = np.argsort(wanted)
         ordered = wanted[by_slot]
@@ -246,7 +247,7 @@ class _Work:
         return out
 
     def measure(self, index: VectorIndex) -> float:
-        """Return the recall that searches for the sampled vectors have."""
+        """Return the recall of searches for the sampled vectors."""
         found, total = 0, 0
         for row, query in enumerate(self.queries):
             best = self._best[row, 1:]  # without the vector itself
@@ -255,7 +256,8 @@ class _Work:
             work = self._metric.working(near.vectors)
             scores = self._metric.scores(work @ self._work_queries[row], np.vecdot(work, work))
             if len(best):
-                # Products of other shapes are rounded differently, and equal vectors are all near.
+                # Matrix products of other shapes round differently, so scores this close count as
+                # equal.
                 least = best[-1] - 1e-5 * max(1.0, abs(float(best[-1])))
                 found += min(len(best), int(np.count_nonzero(scores >= least)) - 1)
                 total += len(best)

@@ -1,4 +1,4 @@
-"""K-means, which finds the centres of clusters of vectors, in matrix products of NumPy."""
+"""K-means, which finds the centres of clusters of vectors, by NumPy's matrix products."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rows in which a version differs from the version for which an index was built."""
+"""The rows in which a version differs from the older version for which an index was built."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Delta:
-    """Where the rows of an indexed version are in a later version."""
+    """The places of an index's rows in a later version."""
 
     current: NDArray[np.int64]
     """For each slot of the indexed version, the slot of the same row in the later version, or -1 if
     the row was deleted or its cell in the column was changed, (slots,)."""
     changed: NDArray[np.int64]
-    """Slots of the rows of the later version that the index does not have, ascending: added rows
-    and rows whose cell was changed."""
+    """Slots, in the later version and in ascending order, of the rows that the index does not
+    cover: rows that were added, and rows whose cell was changed."""
 
     @property
     def nbytes(self) -> int:
@@ -58,7 +58,7 @@ class Delta:
         return delta.with_edits(table, name.column) if table.edits else delta
 
     def with_edits(self, table: Table, column: str) -> Delta:
-        """Return where the indexed rows are after the edits of an open transaction."""
+        """Return the delta after the edits of an open transaction."""
         edits = table.edits
         assert edits is not None, "the table has an open transaction"
         updated = edits.slots_updated(column)
@@ -75,7 +75,7 @@ class Delta:
 
     @classmethod
     def between(cls, older: Table, newer: Table, column: str) -> Delta:
-        """Compare a column in two versions. Rows are matched by id, and cells by digest.
+        """Compare a column in two versions, matching rows by id and cells by digest.
 
         Transaction logs tell which cells may differ. Without logs, as after `optimize`, all cells
         are compared.

@@ -1,4 +1,4 @@
-"""The measures by which vectors are compared, each with the function of the query language."""
+"""The measures by which vectors are compared, each with its function in the query language."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from deeplake_lite.index.clusters import Vectors
 
 LARGEST = 1e15
-"""Vectors with a larger element are outside the range in which squares of 32-bit floats are exact
-enough, so an index by distance or product does not compress them."""
+"""Squares of larger elements are not exact enough in 32-bit floats, so an index by distance or
+product does not compress vectors with such elements."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Metric:
     """Whether the nearest vectors have the largest values of the function."""
 
     def working(self, vectors: NDArray[np.generic]) -> Vectors:
-        """Return vectors in the form in which they are compared, (n, d) float32."""
+        """Return vectors as they are compared, (n, d) float32; cosine compares them at length 1."""
         if self.name == "cosine":
             return directions(vectors)
         return vectors.astype(np.float32)
@@ -42,7 +42,7 @@ class Metric:
         return np.isfinite(largest) if self.name == "cosine" else largest <= LARGEST
 
     def scores(self, products: Vectors, squares: Vectors) -> Vectors:
-        """Return how near vectors are to a query, larger for nearer ones.
+        """Return the score of each vector for a query; nearer vectors score higher.
 
         Parameters
         ----------

@@ -1,8 +1,8 @@
-"""The parts of a stored index, which are arrays, in chunks of the index's branch.
+"""The parts of a stored index: arrays, whose bytes are in chunks on the index's branch.
 
 The bytes of all parts are in one Zarr array, whose chunks have the same size. Each part begins at a
 new chunk. The document of the index says where each part begins, and has the digests of the chunks.
-A part is read as a whole, or by ranges of bytes, whose digests the index itself must know::
+A part is read as a whole or by ranges of bytes. For ranges, the index must check digests itself::
 
     chunk   0          1          2                3
             centres    lists      vectors ───────► vectors …
@@ -65,7 +65,7 @@ class PartWriter:
     def stream(
         self, name: str, dtype: str, shape: tuple[int, ...], blocks: Iterable[NDArray[Any]]
     ) -> None:
-        """Write a part whose bytes come in blocks."""
+        """Write a part whose bytes arrive in blocks."""
         first, digests, rest = self._next, list[str](), b""
         for block in blocks:
             data = rest + np.ascontiguousarray(block, block.dtype.newbyteorder("<")).tobytes()

@@ -1,8 +1,8 @@
 """Indexes in the lake: where they are written, and which one a version uses.
 
-A build writes chunks that belong to no version yet. In the end, it creates the branch of the index
-and commits the chunks to it, so that a killed build leaves nothing but files that a vacuum deletes.
-A version uses the newest index among those of its ancestors.
+A build writes chunks that belong to no version yet. At the end, it creates the branch of the index
+and commits the chunks to it. If the build is killed before that, it leaves only files that a vacuum
+deletes. A version uses the newest index that was built for it or for one of its ancestors.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo import Repository, Session
 
 KEY = "deeplake_lite_index"
-"""Attribute of the root group that has the document of the index, and its digest."""
+"""Attribute of the root group that holds the document of the index, and the document's digest."""
 
 FORMAT = 1
 """Number of the format of indexes. Indexes of other formats are not used."""
@@ -75,9 +75,10 @@ def publish(
     writer: PartWriter,
     chunks: Session,
 ) -> IndexName:
-    """Commit an index, and drop others of the same use and version, except the newest.
+    """Commit an index. Of the indexes with the same use and version, drop all but the newest.
 
-    Return the newest one, which is that of another process if both have built one.
+    Return the newest index. If another process has built an index meanwhile, that may be the
+    newest.
     """
     whole = {"format": FORMAT, "nbytes": writer.nbytes, "parts": writer.parts, **document}
     with repository.lock(), history.keep_version(repository, name.version):
@@ -98,7 +99,7 @@ def publish(
         newest = max(same, key=lambda other: other.key, default=name)
         for other in same:
             if other.key < newest.key:
-                with contextlib.suppress(VersionNotFoundError):  # its own process has dropped it
+                with contextlib.suppress(VersionNotFoundError):  # another process has dropped it
                     repository.delete_branch(other.branch)
     return newest
 
@@ -191,8 +192,8 @@ def _nearest_first(
 ) -> Iterator[IndexName]:
     """Yield the indexes of a version and its ancestors, the newest versions first.
 
-    Usually the version is in the line of first parents. Only otherwise, merged versions and the
-    versions beyond a vacuumed history are read.
+    Usually the indexed version is in the line of first parents. Merged versions, and versions
+    beyond a truncated history, are read only if it is not.
     """
     of_version = {name.version: name for name in names}
     if not of_version:

@@ -1,7 +1,7 @@
-"""A stored inverted index of strings, and its use by later versions.
+"""A stored inverted index of strings, which later versions use, too.
 
-The postings of a word are read by range, and cached. Words are in the order of their UTF-8 bytes,
-so that a word is found by bisection.
+Only the postings of the words in a query are read; they are cached. Words are sorted by their UTF-8
+bytes, so that bisection finds a word.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ class _Found:
 class MergedTextIndex:
     """A stored index together with the strings that have changed since it was built.
 
-    Its postings, and so all scores, are those of an index of the present strings.
+    Its postings, and so all scores, equal those of an index that is built from the present strings.
     """
 
     version: str

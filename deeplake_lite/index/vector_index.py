@@ -1,8 +1,8 @@
-"""An inverted file of vectors, which has the vectors of a column in lists of close vectors.
+"""An inverted file: the vectors of a column, grouped into lists of vectors that are close together.
 
 A search compares the query with the centres of all lists, then with the compressed vectors in the
-nearest lists, and returns the best ones with their exact values. The lists are read by range, so a
-search of a lake on an object store reads a few lists only. They are cached.
+nearest lists, and returns the best ones with their exact values. Lists are read one by one and
+cached, so a search of a lake on an object store reads only a few of them.
 
 The method is from Jégou, Douze, Schmid, Product Quantization for Nearest Neighbor Search (PAMI
 2011), with one byte per element instead of product quantization.
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 type Slots = NDArray[np.int64]
 
 NEIGHBOURS = 10
-"""Number of nearest vectors for which the recall is measured."""
+"""The recall is measured for this many nearest vectors."""
 
 COMPARED = 20
-"""A search compares at least this many vectors for each row that is wanted."""
+"""A search compares the query with at least this many vectors for each wanted row."""
 
 SPARE = 20
-"""A search returns twice as many vectors as wanted, and this many more, because compressed vectors
-are not in the exact order."""
+"""A search for n rows returns 2 n vectors plus this number, because scores of compressed vectors
+are only approximate."""
 
 DIGEST_BYTES = 8
 
@@ -154,7 +154,7 @@ class VectorIndex:
         count : int
             Number of rows that are wanted.
         current : ndarray, (vectors,) int64
-            Slot of each indexed vector in the queried version, or -1 if it is not there anymore.
+            Slot of each indexed vector in the queried version, or -1 if its row or value is gone.
         allowed : ndarray, (slots,) bool, optional
             Mask of the slots among which to search.
         """
@@ -170,7 +170,7 @@ class VectorIndex:
             slots = _join([current[a:b] for a, b in spans.tolist()], np.int64)
             usable = slots >= 0
             if allowed is not None:
-                usable &= allowed[slots]  # the last slot stands for -1, which is not usable anyway
+                usable &= allowed[slots]  # -1 reads the last slot, which does not matter
             if probes == total or np.count_nonzero(usable) >= COMPARED * count:
                 break
             probes = min(2 * probes, total)
@@ -197,7 +197,7 @@ class VectorIndex:
         return np.ascontiguousarray(rows[:, :-DIGEST_BYTES]).view(self.dtype)
 
     def _compare(self, lists: NDArray[np.int64], query: Vectors) -> Vectors:
-        """Return how near the compressed vectors in some lists are to a query."""
+        """Return the scores of the compressed vectors in some lists for a query."""
         codes = Codes.join(self._codes(lists.tolist()))
         return self.metric.scores(codes.products(query), codes.squares)
 

@@ -1,7 +1,7 @@
-"""Search strings, with exact BM25 scores over all strings in a column.
+"""Full-text search, with exact BM25 scores over all strings in a column.
 
-Strings are split into words, from which an inverted index, `TextIndex`, is built. The scores are
-computed from the postings of the words in a query, which may also come from a stored index.
+Strings are split into words, and an inverted index of the words is built, a `TextIndex`. The scores
+are computed from the postings of the words in a query, which may also come from a stored index.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ B = 0.75
 its score."""
 
 NO_WORD = r"[^\pL\pM\pN_]+"
-"""Matches separators of words, which are all characters except letters, marks, digits and ``_``."""
+"""Matches the separators of words: all characters except letters, marks, digits and ``_``."""
 
 BLOCK_TEXTS = 65_536
 """Number of strings that are split into words at a time."""
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a string, with case folded, and in compatibility form (NFKC).
+    """Return the words of a string, case-folded and in compatibility form (NFKC).
 
     >>> words("Straße & STRASSE, nº 5")
     ['strasse', 'strasse', 'no', '5']
@@ -56,7 +56,7 @@ def _fold(word: str) -> str:
 class TextIndex:
     """An inverted index, which lists, for each word, the strings that contain it.
 
-    The entry of a word for one string is called a posting. The arrays have the postings of all
+    The entry of a word for one string is called a posting. The arrays hold the postings of all
     words, one word after the other. Strings are numbered by position.
 
     Examples
@@ -69,11 +69,11 @@ class TextIndex:
     numbers: dict[str, int]
     """Maps words to their numbers."""
     starts: NDArray[np.int64]
-    """Offset, (words + 1,), at which the postings of each word begin, and the end of the last."""
+    """Offsets of the first posting of each word, and the end of the last word's, (words + 1,)."""
     texts: NDArray[np.int32]
-    """Number of the string of each posting, (postings,), in ascending order for each word."""
+    """For each posting, the number of its string, (postings,); ascending within a word."""
     counts: NDArray[np.int32]
-    """Number of times that the word of a posting occurs in its string, (postings,)."""
+    """For each posting, how often the word occurs in the string, (postings,)."""
     lengths: NDArray[np.int32]
     """Number of words in each string, (strings,)."""
     present: NDArray[np.bool_]
@@ -92,7 +92,8 @@ class TextIndex:
         blocks = list(_split_words(texts, numbers))
         occurrences = np.concatenate([p for p, _ in blocks]) if blocks else np.empty(0, np.int64)
         lengths = np.concatenate([n for _, n in blocks]) if blocks else np.empty(0, np.int32)
-        # Each occurrence becomes one integer, so that sorting sorts by word, and then by string.
+        # Each occurrence becomes one integer, so that one sort orders them by word and then by
+        # string.
         keys = occurrences * len(texts) + np.repeat(np.arange(len(texts)), lengths)
         keys.sort()
         starts = np.flatnonzero(np.diff(keys, prepend=-1))
@@ -107,7 +108,7 @@ class TextIndex:
         )
 
     def scores(self, query: str, rows: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
-        """Return how well each string matches some words; see `bm25`."""
+        """Return the BM25 score of each string for some words; see `bm25`."""
         return bm25(self, query, rows)
 
     def find(self, word: str) -> Postings | None:
@@ -143,7 +144,7 @@ class Searchable(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """The scores of strings. If many strings have none of the words, those are left out.
+    """The scores of strings. If few strings have any of the words, the others are left out.
 
     >>> scores = Scores(4, np.array([1, 3]), np.array([0.5, 0.2]), np.array([1, 1, 0, 1], bool))
     >>> scores.at(np.array([3, 0, 2])).tolist(), scores.at(np.array([1, 3])).tolist()
@@ -153,7 +154,8 @@ class Scores:
     count: int
     """Number of strings."""
     texts: NDArray[np.int64] | None
-    """Numbers of the strings that have a score, ascending, or None if all have one."""
+    """Numbers of the strings that have a score, in ascending order, or None if all strings have a
+    score."""
     values: NDArray[np.float64]
     """The scores of these strings."""
     present: NDArray[np.bool_] | None
@@ -184,18 +186,19 @@ class Scores:
 
 
 SPARSE = 8
-"""If fewer than one in so many strings can have a score, only these scores are computed."""
+"""If fewer than one in this many strings contain a word, only the scores of these strings are
+computed."""
 
 
 def bm25(
     index: Searchable, query: str, rows: NDArray[np.int64] | None = None
 ) -> NDArray[np.float64]:
-    """Return how well each string matches some words, with 0 for null; see `score`."""
+    """Return the BM25 score of each string for some words, with 0 for null; see `score`."""
     return score(index, query, rows).whole()
 
 
 def score(index: Searchable, query: str, rows: NDArray[np.int64] | None = None) -> Scores:
-    """Return how well each string matches some words. A string with none of them scores 0.
+    """Return the BM25 score of each string for some words. A string with none of them scores 0.
 
     Parameters
     ----------
@@ -231,7 +234,7 @@ def score(index: Searchable, query: str, rows: NDArray[np.int64] | None = None) 
         joined = np.concatenate([np.empty(0, np.int64), *texts])
         unique, of = np.unique(joined, return_inverse=True)
         weights = np.concatenate([np.empty(0), *parts])
-        # The scores of the words are added in the order of the words, as below.
+        # Adding in the order of the words, as below, gives exactly the same sums.
         values = np.bincount(of, weights, len(unique)).astype(np.float64)
         return Scores(len(lengths), unique, values, masked)
     out = np.zeros(len(lengths))

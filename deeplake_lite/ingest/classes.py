@@ -1,4 +1,4 @@
-"""Integers in a column of classes, which may be class numbers or names of classes.
+"""Integers in a column of classes. An integer may be a class number or the name of a class.
 
 A class number is the position of a class among all classes, counted from 0.
 """

@@ -24,8 +24,8 @@ NAMED = 3
 _SHARD = re.compile(
     r"(?<!\d)(?P<number>\d{4,18})-of-(?P<count>\d{4,18})(?P<hash>-[0-9a-f]+)?(?!\d)"
 )
-"""Pattern of the part of a file's name with the number of the file and the number of files, which
-may be followed by a digest."""
+"""Pattern of the end of a file's name, such as ``-00000-of-00003``: the number of the file and the
+number of files. A digest may follow."""
 
 
 def check_complete(names: Sequence[str]) -> None:

@@ -1,8 +1,9 @@
 """The driver of an ingest whose rows are read and encoded by an executor.
 
 The driver hands out blocks of paths, or parts of the source, and takes the encoded blocks in the
-order of the source. So the lake, its commits and the first error are those of a single process. It
-holds one segment at a time; the others stay in the lake's store until a vacuum deletes them.
+order of the source. So the lake, its commits and the first error are the same as with a single
+process. The driver holds one segment at a time in memory; the others stay in the lake's store until
+a vacuum deletes them.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ MAX_WAITING = 256 * 2**20
 def encoding_elsewhere(
     work: Run, executor: Any, check: Check, on_error: OnError
 ) -> Iterator[Iterator[Encoded]]:
-    """Return a context with the encoded blocks of a source, in its order.
+    """Return a context that provides the encoded blocks of a source, in the source's order.
 
     Parameters
     ----------
@@ -160,7 +161,7 @@ class _Driver:
     def _after_start(
         self, parts: list[tuple[bytes, int | None]]
     ) -> tuple[int, list[tuple[bytes, int | None]]]:
-        """Leave out the first parts whose rows are committed. Return the first row and the rest."""
+        """Return the number of the first row that is read, and the parts from this row on."""
         row = 0
         for at, (_, rows) in enumerate(parts):
             if rows is None or row + rows > self._start:

@@ -178,7 +178,7 @@ class History:
         return edited.without_cells(self._changes(version, merged).cells)
 
     def _undone(self, step: Step, ours: Edits, theirs: Edits) -> Edits:
-        """Return the edits of keys that the merge base has, but not both merged versions."""
+        """Return the edits of keys that the merge base has, but not both of the merged versions."""
         undone = Edits()
         if len(ours.deleted) or len(theirs.deleted) or len(ours.rekeyed) or len(theirs.rekeyed):
             for version in self._lineage.bases(step):
@@ -189,7 +189,7 @@ class History:
     def _edits_in_restore(self, step: Step) -> Edits:
         """Return the edits that were made in the same transaction as a restore.
 
-        Their cells differ from the cells of both the restored version and the merged version.
+        Cells that were edited differ from both the restored version and the merged version.
         """
         restored, joined = (
             self._edits_between(str(v), step.commit.id) for v in (step.before, step.merged)

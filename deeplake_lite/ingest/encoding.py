@@ -65,7 +65,7 @@ class Encoded:
     """Cells of the first column for all rows, including bad rows."""
 
     unread: int = 0
-    """Number of rows of which only the keys were read, because they are already in the lake."""
+    """Number of rows that are already in the lake, so that only their keys were read."""
 
     linked: Collection[str] = ()
     """Ids of columns whose cells belong together, because they describe the objects of a row."""
@@ -163,7 +163,7 @@ def pause_collector() -> Iterator[None]:
 
 
 def read_ahead[T](blocks: Iterable[T]) -> Iterator[T]:
-    """Yield the items of an iterable, while another thread computes the respective next item.
+    """Yield the items of an iterable, while another thread already computes the next item.
 
     >>> list(read_ahead(iter([1, 2, 3])))
     [1, 2, 3]

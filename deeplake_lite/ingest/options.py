@@ -60,7 +60,7 @@ class Options(TypedDict, total=False):
     executor: Any
     """Where rows are read and encoded: None for a thread of this process, a number of processes, or
     an object with a method ``submit``, such as a client of Dask. This process writes the rows in
-    their order, so the lake does not depend on it."""
+    their order, so the lake does not depend on the executor."""
 
 
 def _delimiter(name: str, value: object) -> str:

@@ -16,7 +16,8 @@ class Part:
     """Consecutive rows of a source, as a source of their own."""
 
     source: Source
-    """The source of these rows. It can be pickled, and names them as the whole source does."""
+    """The source of these rows. It can be pickled, and gives the rows the same names as the whole
+    source does."""
 
     rows: int | None = None
     """Number of rows, or None if it is unknown."""

@@ -45,10 +45,11 @@ TASKS = 2**28 // SEGMENTS
 """Maximum number of tasks of an ingest."""
 
 SEGMENT_BYTES = 32 * 2**20
-"""Size up to which a worker collects cells. Later segments of large parts are larger."""
+"""A worker writes its first segment when the cells have this size. Later segments of large parts
+are larger."""
 
 KEYS = ""
-"""Name, in segments, of the keys of all rows if some rows are bad."""
+"""Name under which a segment has the keys of all rows, if some rows are bad."""
 
 _ADVICE = "Run the import again."
 
@@ -81,7 +82,7 @@ class Done:
 
 @dataclass
 class Work:
-    """Everything that a worker needs to know about an ingest. It is pickled."""
+    """Everything that a worker needs to know about an ingest. This object is pickled."""
 
     address: Address
     """The version of the lake with which the ingest began."""
@@ -149,7 +150,7 @@ class _Writer:
             )
         if self._folder is not None and not self._folder.is_dir():
             raise JobError(
-                f"A worker does not find the lake in {str(self._folder)!r}. Use a folder that all "
+                f"A worker cannot find the lake in {str(self._folder)!r}. Use a folder that all "
                 "workers share, or an object store."
             )
         run(self._fork.put(_key(self._number, self._segments), self._segment.take()))
@@ -175,7 +176,7 @@ def read_blocks(session: Session, done: Done, fields: Sequence[Field]) -> Iterat
         data = run(fork.get(key := _key(done.number, segment)))
         if data is None:
             raise JobError(
-                f"A worker has written chunk {key}, but this process does not find it. Use a "
+                f"A worker has written chunk {key}, but this process cannot find it. Use a "
                 "folder that all workers share, or an object store."
             )
         for part, block in zip(segments.read_segment(data, _ADVICE)[0], blocks, strict=False):

@@ -41,14 +41,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Reading:
-    """A block of the source, with the rows that must be read."""
+    """A block of the source, reduced to the rows that must be read."""
 
     block: Block
-    """These rows."""
+    """The rows that must be read."""
     rows: NDArray[np.int64] | None
-    """Their positions in the whole block, or None for all rows."""
+    """Positions of these rows in the whole block, or None for all rows."""
     unread: int = 0
-    """Number of other rows in the whole block."""
+    """Number of the other rows in the whole block."""
 
     @classmethod
     def of_all(cls) -> Reading:

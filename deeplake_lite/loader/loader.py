@@ -223,8 +223,8 @@ class Loader:
             ``last`` determine the batches, together with ``sources``. The sources are the loaded
             views: the view of a loader, or the views of a mix with their weights. Each has its
             ``url`` without credentials, ``version``, ``selection`` (such as the text of a query),
-            ``rows``, a ``fingerprint`` of the rows, the ``columns`` with the jobs that have filled
-            them, and the names of the ``computed`` columns of a query.
+            ``rows``, a ``fingerprint`` of the rows, the ``columns`` with the jobs that filled them,
+            and the names of the ``computed`` columns of a query.
 
         Examples
         --------

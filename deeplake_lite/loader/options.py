@@ -181,8 +181,8 @@ class Options(Keywords):
     def exact_bytes(self) -> int | None:
         """Maximum size of data that ``shuffle=True`` shuffles exactly; None for the default.
 
-        An exact shuffle of more data than the user's budget, which is that for the disk with
-        ``cache="disk"``, would read rows one by one.
+        An exact shuffle of more data than the user's budget would read rows one by one. With
+        ``cache="disk"``, the budget is the one for the disk.
         """
         if self.cache == "disk":
             return self.disk_bytes

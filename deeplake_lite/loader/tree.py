@@ -48,9 +48,9 @@ def map_leaves(tree: object, change: Callable[[Any], object], *, lists: bool = F
 
 
 def leaves(tree: object, name: str = NAME) -> Iterator[tuple[str, Any]]:
-    """Yield the key and value of each leaf, in the tree's order. An item of a tuple has no key.
+    """Yield the key and value of each leaf, in the tree's order. Items of a tuple have no keys.
 
-    In this case, an index such as ``"the batch[1]"`` stands for the key.
+    They get names such as ``"the batch[1]"`` instead.
 
     >>> list(leaves(({"a": 1}, 2)))
     [('a', 1), ('the batch[1]', 2)]

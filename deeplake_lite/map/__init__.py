@@ -1,4 +1,4 @@
-"""Jobs, which compute columns or rows on all cores or many machines, and can be resumed.
+"""Jobs. A job computes columns or rows, on all cores or many machines, and can be resumed.
 
 `api` checks the arguments (`request`), and plans the job (`plan`): the version that it reads, its
 rows, and the parts into which they are cut (`places`). If the function returns rows, it opens the

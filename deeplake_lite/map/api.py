@@ -182,7 +182,7 @@ def _check_version(view: View, journal: Journal) -> None:
 
 
 def _check_has_processes(executor: object, **options: object) -> None:
-    """Raise OptionError for an option that needs processes of this package."""
+    """Raise OptionError if an option needs this package's own worker processes."""
     for name, value in options.items():
         if value is not None and not isinstance(executor, int):
             raise OptionError(

@@ -1,7 +1,7 @@
-"""The lineage of a view as a JSON object: its version, query, and the origins of its columns.
+"""The lineage of a view as a JSON object: its version, its query, and the origins of its columns.
 
-Copies of a view record it, so that `find_origin` follows columns from the copy to the lake. Loaders
-return it for experiment trackers.
+A copy of a view records the lineage, so that `find_origin` can follow columns from the copy to the
+lake. Loaders return it for experiment trackers.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ def lineage_of(view: View) -> dict[str, Any]:
     It has the keys ``url`` (without credentials), ``version``, ``uncommitted`` (whether the rows
     include uncommitted edits), ``selection`` (how the rows were selected, such as the text of a
     query), ``rows`` (their number), ``columns`` and ``computed``. ``columns`` maps each column that
-    is read from a lake to the ``url``, ``version`` and ``column`` of that lake, and to its
-    ``origin``, the job that has filled it, or None. ``computed`` names the columns that a query
-    computes.
+    is read from a lake to the ``url`` and ``version`` of that lake, the name of the ``column``
+    there, and its ``origin``: the job that filled it, or None. ``computed`` names the columns that
+    a query computes.
 
     >>> import deeplake_lite as dl
     >>> ds = dl.create("memory://chain-doc", {"x": "int32"})
@@ -86,7 +86,7 @@ def record_copy(view: View, how: str) -> dict[str, Any]:
 
 
 def _stored(view: View, f: Field) -> tuple[View, Field] | None:
-    """Return the view of a lake from which a column's cells are read, and the column there.
+    """Return the view of a lake from which a column's cells are read, and the column's name there.
 
     None if a query computes the cells.
     """
@@ -99,7 +99,7 @@ def _stored(view: View, f: Field) -> tuple[View, Field] | None:
 
 
 def _dataset_of(view: View) -> Dataset:
-    """Return the version of the lake that a view reads, read-only."""
+    """Return the version of the lake that a view reads, as a read-only dataset."""
     lake, version = view.rows.lake, view.version
     table = Table.open(lake.repository, lake.repository.reader(version))
     return Dataset(Handle(lake.at(None, version), table))

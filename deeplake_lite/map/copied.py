@@ -18,10 +18,10 @@ COPIED = "copied"
 
 @dataclass(frozen=True)
 class Copied:
-    """The record of a commit that has copied columns from another lake."""
+    """The record of a commit that copied columns from another lake."""
 
     how: str
-    """The call that has copied them, such as ``"materialize"``."""
+    """The call that copied them, such as ``"materialize"``."""
     lineage: Mapping[str, Any]
     """The lineage of the view that was copied, as `chain.lineage_of` returns it."""
     ids: Mapping[str, str]
@@ -45,7 +45,7 @@ class Copied:
         return None
 
     def origin(self, commit: Commit, column: str, column_id: str) -> Origin:
-        """Return the origin of a column that `commit` has copied, whose name is now `column`."""
+        """Return the origin of a column that `commit` copied; its name is now `column`."""
         lineage = self.lineage
         match lineage["columns"].get(self.ids[column_id]):
             case {"url": str(url), "version": str(version), "column": str(name), **rest}:

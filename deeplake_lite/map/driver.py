@@ -89,7 +89,7 @@ class Mapped:
     """The result of a job."""
 
     version: str
-    """Id of the commit with the results, or of the branch's tip if there was nothing to write."""
+    """Id of the commit with the results, or the branch's tip if there was nothing to write."""
     rows: int
     """Number of rows with results."""
     added: int
@@ -99,7 +99,8 @@ class Mapped:
     skipped: dict[int, str] = field(repr=False)
     """Maps the ids of skipped rows to their errors."""
     edited: NDArray[np.int64] = field(repr=False)
-    """Ids of rows whose cells other writers changed while the job ran. Their values were kept."""
+    """Ids of rows whose cells other writers changed while the job ran. The other writers' values
+    were kept."""
     outdated: NDArray[np.int64] = field(repr=False)
     """Ids of rows whose inputs other writers changed while the job ran. Their results belong to the
     old inputs; ``update=True`` computes them again."""
@@ -206,8 +207,8 @@ class Driver:
             self.state.end("cancelled" if self.state.cancelled else "failed")
             if self.state.done:
                 error.add_note(
-                    f"Finished so far: {self.state.done:,} of {self.state.rows:,} rows. To go on "
-                    "with the others, run the job again."
+                    f"Finished so far: {self.state.done:,} of {self.state.rows:,} rows. To "
+                    "compute the others, run the job again."
                 )
             raise
 
@@ -296,11 +297,11 @@ class Driver:
             yield done
 
     def _next(self, replies: SimpleQueue[int]) -> int | None:
-        """Wait a moment for a task to end, and return its number. Raises JobError on request."""
+        """Wait a moment for a task to end; return its number. Raises JobError if cancelled."""
         if self.state.cancelled:
             raise JobError(
-                f"The job {self._document['name']!r} was cancelled. Run it again to go on with the "
-                "rows that are left."
+                f"The job {self._document['name']!r} was cancelled. Run it again to compute the "
+                "remaining rows."
             )
         try:
             return replies.get(timeout=POLL)
@@ -326,7 +327,7 @@ class Driver:
             ) from error
 
     def _add(self, done: Done, base: Session) -> None:
-        """Add a finished part; commit it to the journal if it is time, or if each is committed."""
+        """Add a finished part. Commit to the journal if it is time or `each` is set."""
         if done.rows + done.skipped != self._journal.cut.count(done.part):
             raise StorageError(
                 f"A worker has returned results of {done.rows + done.skipped:,} rows for a part of "
@@ -374,7 +375,8 @@ class Driver:
     def _publish_each(self) -> None:
         """Commit the results of each finished part.
 
-        New rows are in the order of the input, so a part of these waits for the parts before it.
+        New rows are in the order of the input, so a part with new rows waits for the parts before
+        it.
         """
         for part in self._parts_left(self._journal.done):
             if "rows_into" in self._document and len(self._published) < part:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from deeplake_lite.remote.failure import Failure
 
 AHEAD = 2
-"""Number of tasks per worker that are submitted before they can start."""
+"""Number of tasks per worker that are submitted in advance and wait for the worker."""
 
 STOP_SECONDS = 0.5
 """Seconds that the worker processes have to end before they are killed, when a job stops."""
@@ -44,7 +44,7 @@ class Executor(Protocol):
         """Run a task."""
 
     def outcome(self, future: Any) -> Done:
-        """Return what a future that is done has returned. Raises its error or LostError."""
+        """Return the result of a future that is done. Raises its error or LostError."""
 
     def close(self) -> None:
         """Stop all tasks and end the workers."""
@@ -75,12 +75,12 @@ class Threads:
         return self._pool.submit(self._work.run, task)
 
     def outcome(self, future: Any) -> Done:
-        """Return what a future that is done has returned. Raises its error."""
+        """Return the result of a future that is done. Raises its error."""
         done: Done = future.result()
         return done
 
     def close(self) -> None:
-        """Stop each task before its next batch, and end the threads."""
+        """Stop each task before its next batch, and then end the threads."""
         self._work.stopped = True
         self._pool.shutdown(wait=True, cancel_futures=True)
 
@@ -122,7 +122,7 @@ class Processes:
         return self._pool.submit(self._run, task)
 
     def outcome(self, future: Any) -> Done:
-        """Return what a future that is done has returned. Raises its error or LostError."""
+        """Return the result of a future that is done. Raises its error or LostError."""
         done: Done = future.result()
         return done
 
@@ -131,7 +131,7 @@ class Processes:
         self._closed = True
         self._end_all()
         self._pool.shutdown(wait=True, cancel_futures=True)
-        self._end_all()  # those that were started meanwhile
+        self._end_all()  # processes that were started meanwhile
 
     def _end_all(self) -> None:
         workers, until = list(self._workers), time.monotonic() + STOP_SECONDS
@@ -200,7 +200,7 @@ class Processes:
         worker.end(time.monotonic())
 
     def _is_worn(self, worker: Worker, rows: int) -> bool:
-        """Count the rows that a process has computed; return whether to replace the process."""
+        """Count the rows that a process computed; return whether to replace the process."""
         total = self._rows[worker] = self._rows.get(worker, 0) + rows
         return self._restart_after is not None and total >= self._restart_after
 
@@ -272,6 +272,6 @@ class Foreign(Remote):
             ) from error.__cause__
 
     def outcome(self, future: Any) -> Done:
-        """Return what a future that is done has returned. Raises its error or LostError."""
+        """Return the result of a future that is done. Raises its error or LostError."""
         done: Done = super().outcome(future)
         return done

@@ -1,7 +1,7 @@
 """The identity of a user's function: its name, a digest of its source, and package versions.
 
 A job is only resumed with the function with which it began. A function counts as the same if its
-source, its defaults and the numbers and strings that it has captured are the same.
+source, its defaults, and the numbers and strings that it captures are the same.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 @dataclass(frozen=True)
 class Identity:
-    """The identity of a function, as the record of a job has it."""
+    """The identity of a function, as the record of a job lists it."""
 
     name: str
     """Qualified name."""
@@ -66,14 +66,14 @@ def _named(function: object) -> Any:
 
 
 def _lines(function: object) -> Iterator[str]:
-    """Yield the texts that must be the same in the same function."""
+    """Yield the texts by which two functions are compared."""
     while isinstance(function, functools.partial):
         yield f"partial {_plain(function.args)} {_plain(function.keywords)}"
         function = function.func
     named = _named(function)
     try:
         yield textwrap.dedent(inspect.getsource(named))
-    except (OSError, TypeError):  # no source file, such as for functions from standard input
+    except (OSError, TypeError):  # no source file, as for functions from standard input
         yield _code_text(getattr(named, "__code__", None)) or repr(getattr(named, "__name__", ""))
     if named is not function and not inspect.isroutine(function):
         yield _plain(getattr(function, "__dict__", {}))
@@ -93,7 +93,7 @@ def _lines(function: object) -> Iterator[str]:
 def _plain(
     value: object, containers: tuple[type, ...] = (tuple, list, dict), depth: int = 4
 ) -> str:
-    """Return a text for numbers, strings and containers of them; other values only have a type."""
+    """Return a text for a number, a string or a container of them; otherwise, only the type."""
     if isinstance(value, _PLAIN):
         return repr(value)
     if depth and isinstance(value, containers):

@@ -22,7 +22,7 @@ type Phase = Literal["running", "committing", "finished", "failed", "cancelled"]
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a job has progressed.
+    """The progress of a job.
 
     >>> progress = Progress(
     ...     "running", rows=2000, done=500, skipped=1, parts=10, parts_done=2, seconds=5
@@ -52,7 +52,7 @@ class Progress:
 
     @property
     def rate(self) -> float | None:
-        """Number of rows per second in this run, or None if it has not finished any."""
+        """Number of rows per second in this run, or None if no row is finished yet."""
         computed = self.done - self.resumed
         return computed / self.seconds if computed and self.seconds else None
 
@@ -91,14 +91,14 @@ class Job:
         self._state, self._outcome = state, Outcome["Mapped"]()
 
     def progress(self) -> Progress:
-        """Return how far the job is."""
+        """Return the current progress of the job."""
         s = self._state
         return Progress(
             s.phase, s.rows, s.done, s.skipped, s.parts, s.parts_done, s.resumed, s.seconds
         )
 
     def cancel(self) -> None:
-        """Stop the job. Finished parts are kept, so that the same call of `map` resumes the job.
+        """Stop the job. Finished parts are kept; the same call of `map` resumes the job.
 
         Batches that are being computed in threads are finished first.
         """

@@ -1,4 +1,4 @@
-"""The journal of a job: a branch of the lake that has the job's parameters and its finished parts.
+"""The journal of a job: a branch of the lake with the job's parameters and its finished parts.
 
 The branch ``_job-<name>`` begins at the version that the job reads, so that no vacuum deletes this
 version before the job ends. If the function returns rows, the branch is in their lake instead.
@@ -45,11 +45,11 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo import Repository, Session
 
 KEY = "deeplake_lite_job"
-"""Attribute of the root group that has the document of the job, and its digest."""
+"""Attribute of the root group that holds the document of the job, and the document's digest."""
 
 DONE = "job/done"
-"""Path of the array with one entry per part: the number of its attempt plus 1 (0 if the part is not
-finished), the number of segments, of rows with results, and of skipped rows."""
+"""Path of the array with one entry per part: the number of the attempt plus 1 (0 if the part is not
+finished), and the numbers of segments, of rows with results, and of skipped rows."""
 
 CHUNK = 2**25
 """Size of the chunks that the array of results declares, in bytes; actual chunks differ."""
@@ -80,7 +80,8 @@ class RowsInto(TypedDict):
     source: str
     """URL of the lake that the job reads, without credentials."""
     keep: dict[str, str]
-    """Maps the names of the columns that are copied from the input to their ids in this lake."""
+    """The columns that are copied from the input: a dict from their names to their ids in this
+    lake."""
     replaces: bool
     """Whether the rows that the lake had when the job began are replaced."""
 
@@ -89,7 +90,7 @@ class Document(TypedDict):
     """The parameters of a job."""
 
     id: str
-    """Random id, by which the commits of the job are recognised."""
+    """Random id that identifies the commits of the job."""
     name: str
     """Name of the job."""
     started: str
@@ -115,7 +116,7 @@ class Document(TypedDict):
     update: bool
     """Whether only new and changed rows are computed."""
     whole: bool
-    """Whether the job is of all rows of the version, or those that `where` and `update` select."""
+    """Whether the job covers all rows of the version, or those that `where` and `update` select."""
     rows: int
     """Number of rows of the job."""
     row_ids: str
@@ -232,7 +233,7 @@ class Journal:
         return int(self._entries[:, 3].sum())
 
     def next_attempt(self) -> int:
-        """Return a number that is larger than those of all attempts that are recorded."""
+        """Return a number larger than those of all recorded attempts."""
         return int(self._entries[:, 0].max(initial=0))
 
     def entry(self, part: int) -> Entry:
@@ -353,8 +354,8 @@ class Running:
     def spare_chunks(self, version: str) -> None:
         """Keep vacuums from deleting chunks that are written from now on.
 
-        Before they are committed to the journal, they belong to no version. On an object store,
-        vacuums always spare the chunks of the last day.
+        Until these chunks are committed to the journal, they belong to no version. On an object
+        store, vacuums always spare the chunks of the last day.
         """
         if self._lock is not None:
             folder = self._repository.writers_folder()
@@ -404,7 +405,7 @@ def _check_document(name: str, document: object) -> Document:
 
 
 def _is_target(value: object) -> bool:
-    """Return whether a value is None, or describes a lake for new rows."""
+    """Return whether a value is None or describes a lake for new rows."""
     match value:
         case None | {"base": str(), "source": str(), "keep": dict(), "replaces": bool()}:
             return True

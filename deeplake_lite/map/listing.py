@@ -1,4 +1,4 @@
-"""The jobs of a lake: those that have a journal, and those that have finished."""
+"""The jobs of a lake: unfinished jobs, which have a journal, and finished jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lake that a job creates, to which the rows are written that its function returns."""
+"""The lake that a job creates for the rows that its function returns."""
 
 from __future__ import annotations
 
@@ -84,9 +84,9 @@ class NewLake:
         Raises
         ------
         OptionError
-            When it is the lake of the view.
+            When the lake is the lake of the view.
         ExistsError
-            When there is something else at its place.
+            When there is something else at the URL.
         """
         if absolute_url(self.url) == absolute_url(view.url):
             raise OptionError(
@@ -133,7 +133,7 @@ class NewLake:
         JobError
             When an earlier job has finished.
         ExistsError
-            When the lake has rows or edits of others.
+            When the lake has rows or edits that the job did not make.
         """
         expected = self.with_kept(view)
         if _types(ds.schema) != _types(expected):
@@ -149,7 +149,7 @@ class NewLake:
         if not any(own):
             raise ExistsError(
                 f"rows_into= needs a new lake, but {self.url!r} has "
-                f"{pluralize(len(ds), 'row')} that no job {name!r} has written. Choose another "
+                f"{pluralize(len(ds), 'row')} that job {name!r} did not write. Choose another "
                 "place."
             )
         if not restart:
@@ -161,8 +161,8 @@ class NewLake:
         first = len(own) - own[::-1].index(True)
         if not all(own[:first]):  # the newest commits come first
             raise ExistsError(
-                f"restart=True replaces all rows of {self.url!r}, but other commits than those of "
-                f"job {name!r} have changed the lake, and their edits would be lost. Choose "
+                f"restart=True replaces all rows of {self.url!r}, but commits that do not belong "
+                f"to job {name!r} have changed the lake, and their edits would be lost. Choose "
                 "another place for the new rows."
             )
         return True

@@ -1,4 +1,4 @@
-"""The origin of a column: the job that has filled it, and the jobs before that."""
+"""The origin of a column: the job that filled it, and the jobs that filled the job's inputs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Origin:
-    """The job that has last filled a column."""
+    """The job that last filled a column."""
 
     column: str
     """Name of the column."""
@@ -23,13 +23,13 @@ class Origin:
     job: str
     """Name of the job."""
     input_version: str
-    """The version that the function has read."""
+    """The version that the function read."""
     lake: str | None
-    """URL of the lake that the function has read, without credentials, or None if it is the lake
-    that has the column."""
+    """URL of the lake that the function read, without credentials, or None if it read the lake that
+    has the column."""
     inputs: Mapping[str, Origin | None]
-    """Maps the columns that the function has read to their own origins, or None if no job has
-    filled them."""
+    """Maps the columns that the function read to their own origins, or to None if no job filled
+    them."""
     function: str
     """Qualified name of the function."""
     module: str
@@ -43,13 +43,13 @@ class Origin:
     executor: str
     """Kind of the executor."""
     seconds: float
-    """Duration of the run that has finished the job, in seconds."""
+    """Duration of the run that finished the job, in seconds."""
     rows: int
     """Number of rows with results in this commit."""
     skipped: int
     """Number of rows that were skipped because of errors."""
     skipped_rows: Mapping[int, str] = field(default_factory=dict, repr=False)
-    """Maps ids of skipped rows, of which at most 1,000 are recorded, to their errors."""
+    """Maps ids of skipped rows to their errors. At most 1,000 skipped rows are recorded."""
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -70,7 +70,7 @@ class Origin:
         return lines
 
     def to_json(self) -> dict[str, Any]:
-        """Return a JSON object, without the skipped rows, for the records of copies.
+        """Return a JSON object for the records of copies. It leaves out the skipped rows.
 
         >>> from datetime import UTC
         >>> o = Origin(
@@ -88,7 +88,7 @@ class Origin:
 
     @classmethod
     def from_json(cls, value: Any) -> Origin | None:
-        """Return an origin from its JSON object, or None if it is not one."""
+        """Return an origin from its JSON object, or None if the object is not an origin."""
         match value:
             case {
                 "column": str(column),

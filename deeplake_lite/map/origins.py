@@ -1,4 +1,4 @@
-"""Finding the origin of a column in the commits of jobs."""
+"""Find the origin of a column in the commits of jobs."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ MOST_STEPS = 20
 
 @dataclass(frozen=True)
 class Recorded:
-    """The commits that led to a version of a lake and that have a record of columns."""
+    """The commits in the history of a version that have a record of a job or of a copy."""
 
     ds: Dataset
     """The version."""
     jobs: Sequence[tuple[Commit, Mapping[str, Any]]]
-    """Commits of jobs with the records of the jobs, newest first."""
+    """Commits of jobs, with the jobs' records, newest first."""
     copies: Sequence[tuple[Commit, Copied]]
-    """Commits that have copied columns from another lake, with their records, newest first."""
+    """Commits that copied columns from another lake, with their records, newest first."""
 
     @classmethod
     def of(cls, ds: Dataset) -> Recorded:
@@ -43,14 +43,14 @@ class Recorded:
         return cls(ds, jobs, copies)
 
     def job_of(self, column_id: str) -> tuple[Commit, Mapping[str, Any]] | None:
-        """Return the newest commit of a job that has filled a column, and its record."""
+        """Return the newest commit in which a job filled a column, and the job's record."""
         for commit, record in self.jobs:
             if column_id in {*record["into"].values(), *record.get("kept", {}).values()}:
                 return commit, record
         return None
 
     def copy_of(self, column_id: str) -> tuple[Commit, Copied] | None:
-        """Return the newest commit that has copied a column, and its record."""
+        """Return the newest commit that copied a column, and its record."""
         return next((pair for pair in self.copies if column_id in pair[1].ids), None)
 
 
@@ -60,12 +60,12 @@ def find_origin(recorded: Recorded, column: str, column_id: str) -> Origin | Non
 
 
 def newest_record(ds: Dataset, column_id: str) -> tuple[Commit, Mapping[str, Any]] | None:
-    """Return the newest commit of a job that has filled a column, and the record of the job."""
+    """Return the newest commit in which a job filled a column, and the record of the job."""
     return Recorded.of(ds).job_of(column_id)
 
 
 def is_complete(ds: Dataset, record: Mapping[str, Any]) -> bool:
-    """Return whether the commits of the job with a record have the results of all parts."""
+    """Return whether the commits of a record's job have the results of all parts."""
     if record.get("parts") is None:
         return True
     parts = set[int]()
@@ -108,10 +108,10 @@ def _origin(recorded: Recorded, column: str, column_id: str, steps: int) -> Orig
 def _inputs(
     ds: Dataset, record: Mapping[str, Any], steps: int, kept: str | None
 ) -> dict[str, Origin | None]:
-    """Return the origins of the columns that a job has read, in the version that it has read.
+    """Return the origins of the columns that a job read, in the version that it read.
 
-    If the job has read another lake, they are part of the record. `kept` is the name of a column
-    that the job has only copied, or None.
+    If the job read another lake, the record itself has the origins. `kept` is the name of a column
+    that the job only copied, or None.
     """
     columns: Mapping[str, str] = record["columns"]
     if "source" in record:
@@ -127,5 +127,5 @@ def _inputs(
 
 
 def at_version(ds: Dataset, version: str) -> Dataset:
-    """Return a dataset at an older version of the same lake, read-only."""
+    """Return a read-only dataset at an older version of the same lake."""
     return Dataset(Handle(ds.rows.lake.at(None, version), ds.handle.open(version)))

@@ -1,4 +1,4 @@
-"""Checking and encoding what a user's function returns for a batch: columns, or rows."""
+"""Check and encode the values that a user's function returns for a batch: columns, or new rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def encode_output(output: object, schema: Schema, count: int) -> dict[str, Cells
     Parameters
     ----------
     output : mapping, array or sequence
-        A dict with one value per row for each column, or, for a single column, only its values.
+        A dict that has, for each column, one value per row. For a single column, its values
+        suffice.
     schema : Schema
         The columns to fill.
     count : int
@@ -79,15 +80,15 @@ def _by_column(output: object, schema: Schema) -> Mapping[str, object]:
     else:
         actual = f"{type(output).__name__} {brief(output)}"
     raise InvalidValueError(
-        f"The function must return a dict with the keys {brief(list(names), 120)}, as into= names "
-        f"these columns, but it returned {actual}."
+        f"The function must return a dict with the keys {brief(list(names), 120)}, because into= "
+        f"names these columns, but it returned {actual}."
     )
 
 
 def encode_rows(
     output: object, schema: Schema, count: int
 ) -> tuple[NDArray[np.int64], dict[str, Cells]]:
-    """Return the number of new rows for each row of a batch, and a dict from column ids to cells.
+    """Return the number of new rows per row of a batch, and a dict from column ids to cells.
 
     Parameters
     ----------
@@ -138,7 +139,7 @@ def encode_rows(
 
 
 def _encode_new(f: Field, values: Any, count: int) -> Cells:
-    """Encode the values of a column for new rows; if there are none, its defaults."""
+    """Encode the values of a column for new rows, or its defaults if there are no values."""
     return f.htype.encode([]) if not count else encode_column(f, values, 0, count, "header")
 
 

@@ -1,4 +1,4 @@
-"""How the rows of a job are cut into parts, and which chunks the attempts at a part write.
+"""How the rows of a job are cut into parts, and to which chunks each attempt at a part writes.
 
 Both depend only on the number of rows and the size of a batch, so that a job can be resumed with
 any executor and any number of workers.
@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 PART_ROWS = 1_024
-"""Number of rows in a part of a large job, unless a batch is larger. A killed worker loses at most
-this many calls of a function that takes one row."""
+"""Number of rows in a part of a large job, unless a batch is larger. If the function takes one row,
+a killed worker loses at most this many calls."""
 
 MIN_PARTS = 64
 """A smaller job is cut into about this many parts, so that the work is shared evenly."""
@@ -25,7 +25,8 @@ ATTEMPTS = 2**28 // SEGMENTS
 """Maximum number of attempts at all parts of a job together."""
 
 CHUNK_BYTES = 32 * 2**20
-"""Size of the segments up to which an attempt collects results. Later segments are larger."""
+"""An attempt writes its first segment when the results have this size. Later segments are
+larger."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def chunk_of(attempt: int, segment: int) -> str:
 
 
 def segment_bytes(segment: int) -> int:
-    """Return the size from which a segment is written.
+    """Return the size at which a segment is written.
 
     Segments of large parts grow, so that the chunks of an attempt suffice for 9 GB.
     """

@@ -49,8 +49,8 @@ class Plan:
     document: Document
     """The parameters of the job."""
     slots: NDArray[np.int64]
-    """Slots of the rows in this version, (rows,) int64: ascending if the job fills columns, else in
-    the order of the rows."""
+    """Slots of the rows in this version, (rows,) int64. They are ascending if the job fills
+    columns; otherwise they are in the order of the view."""
 
     @classmethod
     def make(
@@ -72,7 +72,7 @@ class Plan:
         Raises
         ------
         JobError
-            When only changed rows are wanted, but the function has changed.
+            When only new and changed rows are wanted, but the function has changed.
         SchemaError
             When a column exists with another type.
         """
@@ -172,7 +172,7 @@ def _open(view: View, version: str) -> Table:
 
 
 def _fields_of_rows(columns: Schema, existing: Schema) -> list[Target]:
-    """Return the columns of new rows, with the ids that they have in the lake for these."""
+    """Return the columns of new rows, with the ids that they have in the lake for new rows."""
     ids = {f.name: f.id for f in existing}
     return [_target(replace(f, id=ids.get(f.name, f.id)), new=False) for f in columns]
 
@@ -236,12 +236,12 @@ type Record = Mapping[str, Any]
 
 
 def _last_record(base: Dataset, targets: Sequence[Target]) -> Record | None:
-    """Return the record of the last job that has filled the columns, or None if there is none.
+    """Return the record of the last job that filled the columns, or None if there is none.
 
     Raises
     ------
     JobError
-        When different jobs have filled the columns.
+        When different jobs filled the columns.
     """
     found = [newest_record(base, target["id"]) for target in targets]
     records = [f[1] for f in found if f is not None and "source" not in f[1]]
@@ -259,7 +259,8 @@ def _last_record(base: Dataset, targets: Sequence[Target]) -> Record | None:
 def _columns_to_read(request: Request, base: Dataset, last: Record | None) -> dict[str, str]:
     """Return a dict from the names of the columns that the function receives to their ids.
 
-    Without columns=, an update reads those of the last job, and not the columns that it has filled.
+    Without columns=, an update reads the columns that the last job read, except those that it
+    filled.
     """
     fields: Iterable[Field] = base.schema
     if request.columns is not None:
@@ -284,8 +285,8 @@ def _choose_rows(
 ) -> NDArray[np.int64]:
     """Return the slots of the rows of a job.
 
-    If the job fills columns, they are in the order in which they are stored, without repeats.
-    Otherwise, they are in the order of the view.
+    If the job fills columns, the slots are ascending and distinct. Otherwise, they are in the order
+    of the view.
     """
     table, view = base.handle.table, cast("View", base)
     tidy = np.unique if request.new_lake is None else np.asarray
@@ -307,11 +308,12 @@ def _changed_rows(base: Dataset, document: Document, last: Record) -> NDArray[np
     Raises
     ------
     JobError
-        When the last job had another function or other parameters, or its version is gone.
+        When the last job had another function or other parameters, or the version that it read is
+        gone.
     """
     inputs = set(document["columns"].values())
     if last["function"]["digest"] != document["function"]["digest"]:
-        raise _cannot_update("the function was another one")
+        raise _cannot_update("that job used another function")
     if last.get("setup") != document["setup"]:
         raise _cannot_update("setup= was another function")
     if set(last["columns"].values()) != inputs:
@@ -321,7 +323,7 @@ def _changed_rows(base: Dataset, document: Document, last: Record) -> NDArray[np
     try:
         before = at_version(base, last["version"])
     except VersionNotFoundError as error:
-        raise _cannot_update("a vacuum has deleted the version that it has read") from error
+        raise _cannot_update("a vacuum has deleted the version that it read") from error
     changes = difference(before.handle.table, base.handle.table)
     filled = {target["id"] for target in document["into"]}
     changed = [changes.cells[c] for c in inputs - filled if c in changes.cells]
@@ -348,7 +350,7 @@ _COMPARED = {
     "branch": "another branch",
     "row_ids": "other rows",
 }
-"""Maps the parameters that must be the same when a job is resumed to their names in messages."""
+"""The parameters that must be the same when a job is resumed, with their names in messages."""
 
 
 def check_same_job(name: str, began: Document, now: Document) -> None:

@@ -1,9 +1,9 @@
-"""Writing the results of a job to its branch.
+"""Write the results of a job to its branch.
 
-The results belong to the version that the job has read, but other writers may have committed since.
-Their edits are kept: a cell that they have changed stays as it is, and rows that they have deleted
-stay deleted. If they have changed an input of a row, the row gets its result nevertheless, and is
-reported, because the result belongs to the old input.
+The results belong to the version that the job read, but other writers may have committed since.
+Their edits are kept: a cell that they changed stays as it is, and rows that they deleted stay
+deleted. If they changed an input of a row, the row gets its result nevertheless. It is reported,
+because the result belongs to the old input.
 """
 
 from __future__ import annotations
@@ -46,18 +46,18 @@ NONE: Ids = np.empty(0, np.int64)
 
 @dataclass(frozen=True)
 class Published:
-    """A commit of results, and the rows in which other writers have interfered."""
+    """A commit of results, and the rows that other writers changed while the job ran."""
 
     version: str
     """Id of the commit."""
     added: int = 0
     """Number of rows that were added."""
     edited: Ids = field(default_factory=lambda: NONE)
-    """Ids of the rows whose cells other writers have changed; their values were kept."""
+    """Ids of the rows whose cells other writers changed; the other writers' values were kept."""
     outdated: Ids = field(default_factory=lambda: NONE)
-    """Ids of the rows whose inputs other writers have changed."""
+    """Ids of the rows whose inputs other writers changed."""
     deleted: Ids = field(default_factory=lambda: NONE)
-    """Ids of the rows that other writers have deleted."""
+    """Ids of the rows that other writers deleted."""
 
 
 def published_parts(lake: Lake, document: Document, tip: str | None = None) -> set[int]:
@@ -90,7 +90,7 @@ def publish(
     document : Document
         The parameters of the job.
     base : Table
-        The version that the job has read.
+        The version that the job read.
     ids : ndarray, (rows,) int64
         Ids of the rows of the job.
     results : Results
@@ -151,7 +151,7 @@ class _Writing:
         )
 
     def find_changes(self, lake: Lake) -> None:
-        """Find what other writers have changed since the version that the job has read."""
+        """Find the changes of other writers since the version that the job read."""
         self._check_columns()
         tip, base = self._tip, self._base
         if tip.snapshot_id == base.snapshot_id:
@@ -209,14 +209,14 @@ class _Writing:
                 table.add_column(f, fill_column(table, f, partial(self._cells, f)))
 
     def _update(self, table: Table, column: str) -> None:
-        """Write the results to an existing column, except to cells that others have changed."""
+        """Write the results to an existing column, except to cells that other writers changed."""
         keep = (self._slots >= 0) & ~np.isin(self._ids, self._edited.get(column, NONE))
         rows, slots = self._results.rows[keep], self._slots[keep]
         for span in chunks.spans(len(rows), chunks.COPY_ROWS):
             table.update(slots[span], {column: self._results.read(column, rows[span])})
 
     def _cells(self, f: Field, slots: Slots) -> Cells:
-        """Return the cells of a new column for the rows in `slots`: results, defaults or nulls."""
+        """Return a new column's cells for the rows in `slots`: results, or else default or null."""
         if not len(self._slots):
             return default_cells(f, len(slots))
         at = np.searchsorted(self._slots, slots, sorter=self._order)

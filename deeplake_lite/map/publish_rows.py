@@ -1,9 +1,9 @@
-"""Writing the rows that a function returns to their lake.
+"""Write the rows that a function returns to their lake.
 
-The rows are in the order of the rows from which they were computed. Each part is written once: a
-commit is only made on top of a version whose history has no commit of the same job with the same
-part. On an object store, where two drivers may try at the same time, one of them finds the other's
-commit when it repeats its attempt on the new tip.
+The rows are in the order of the rows from which they were computed. Each part is written only once:
+a part is not committed if the branch's history already has a commit of the same job with this part.
+On an object store, two drivers may try at the same time. Then one of them finds the other's commit
+when it repeats its attempt on the new tip.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _write(table: Table, document: Document, results: Results, old: Any) -> int:
 
 
 def _blocks(table: Table, document: Document, results: Results) -> Iterator[Mapping[str, Cells]]:
-    """Yield the new rows with the cells of all columns, with defaults in those of others."""
+    """Yield the new rows with all columns; those that the job does not fill get their defaults."""
     own = {target["id"] for target in document["into"]}
     others = [f for f in table.schema if f.id not in own]
     for block in results.new_rows():

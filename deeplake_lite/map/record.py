@@ -18,7 +18,7 @@ KEY = "map"
 """Key of the record in the metadata of a commit."""
 
 MOST_SKIPPED = 1_000
-"""Maximum number of skipped rows that a record lists. It always has their number."""
+"""Maximum number of skipped rows that a record lists. The record always has the total number."""
 
 
 def record_of(
@@ -42,7 +42,7 @@ def record_of(
     skipped : sequence of (int, str)
         Ids of the skipped rows, with the errors.
     parts : sequence of int, optional
-        The parts whose results the commit has; None for all.
+        The parts whose results the commit contains; None means all parts.
     count : int
         Number of parts of the job.
     """
@@ -97,7 +97,7 @@ def find_record(commit: Commit) -> dict[str, Any] | None:
 
 
 def _is_of_other_lake(record: Mapping[str, Any]) -> bool:
-    """Return whether the record of a job that has read another lake is complete."""
+    """Return whether the record of a job that read another lake is complete."""
     match record:
         case {"source": str(), "kept": dict(), "origins": dict()}:
             return True
@@ -112,7 +112,7 @@ def commits_of(repository: Repository, tip: str, document: Document) -> list[Com
 
 
 def parts_of(commit: Commit, every: Iterable[int]) -> list[int]:
-    """Return the parts whose results a commit has, given all parts of the job."""
+    """Return the parts whose results a commit contains, given all parts of the job."""
     record = find_record(commit)
     parts = None if record is None else record.get("parts")
     return list(every) if parts is None else [part for part in every if part in set(parts)]

@@ -32,8 +32,8 @@ class Request:
     columns: tuple[str, ...] | None
     """Columns that the function receives; None for all."""
     into: dict[str, object]
-    """Maps the names of the columns to fill to their types, or to None for existing columns. Empty
-    if the function returns rows of a new lake."""
+    """The columns to fill: a dict from their names to their types, or to None for existing columns.
+    It is empty if the function returns rows of a new lake."""
     new_lake: NewLake | None
     """The lake to which the function's rows are written, or None if it fills columns."""
     where: str | None
@@ -102,7 +102,7 @@ class Request:
 
 
 def _check_one_target(into: object, rows_into: object, **others: object) -> None:
-    """Raise OptionError unless there are either columns to fill or a lake for new rows."""
+    """Raise OptionError unless there are columns to fill or a lake for new rows, but not both."""
     if (into is None) == (rows_into is None):
         count = "neither is" if into is None else "both are"
         raise OptionError(
@@ -156,7 +156,7 @@ def _check_condition(view: View, where: str) -> None:
 
 
 def _branch_of(view: View) -> str:
-    """Return the branch of a view. Raises ReadOnlyError if it is of a fixed version."""
+    """Return the branch of a view. Raises ReadOnlyError if the view is of a fixed version."""
     branch = view.rows.lake.branch
     if branch is None:
         raise ReadOnlyError(

@@ -48,7 +48,7 @@ class Results:
         """The rows with results, ascending."""
 
     def _find_rows(self) -> Rows:
-        """Return the rows with results, and collect the others. Reads only parts with errors."""
+        """Return the rows with results, and collect skipped rows. Reads only parts with errors."""
         rows = [np.empty(0, np.int64)]
         for part in self._parts:
             if self._journal.entry(part).skipped:

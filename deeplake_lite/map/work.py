@@ -1,7 +1,7 @@
 """The work of workers: read the rows of a part, call the function, and write the results.
 
 A worker writes to a fork of the job's branch, to chunks that no other attempt writes. It returns
-the fork, which lists these chunks, but not their contents::
+the fork, which lists these chunks but does not contain their bytes::
 
     driver                        worker
     ─ Task: rows, chunks, fork ─► read a batch, call the function, encode ─┐
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.table import Table
 
 MAX_ERROR = 500
-"""Maximum number of characters that are stored of the error of a skipped row."""
+"""Maximum length of the stored error of a skipped row, in characters."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,8 @@ class Task:
     part: int
     """Number of the part."""
     attempt: int
-    """Number of the attempt, which determines its chunks. No other attempt has this number."""
+    """Number of the attempt, which determines to which chunks it writes. No other attempt has this
+    number."""
     first: int
     """Number of the part's first row among the rows of the job."""
     slots: NDArray[np.int64]
@@ -108,7 +109,8 @@ class Work:
     function: Callable[..., object]
     """The user's function."""
     setup: Callable[[], object] | None
-    """A function that is called once in each process, whose result the function receives."""
+    """A function that is called once in each process. Its result is passed to the user's
+    function."""
     batch: int
     """Number of rows in a batch."""
     read_rows: int
@@ -120,7 +122,7 @@ class Work:
     target: Address | None = None
     """The lake for new rows, or None if the function fills columns of the lake that it reads."""
     keep: tuple[tuple[Field, str], ...] = ()
-    """Columns of the input whose cells are copied to new rows, with the ids of the new columns."""
+    """Columns of the input whose cells are copied to new rows, with the ids of the copies."""
     opened: Opened | None = field(default=None, repr=False)
     """The opened lakes, or None if they have not been opened in this process."""
     stopped: bool = False
@@ -178,7 +180,7 @@ class Work:
         self.prepare()
         opened = self.open()
         writer = _Attempt(task, opened.target.at(task.fork))
-        # Cells that are copied get new checksums, so the old ones are verified.
+        # Copied cells get new checksums, so the old checksums are verified here.
         table = opened.table.checked() if self.keep else opened.table
         view = View(RowSelection(opened.lake, table, task.slots), (), "")
         for start, cells in self._read(view, opened.table.ids(task.slots)):
@@ -190,7 +192,7 @@ class Work:
     def _read(
         self, view: View, ids: NDArray[np.int64]
     ) -> Iterator[tuple[int, Mapping[str, Cells]]]:
-        """Yield the cells of each batch, after the batch's first position in the part."""
+        """Yield, for each batch, its first position in the part and its cells."""
         fields = tuple(dict.fromkeys([*self.fields, *(f for f, _ in self.keep)]))
         for start in range(0, len(view), self.read_rows):
             rows = np.arange(start, min(start + self.read_rows, len(view)))
@@ -205,7 +207,7 @@ class Work:
     def _compute(self, cells: Mapping[str, Cells], start: int, writer: _Attempt) -> None:
         """Call the function with a batch, and add its results to the attempt.
 
-        If the batch fails and failing rows are skipped, its rows are tried one by one.
+        If the batch fails and failing rows are to be skipped, its rows are tried one by one.
         """
         count = len(cells[ROW_ID])
         try:

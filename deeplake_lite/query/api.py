@@ -135,7 +135,7 @@ def _run(
 
 @contextmanager
 def _computing(plan: Plan, question: Question, executor: Any) -> Iterator[Compute]:
-    """Return a context with the function that computes expressions here or elsewhere."""
+    """Return a context that provides the function with which expressions are computed."""
     if executor is None or not any(instance.precomputed for instance in plan.instances):
         yield compute_here
         return

@@ -74,7 +74,7 @@ class Values:
 
 @dataclass
 class Work:
-    """A query, as workers need to know it. It is pickled."""
+    """The parts of a query that workers need to know. This object is pickled."""
 
     question: Question
     """The query, with its sources, seed and time."""
@@ -101,7 +101,7 @@ class Work:
         return Values(block, tally.bytes - before)
 
     def _plan(self) -> Plan:
-        """Plan the query. The user's functions are registered only meanwhile."""
+        """Plan the query. The user's functions are registered only while the query is planned."""
         missing = {name: f for name, f in self.functions.items() if name not in OWN}
         OWN.update(missing)
         try:

@@ -45,7 +45,7 @@ class Nearest:
 
 @dataclass(frozen=True, eq=False)
 class BestTexts:
-    """The rows that a query sorts first by how well a string matches some words."""
+    """The rows that a query sorts first by the BM25 score of a string column for some words."""
 
     field: Field
     """The column of strings."""

@@ -1,1 +1,1 @@
-"""Work in other processes: how errors come back, and executors of other libraries."""
+"""Work in other processes: processes of this package, executors of other libraries, and errors."""

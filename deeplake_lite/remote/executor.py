@@ -1,4 +1,4 @@
-"""Executors of other libraries, such as a client of Dask, and the check of the option executor=.
+"""Executors of other libraries, such as a client of Dask, and the check of the option `executor`.
 
 An executor gets a function, the pickled work and a task. Each process unpickles the work once. A
 task whose worker died raises `LostError`, so that the caller can try it again.
@@ -53,7 +53,7 @@ class Future(Protocol):
 
 
 class Work(Protocol):
-    """Work that can be pickled, and that runs tasks in any process."""
+    """Work that can be pickled and that runs tasks in any process."""
 
     def run(self, task: Any, /) -> Any:
         """Run a task, and return its result."""
@@ -93,7 +93,7 @@ class Remote:
     executor : object
         Has a method ``submit(function, *arguments)`` that returns a future.
     fallback : type, optional
-        Class of an error of a worker that cannot be pickled.
+        Class of the error to raise if a worker's error cannot be pickled.
     """
 
     def __init__(self, work: Work, executor: Any, fallback: type[LakeError] = LoaderError) -> None:
@@ -122,7 +122,7 @@ class Remote:
         return future
 
     def outcome(self, future: Any) -> Any:
-        """Return what a future that is done has returned. Raises its error or LostError."""
+        """Return the result of a future that is done. Raises its error or LostError."""
         self._futures.discard(future)
         try:
             result = future.result()

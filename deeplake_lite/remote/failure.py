@@ -1,4 +1,4 @@
-"""Errors of other processes, which are sent to the process that waits for them."""
+"""Errors in worker processes, which are sent to the process that waits for the result."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class RemoteTracebackError(Exception):
 
 @dataclass(frozen=True)
 class Failure:
-    """An error in a worker, to be raised in the process that waits."""
+    """An error in a worker, which the waiting process raises again."""
 
     error: bytes | None
     """The pickled error; None if it cannot be pickled."""
@@ -98,7 +98,7 @@ def _line(frame: FrameType, number: int) -> str:
 def error_of(failure: Failure, fallback: type[LakeError] = LoaderError) -> Exception:
     """Return the error of a worker, with its cause and traceback, to be raised in this process.
 
-    If the error cannot be pickled, it is a `fallback` with its message.
+    If the error could not be pickled, return a `fallback` with the error's message.
     """
     original, cause = _unpickle_error(failure.error), _unpickle_error(failure.cause)
     remote = RemoteTracebackError(failure.traceback)

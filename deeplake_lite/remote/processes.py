@@ -1,4 +1,4 @@
-"""Worker processes of this package, which run the tasks of a picklable work.
+"""Worker processes of this package, which run tasks.
 
 A worker is a `Child`. It reads the work and then tasks until its standard input ends.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from deeplake_lite.remote.executor import Future, Work
 
 AHEAD = 2
-"""Number of tasks per process that are submitted before they can start."""
+"""Number of tasks per process that are submitted in advance and wait for the process."""
 
 
 class Processes:
@@ -35,7 +35,7 @@ class Processes:
     count : int
         Number of processes.
     fallback : type, optional
-        Class of an error of a worker that cannot be pickled.
+        Class of the error to raise if a worker's error cannot be pickled.
     """
 
     kind = "processes"
@@ -56,7 +56,7 @@ class Processes:
         return self._pool.submit(self._run, task)
 
     def outcome(self, future: Any) -> Any:
-        """Return what a future that is done has returned. Raises its error or LostError."""
+        """Return the result of a future that is done. Raises its error or LostError."""
         result = future.result()
         if isinstance(result, Failure):
             raise error_of(result, self._fallback)

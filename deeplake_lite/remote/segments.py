@@ -1,4 +1,4 @@
-"""The bytes in which workers store results: blocks of encoded cells behind a JSON header.
+"""Segments: the bytes in which workers store results, which are blocks of encoded cells.
 
 A segment has a header and the arrays that it describes. Each array begins at a multiple of 8 bytes.
 The last 8 bytes are a digest of everything before them::
@@ -41,7 +41,8 @@ class Block:
     rows: NDArray[np.int64]
     """Rows of the job, ascending, (n,) int64."""
     cells: Mapping[str, Cells]
-    """Maps the ids of columns to the cells of these rows, or of the new rows."""
+    """Maps the ids of columns to the cells of these rows, or of the new rows that belong to
+    them."""
     counts: NDArray[np.int64] | None = None
     """Number of new rows for each row of the job, (n,) int64, if the function returns rows."""
 

@@ -89,7 +89,7 @@ def suspects(
 def suggestion(view: View) -> dict[str, str] | None:
     """Return the names of a view's columns of suggested and original labels.
 
-    Returns None if the view is no ranking of suspicious labels.
+    Returns None if the view is not a ranking of suspicious labels.
 
     >>> import deeplake_lite as dl
     >>> ds = dl.create("memory://suggestion-doc", {"kind": "text", "e": dl.Embedding(2)})

@@ -166,7 +166,7 @@ class AppendKeys:
         return await older.without(np.concatenate([NONE, *found]))
 
     async def without(self, entries: Entries) -> Entries:
-        """Return those of some entries that the version lacks."""
+        """Return the given entries, except those that the version has."""
         is_known = np.zeros(len(entries), bool)
         for i, entry in enumerate(entries):
             runs = await self.find(entry[:2].astype(">u8").tobytes()) or ()
@@ -276,12 +276,12 @@ def keys_of(entries: Entries) -> dict[Digest, Runs]:
 
 
 def has_digest(entries: Entries, others: Entries) -> NDArray[np.bool_]:
-    """Return a mask of the entries whose key is among those of other entries."""
+    """Return a mask of the entries whose key also occurs in the other entries."""
     return np.isin(_as_bytes(entries[:, :2]), _as_bytes(others[:, :2]))
 
 
 def has_entry(entries: Entries, others: Entries) -> NDArray[np.bool_]:
-    """Return a mask of the entries that are among other entries, with the same row ids."""
+    """Return a mask of the entries that also occur in the other entries, with the same row ids."""
     return np.isin(_as_bytes(entries), _as_bytes(others))
 
 
@@ -308,7 +308,7 @@ def runs_of(ids: NDArray[np.int64]) -> Runs:
 def renumber(
     keys: Mapping[Digest, Runs], before: NDArray[np.int64], after: NDArray[np.int64]
 ) -> Mapping[Digest, Runs]:
-    """Return keys whose rows had the ids `before`, and have the ids `after` now.
+    """Return the keys with the row ids `before` replaced by the row ids `after`.
 
     >>> renumber({b"a": ((4, 2), (9, 1))}, np.array([4, 5]), np.array([7, 8]))
     {b'a': ((7, 3),)}
@@ -342,7 +342,7 @@ def _number(level: int, digest: Digest) -> int:
 
 
 def _first(level: int) -> int:
-    """Return the number of the first page of a level, which is that of all pages above it."""
+    """Return the number of the first page of a level, which equals the number of pages above it."""
     return ((1 << FANOUT_BITS * level) - 1) // ((1 << FANOUT_BITS) - 1)
 
 

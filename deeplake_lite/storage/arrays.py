@@ -374,8 +374,8 @@ class SlotArray:
             if await session.has(f"{self.path}/zarr.json"):
                 if not self._new:
                     await session.check_length(self.path, 0)
-                # The tip of the branch has this array, but the edits have removed it: they
-                # restored a version that is older than the array, or in whose log all rows are.
+                # The tip of the branch has this array, but the edits have removed it: they restored
+                # a version that is older than the array, or whose log contains all rows.
                 await session.delete_tree(self.path)
             await session.create_array(self.path, self.spec.metadata(len(rows)))
         else:

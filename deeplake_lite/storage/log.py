@@ -35,8 +35,8 @@ MAX_BYTES = 64 * 1024
 """
 
 REMOTE_FACTOR = 8
-"""On an object store, a log may be that many times as large, since each array that a commit writes
-takes several requests, which wait for one another."""
+"""On an object store, a log may be this many times as large, since each array that a commit writes
+takes several requests, one after another."""
 
 MAX_UPDATES = 1_024
 """Maximum number of updated entries in a log. Moving them to arrays may rewrite as many chunks."""
@@ -79,7 +79,7 @@ def limits(columns: int, *, is_remote: bool = False) -> Size:
 
 
 def choose_written(sizes: Mapping[str, Size], most: Size) -> set[str]:
-    """Return the arrays whose entries are written to them, because a log would be too large.
+    """Return the arrays whose entries move from the log to the arrays, because it is too large.
 
     These are the arrays with the largest entries, until the log is at most half full. Other arrays
     stay in the log, because each array that is written costs several objects.
@@ -259,7 +259,7 @@ class LogWriter:
     Parameters
     ----------
     written : collection of str
-        Paths in the generation of the arrays to which their entries are written instead.
+        Paths, within the generation, of arrays whose entries do not go into the log.
     """
 
     def __init__(self, written: Collection[str] = ()) -> None:

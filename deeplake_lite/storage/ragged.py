@@ -64,7 +64,7 @@ class RaggedColumn(Column):
                 f"{len(tail.slots)} updates of {location.path}/tail, which has {tail_bytes} bytes "
                 "and is never updated. Restore the lake from a backup."
             )
-        # A column that was dropped and restored has an end, but its array is new.
+        # A column that was dropped and restored has a recorded end, but its array is new.
         end = 0 if location.new else location.heaps.get(f"{location.path}/values", 0)
         self.heap = Heap(
             location.session,

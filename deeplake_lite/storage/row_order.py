@@ -1,4 +1,4 @@
-"""The order of the rows: which slot has the row at a position, and at which position a slot is."""
+"""The order of the rows: the slot of the row at each position, and the position of each slot."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class RowOrder:
     """The slots of all rows, in row order.
 
     Rows are usually in the order of their slots. Then only the slots of deleted rows are stored, as
-    ranges, so that a deletion costs as much as the rows that it deletes::
+    ranges, so that the cost of a deletion depends only on the rows that it deletes::
 
         slot      0   1   2   3   4   5
                   a   ─   c   ─   ─   f      deleted: 1–2, 3–5
@@ -79,7 +79,7 @@ class RowOrder:
         return self._at(positions)
 
     def _at(self, positions: Positions) -> Slots:
-        # The rows before range i are those in slots before it that are not deleted.
+        # The rows before range i are the rows in earlier slots that are not deleted.
         starts = self.deleted.ranges[:, 0] - self.deleted.before[:-1]
         passed = np.searchsorted(starts, positions, side="right")
         return np.asarray(positions + self.deleted.before[passed])

@@ -179,7 +179,8 @@ class Rows:
         self._cached_runs: tuple[RowOrder | None, IdRuns | None] = None, None
         self.blocks, self._slot_array = with_length("block"), with_length("slot")
         self._deleted_array = with_length("deleted", (2,))
-        self._lists_anew = False  # whether rows are back that the committed array lists as deleted
+        # Whether rows that the committed array lists as deleted have been restored.
+        self._lists_anew = False
         self._was_arranged = not ordered
         self._stored_order = self.order = RowOrder(slots)
         self._loaded = location.new

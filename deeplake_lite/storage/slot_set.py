@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 class SlotSet:
     """A set of slots, as disjoint ranges in ascending order that do not touch each other.
 
-    Its size and the time of its methods depend on the number of ranges, not on the slots of the
-    lake.
+    Its size and the time of its methods depend on the number of ranges, not on the number of slots.
 
     >>> deleted = SlotSet.of(np.array([7, 2, 3]))
     >>> deleted.ranges.tolist(), len(deleted)

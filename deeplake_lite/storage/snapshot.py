@@ -192,7 +192,7 @@ class Snapshot:
         return [slots[span] for span in chunks.spans_within(total, chunks.COPY_BYTES)]
 
     async def _name_damage(self, columns: list[str], slots: Slots) -> None:
-        """If any cell is damaged, raise a DamagedError with the column and row of the first."""
+        """Raise a DamagedError with the column and row of the first damaged cell, if any."""
         for column in columns:
             for damage in await self._column(column).verify(slots):
                 if damage.slot is not None:

@@ -482,7 +482,7 @@ class Table(Keyed):
         if len(restored) and (await target.rows.find(restored) >= 0).any():
             return False  # another writer has brought back the same row
         for path in claimed:
-            # A column that was dropped and restored has an end, but its array is new.
+            # A column that was dropped and restored has a recorded end, but its array is new.
             is_new = path not in self.state.heaps or path.split("/")[1] in self._new
             if is_new and await self._has_new_nodes(path, session):
                 return False  # the fork has created the same groups or the same array

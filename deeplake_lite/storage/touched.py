@@ -23,7 +23,7 @@ class Touched:
     """Numbers of the chunks that were written between the versions."""
     logged: dict[str, SlotSet] = field(default_factory=dict)
     """Slots with an entry in the log of either version, for arrays whose logs differ. It is empty
-    for arrays with other entries than one per slot."""
+    for arrays that do not have one entry per slot."""
 
     def paths(self) -> set[str]:
         """Return the paths of all arrays that may differ."""

@@ -251,6 +251,6 @@ def browse_diff(
     """
     if not isinstance(ds, Dataset):
         raise OptionError(
-            f"browse_diff needs a dataset, but it got {brief(ds, 80)}. Open one with dl.open(url)."
+            f"ds must be a Dataset, but it is {brief(ds, 80)}. Open one with dl.open(url)."
         )
     return Difference(ds.diff(a, b), cache_bytes=cache_bytes)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.browser_state import BrowserState
 
 MANY_ROWS = 200_000
-"""Minimum number of rows of which the nearest are found with an index. Fewer are all sorted."""
+"""An index is used only for at least this many rows. Fewer rows are all sorted."""
 
 NEAREST = 1_000
 """Number of rows that are shown if an index finds them."""
@@ -77,7 +77,7 @@ def nearest_first(shown: BrowserState, position: int, name: str) -> str:
 
 
 def _uses_index(base: View, name: str) -> bool:
-    """Return whether the browsed rows are many, and there is an index of a column."""
+    """Return whether there are many browsed rows, and an index of the column."""
     table = base.rows.table
     if len(base) < MANY_ROWS or not isinstance(table, Table) or table.uncommitted:
         return False

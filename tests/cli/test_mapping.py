@@ -45,7 +45,7 @@ def test_a_job_that_stopped_is_resumed_by_the_same_command(ds):
     error = run(*args, code=2).stderr
     assert "ValueError: no 5" in error
     assert "--on-error skip" in error
-    assert "To go on with the others, run the job again." in error
+    assert "To compute the others, run the job again." in error
     [job] = dl.jobs(ds.url)
     assert job.phase == "stopped"
     changed = run(*args, "--on-error", "skip", code=2).stderr

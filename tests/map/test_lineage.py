@@ -80,7 +80,7 @@ def test_update_computes_all_rows_the_first_time(ds):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"function": add_one}, "the function was another one"),
+        ({"function": add_one}, "that job used another function"),
         ({"columns": ["x", "name"]}, "columns= was different"),
         ({"where": "x > 5"}, "where= was different"),
         ({"setup": functions.load}, "setup= was another function"),

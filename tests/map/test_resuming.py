@@ -103,7 +103,7 @@ def test_ctrl_c_stops_a_job_and_its_workers(tmp_path, workers):
         output, errors = child.communicate(timeout=60)
     assert "ended" not in output
     assert "KeyboardInterrupt" in errors
-    assert "To go on with the others, run the job again." in errors
+    assert "To compute the others, run the job again." in errors
     [job] = dl.jobs(ds.url)
     assert job.phase == "stopped"
     assert 0 < job.done < 600

@@ -339,7 +339,7 @@ def test_a_restart_never_replaces_edits_of_others(tmp_path, target, edit):
     lake = dl.open(target)
     EDITS[edit](lake)
     lake.commit("mine")
-    with pytest.raises(ExistsError, match="other commits than those of job 'repeat-n-place'"):
+    with pytest.raises(ExistsError, match="commits that do not belong to job 'repeat-n-place'"):
         ds.map(functions.repeat, rows_into=target, restart=True, **OPTIONS)
     assert dl.open(target)["n"][:].tolist() == lake["n"][:].tolist()
 
@@ -423,7 +423,7 @@ def test_places_that_do_not_fit_are_rejected(tmp_path, target):
     other.append({"n": [0], "place": [0], "x": [0]})
     other.commit("a row")
     for restart in (False, True):
-        with pytest.raises(ExistsError, match="has 1 row that no job 'repeat-n-place' has written"):
+        with pytest.raises(ExistsError, match="has 1 row that job 'repeat-n-place' did not write"):
             ds.map(functions.repeat, rows_into=target, restart=restart, **OPTIONS)
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").touch()

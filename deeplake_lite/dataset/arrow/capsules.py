@@ -66,7 +66,7 @@ def is_wrong_table(data: object) -> bool:
 
 
 def table_hint(data: object) -> str:
-    """Return the sentence of an error message that says what to pass instead of `data`.
+    """Return the sentence of an error message that suggests another argument in place of `data`.
 
     >>> import pandas as pd
     >>> table_hint(pd.Series([1], name="age"))

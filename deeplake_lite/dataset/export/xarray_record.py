@@ -88,7 +88,7 @@ def layout_of(
 
 
 def _is_no_index(dim: object, fields: Sequence[Field]) -> bool:
-    """Return whether a column has the row dimension's name, but a dtype pandas cannot index."""
+    """Return whether a column has the row dimension's name, but not a dtype for an index."""
     return any(f.name == dim and f.htype.value_dtype == "float16" for f in fields)
 
 

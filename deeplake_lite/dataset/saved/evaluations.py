@@ -222,7 +222,7 @@ def _write(
     *,
     overwrite: bool,
 ) -> None:
-    """Write the documents in `changes`, and delete those that are None there. Keep all others."""
+    """Write the documents in `changes`, delete those set to None there, and keep all others."""
     with repository.lock():
         attempt(lambda: _write_once(repository, changes, arrays, overwrite), "evaluations")
 

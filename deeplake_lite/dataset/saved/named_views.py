@@ -289,7 +289,7 @@ def _write(
     *,
     overwrite: bool = True,
 ) -> None:
-    """Write the documents in `changes`, and delete those that are None there. Keep all others.
+    """Write the documents in `changes`, delete those set to None there, and keep all others.
 
     Raises
     ------

@@ -144,7 +144,7 @@ class Stranded:
 
 
 def view_parts(view: View) -> tuple[object, ...]:
-    """Return what a view's ``__reduce__`` must return: a function that opens it, and arguments."""
+    """Return the result of a view's ``__reduce__``: a function to open it, and arguments."""
     slots = view.rows.live()
     span = chunks.contiguous(slots)
     rows = slots if span is None else span
@@ -157,7 +157,7 @@ def view_parts(view: View) -> tuple[object, ...]:
 
 
 def dataset_parts(ds: Dataset) -> tuple[object, ...]:
-    """Return what a dataset's ``__reduce__`` must return: a function and its arguments."""
+    """Return the result of a dataset's ``__reduce__``: a function and its arguments."""
     return open_dataset, (Address.of(ds), ds.handle.branch, ds.handle.lake.name)
 
 

@@ -48,7 +48,8 @@ STRINGS = {
     "origin": ANY,
     "saved": ANY,
 }
-"""Maps keys of a document to regular expressions. A string under such a key must match it."""
+"""Maps keys of a document to regular expressions. A string under such a key must match its
+expression."""
 
 REQUIRED = {True: {"version", "array", "hash", "origin", "saved"}, False: {"version"}}
 """Keys that the document of a saved view (True), or of a view that its query read (False), must

@@ -1,4 +1,4 @@
-"""Rounding of the numbers of rows of each class in each part of a split, close to proportional.
+"""How many rows of each class go to each part of a split: whole numbers, close to proportional.
 
 A fraction of a class is rarely a whole number of rows. The rows that remain after rounding down are
 assigned by the method of largest remainders, so that the numbers add up for each class and for each

@@ -163,7 +163,7 @@ def _number_keys(keys: NDArray[np.uint64], seed: int) -> tuple[Ints, Ints, NDArr
 def _explain_empty(
     view: View, shares: NDArray[np.float64], number: int, name: str, group: str | None
 ) -> str:
-    """Return the message that explains why a part would have no rows, and what to pass instead."""
+    """Return the message that explains why a part would have no rows, with advice."""
     if not len(view):
         return f"{name} would be empty, because the view has no rows to split. Append rows first."
     parts = np.count_nonzero(shares)

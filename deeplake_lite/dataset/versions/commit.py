@@ -275,7 +275,7 @@ def _repeats_key(handle: Handle, tip_id: str) -> bool:
 
 
 def _ids_written(mine: Table, base: Table, column: str) -> Ids:
-    """Return the ids of the rows of `base` whose cell was written, even if with an equal value."""
+    """Return the ids of the rows of `base` whose cell was written, even with an equal value."""
     assert mine.edits is not None
     slots = mine.edits.slots_updated(column)
     return base.ids(slots[slots < base.state.slots])

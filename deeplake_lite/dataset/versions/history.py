@@ -333,6 +333,7 @@ def check_related(repository: Repository, snapshot_id: str) -> None:
     Raises
     ------
     VersionNotFoundError
+        When the version shares no history with any of them.
     """
     named = repository.tips()
     if snapshot_id in named:  # the usual case

@@ -1,8 +1,8 @@
-"""The indexes that a vacuum drops: those that no remaining version uses.
+"""The indexes that a vacuum drops, because no remaining version uses them.
 
-A version uses the newest index among those of itself and its ancestors. An index is dropped when
-neither its version nor a descendant of it uses it any longer. A remaining index keeps its version,
-with which later versions are compared.
+A version uses the newest index that was built for it or for one of its ancestors. An index is
+dropped when neither its version nor a descendant of it uses it any longer. A remaining index keeps
+its version, with which later versions are compared.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def stale_indexes(
 ) -> list[IndexName]:
     """Return the indexes that no version uses once a vacuum has let versions expire.
 
-    Indexes without contents, which killed processes have left, are among them.
+    They include indexes without contents, which killed processes left behind.
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ def first_version(repository: Repository) -> str:
 
 
 def parts_of(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield a view's document, and those of the views that its queries read."""
+    """Yield a view's document, and the documents of the views that its queries read."""
     yield document
     query = document.get("query")
     for part in () if query is None else (query["asked"], *query["sources"]):

@@ -1,4 +1,4 @@
-"""A cache of parsed pictures, which an import uses twice, if the pictures are small enough."""
+"""A cache of parsed pictures, which an import reads twice. Large pictures are not cached."""
 
 from __future__ import annotations
 

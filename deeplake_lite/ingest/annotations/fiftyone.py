@@ -412,7 +412,7 @@ class FiftyOneReader:
         return str((self.root / name).absolute())
 
     def _columns(self, sample: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a dict from column names to the sample's cells, for fields other than of objects.
+        """Return a dict from column names to the sample's cells, except for the fields of objects.
 
         Raises ValueError if a mask is invalid.
         """

@@ -133,7 +133,7 @@ class VocReader:
     def classes(self) -> Collection[str]:
         """Classes in the order of the label map or, without a label map, in alphabetical order.
 
-        If there are masks, but no label map, and VOC itself has all classes, they are in VOC's
+        If there are masks but no label map, and all classes are among VOC's own, they are in VOC's
         order, because the masks probably have VOC's numbers.
         """
         if (names := self.layout.class_names) is not None:

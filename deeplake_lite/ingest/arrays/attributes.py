@@ -31,7 +31,9 @@ def json_attributes(items: Iterable[tuple[str, Any]]) -> dict[str, object]:
 
 
 def json_value(value: Any, depth: int = 0) -> object:
-    """Convert a value to JSON. Arrays become lists, and NaN, infinity and complex numbers strings.
+    """Convert a value to JSON.
+
+    Arrays become lists. NaN, infinity and complex numbers become strings.
 
     >>> json_value([np.int8(1), {"a": 1j}])
     [1, {'a': '1j'}]

@@ -216,7 +216,8 @@ class Hdf5Column:
     h5py: Any
     rows: Rows
     path: tuple[str, ...]
-    """Names of the compound fields that contain the field, and of the field. () for a dataset."""
+    """Names of the field and of the compound fields that contain it, outermost first, or () for
+    a whole dataset."""
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
     """Shape of a value."""

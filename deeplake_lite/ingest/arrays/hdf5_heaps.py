@@ -50,7 +50,7 @@ def check_heaps(path: Path, length: int) -> None:
 def _check_objects(name: str, data: mmap.mmap, at: int, end: int, length: int) -> None:
     """Check the objects of a heap, from offset `at` up to `end`.
 
-    Raises InvalidValueError if one has an impossible size.
+    Raises InvalidValueError if an object has an impossible size.
     """
     head = _pad(8 + length)
     while at + head <= end:

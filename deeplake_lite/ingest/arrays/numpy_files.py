@@ -73,7 +73,8 @@ class NumpyColumn:
     array: RowArray
 
     path: tuple[str, ...] = ()
-    """Names of the fields that contain the field, and of the field. () for a whole array."""
+    """Names of the field and of the fields that contain it, outermost first, or () for a whole
+    array."""
 
     def __len__(self) -> int:
         return self.array.shape[0]

@@ -192,7 +192,7 @@ def check_dense(value: Any) -> None:
 
 
 class Once:
-    """An iterable that yields the items of an iterator, the first of which can be read repeatedly.
+    """An iterable that yields the items of an iterator. The first items can be read repeatedly.
 
     An import reads the first items once to find the columns, and again as rows.
 

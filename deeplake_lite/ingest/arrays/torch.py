@@ -468,7 +468,7 @@ def _identity(item: Any) -> Any:
 
 @dataclass(frozen=True)
 class _File:
-    """The file of a Pillow image, which workers send instead, as pickling loses an image's file."""
+    """The file of a Pillow image. Workers send it, because a pickled image lacks its file."""
 
     data: bytes
 

@@ -60,7 +60,7 @@ class Tree:
 
 
 class Columns:
-    """A collection of columns. Adding a name for a second time is an error."""
+    """A collection of columns. Adding the same name twice is an error."""
 
     def __init__(self, title: str) -> None:
         self.title = title

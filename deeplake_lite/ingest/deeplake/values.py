@@ -238,8 +238,8 @@ _CONVERTERS: dict[str, Callable[[Kind, Any], Any]] = {
     "struct": lambda _, value: to_builtins(value),
     "sequence": lambda kind, value: _items(kind.of, value) if kind.of is not None else value,
 }
-"""Maps the name of a Deep Lake type to the function that converts a value that Deep Lake has
-decoded to a value that the lake's type accepts."""
+"""Maps the name of a Deep Lake type to the function that converts a decoded value to a value that
+the lake's type accepts."""
 
 
 def to_builtins(value: Any) -> Any:

@@ -61,7 +61,7 @@ class State:
     """Maps the number of each column to the ids of the rows whose cells the version changes."""
 
     is_reliable: bool = True
-    """Whether the row ids are those of the version, which may not be the case after a merge."""
+    """Whether the row ids are those of the version. After a merge, they may not be."""
 
 
 class Versions(ABC):

@@ -153,7 +153,7 @@ def _cvat(place: Place) -> object:
 
 
 def _tail(place: Place) -> bytes:
-    """Return the end of a file, which in a ZIP file has the names of the files that it contains."""
+    """Return the last bytes of a file. In a ZIP file, they list the names of its members."""
     with place.path.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(max(0, size - 65_536))
@@ -193,7 +193,7 @@ def _huggingface(place: Place) -> object:
 
 
 def _index_with(key: str) -> Callable[[Place], object]:
-    """Build a `match` function for an index.json that has a given key, and folders with one.
+    """Build a `match` function for index.json files with a given key, and for their folders.
 
     The index.json may also be in a subfolder.
     """

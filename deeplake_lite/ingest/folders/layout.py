@@ -150,8 +150,8 @@ def image_column(schema: Types, others: Collection[str]) -> str:
     """Return the name of the column of images, which is "image" by default.
 
     If the schema declares exactly one column of images that is not in `others`, the name of this
-    column is used. (`others` are the columns of a table, which has all other columns of a lake that
-    was exported to a folder.)
+    column is used. (`others` are the columns of a table. If a lake was exported to the folder, the
+    table has all other columns of the lake.)
 
     >>> image_column(Schema.build({"photo": "image", "x": "int8"}), ["x"])
     'photo'

@@ -53,7 +53,8 @@ class FeatureTable:
     """Maps Arrow columns to the features in the metadata, with the time units of the columns."""
 
     simplified: Mapping[str, Feature]
-    """Maps other Arrow columns whose types have details that a lake does not store to features."""
+    """Features, by name, of other Arrow columns whose types have details that a lake does not
+    store."""
 
     read: Read
     """Function that yields batches with the given columns of the lake."""
@@ -136,7 +137,7 @@ class FeatureTable:
 
 
 def simplified_features(schema: pa.Schema, known: Container[str] = ()) -> dict[str, Feature]:
-    """Return a dict from columns whose types a lake simplifies to features, without `known` ones.
+    """Return the features of the columns whose types a lake simplifies, except `known` columns.
 
     >>> simplified_features(pa.schema({"at": pa.timestamp("s", "UTC"), "n": pa.int8()}))
     {'at': {'dtype': 'timestamp[s, tz=UTC]', '_type': 'Value'}}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Part:
-    """The rows of one split of a dataset, and what is known about them."""
+    """The rows of one split of a dataset, and the known facts about them."""
 
     split: str
     """Name of the split."""

@@ -81,7 +81,7 @@ class Stream(io.BufferedIOBase):
                 return
 
     def _read_piece(self) -> bool:
-        """Read the next piece, which includes the rest of this piece. Return whether it is larger.
+        """Read the next piece, which begins with the rest of this one. Return whether it adds data.
 
         If reading fails, the error is raised once all bytes before it have been used.
         """
@@ -126,8 +126,8 @@ _CUT = _File(b"", 0, 0, sys.maxsize)
 def _plain_files(piece: bytes) -> dict[int, _File]:
     """Map the positions of plain headers in a piece of a tar file to their files.
 
-    These include extended headers, if they only have times. The contents of files may have blocks
-    that look like headers; nobody looks their positions up.
+    These include extended headers, if they only have times. Blocks within the contents of files may
+    look like headers, too, but their positions are never looked up.
     """
     count = len(piece) // BLOCKSIZE
     blocks = np.frombuffer(piece, np.uint8, count * BLOCKSIZE).reshape(count, BLOCKSIZE)
@@ -156,7 +156,7 @@ def _plain_files(piece: bytes) -> dict[int, _File]:
 def _is_plain(headers: NDArray[np.uint8]) -> NDArray[np.bool_]:
     """Return for each header whether it is plain and undamaged.
 
-    It has the usual notation of numbers, which is octal digits and a null byte or a space.
+    Numbers in plain headers are octal digits, followed by a null byte or a space.
     """
     types, digits = headers[:, 156], headers[:, 124:135] - _ZERO
     totals = headers.sum(1, dtype=np.int64)

@@ -4,5 +4,5 @@
 class UnfitError(ValueError):
     """Raised if the bytes of a value cannot be decoded.
 
-    The message is a noun for what the bytes must be, such as "JSON".
+    The message is a noun for the required content, such as "JSON".
     """

@@ -381,7 +381,8 @@ def _is_integer(data: bytes) -> bool:
 def _value(extension: str, data: bytes, htype: Htype) -> object:
     """Convert a file to a value of the type `htype`.
 
-    Raises ValueError if this fails. Its text says what the file must be, such as "JSON".
+    Raises ValueError if this fails. Its text names the required content of the file, such as
+    "JSON".
     """
     last = extension.rpartition(".")[2].lower()
     if htype.takes_files and last not in ("npy", "json"):

@@ -287,7 +287,7 @@ def infer_htype(values: Any) -> Htype:
         htype = _of_items(present)
     except RecursionError as error:
         raise SchemaError(
-            f"values must not be nested so deeply as {brief(present)}. Flatten the values."
+            f"values must not be nested as deeply as {brief(present)}. Flatten the values."
         ) from error
     return replace(htype, nullable=True) if len(present) < len(values) else htype
 

@@ -59,7 +59,7 @@ _MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-"""Maps byte order marks to encodings. UTF-32 is first, because its mark begins with that of
+"""Maps byte order marks to encodings. UTF-32 is first, because its mark begins with the mark of
 UTF-16."""
 
 _WORDS = {word: [word, word.title(), word.upper()] for word in ("true", "false")}

@@ -73,7 +73,7 @@ def with_kept_indexes(schema: pa.Schema) -> pa.Schema:
 
 
 def _stored_indexes(schema: pa.Schema) -> list[str]:
-    """Return the names of the columns that hold an index, as the metadata by pandas lists them."""
+    """Return the names of the columns that hold an index, as listed in pandas' metadata."""
     try:
         content = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
         return [name for name in content["index_columns"] if name in schema.names]

@@ -1,7 +1,7 @@
 """The source for Arrow record batches. CSV, Parquet and several other formats use it.
 
 The batches are read several times: first to collect the names of classes, and then to ingest the
-rows. This way, not all rows must be in memory.
+rows. This way, the rows need not all be in memory.
 """
 
 from __future__ import annotations

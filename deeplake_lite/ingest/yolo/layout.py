@@ -148,7 +148,7 @@ class Layout:
 
     @cached_property
     def _resolved(self) -> Path:
-        """The root without symbolic links, which paths of images lack if they have ``..``."""
+        """The root without symbolic links, for image paths that had ``..`` and were resolved."""
         return self.root.resolve()
 
     def orphaned_labels(self) -> list[Skipped]:

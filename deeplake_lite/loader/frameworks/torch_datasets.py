@@ -312,7 +312,7 @@ class TorchIterableDataset(_Rows, torch.utils.data.IterableDataset[Any]):
         return SampleIterator(self._share)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the position of this worker, which after the last row is the first row again."""
+        """Return the position of this worker. After the last row, it is the first row again."""
         return self._share.state(self._share.current())
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:

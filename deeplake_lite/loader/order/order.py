@@ -275,7 +275,7 @@ class BlockOrder(Order):
         return int(self._starts[self._window_of[first : last + 1].max() + 1])
 
     def uses(self, rows: int) -> tuple[Positions, Positions]:
-        """Return when the windows with rows of each block of `rows` positions begin and end."""
+        """Return when the windows with a block's rows begin and end, for each block of `rows`."""
         starts = np.arange(0, self.n, rows)
         if not len(starts):
             return starts, starts

@@ -79,7 +79,7 @@ class Shares:
         return range(start + self.rank, stop, self.world_size)
 
     def of(self, rows: Positions) -> Positions:
-        """Return this rank's rows among the rows of a global batch, which padding may repeat."""
+        """Return this rank's rows among the rows of a global batch. Padding may repeat rows."""
         mine = rows[self.rank :: self.world_size]
         missing = self.batch_size - len(mine)
         if self.last != "pad" or not missing:

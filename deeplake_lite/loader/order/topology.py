@@ -21,7 +21,7 @@ def find_rank(
 ) -> Rank:
     """Return the rank of this process, and the world size, which is the number of ranks.
 
-    If both arguments are set, the result is the arguments. Otherwise, `ask`, torch, JAX, torchrun
+    If both arguments are set, they are returned. Otherwise, `ask`, torch, JAX, torchrun
     and SLURM are asked in turn, and the result is the first answer, or (0, 1) if there is none.
     Frameworks that the user has not imported are not imported here.
 

@@ -56,7 +56,7 @@ READING = ".reading"
 """Suffix of the name of the file that is locked while a block is read from the lake."""
 
 RETRIES = 64
-"""How many times per epoch a loader looks for space, if there was none at the last time."""
+"""How many times per epoch a loader looks again for space that it did not find."""
 
 
 def cache_folder() -> Path:
@@ -138,7 +138,7 @@ class Disk:
                 (self._folder / USED).touch()
 
     def admits(self, start: int, stop: int, nbytes: int) -> bool:
-        """Return whether a block of about `nbytes` bytes should be read, as it is or can be stored.
+        """Return whether to read a block of `nbytes` bytes, because it is stored or can be stored.
 
         If there is no space for the block, its rows had better be read one by one.
         """

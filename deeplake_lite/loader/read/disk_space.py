@@ -71,8 +71,9 @@ class _Stored(NamedTuple):
     rank: tuple[int, float, float]
     """Blocks with a higher rank are evicted first.
 
-    For a block of a view with a live loader, 0 and the number of rows until the next use; for other
-    blocks, 1 and the number of seconds since the view was used. Last, the number of the first row.
+    For a block of a view with a live loader, the rank begins with 0 and the number of rows until
+    the next use. For other blocks, it begins with 1 and the number of seconds since the view was
+    used. It ends with the number of the first row.
     """
 
 
@@ -231,7 +232,7 @@ class Space:
 def _search(folder: Path) -> tuple[list[_Stored], int]:
     """Return the blocks in all views, and the size of unfinished files.
 
-    What killed processes have left is removed, and so are the folders of views without blocks.
+    Leftovers of killed processes are removed, and so are the folders of views without blocks.
     """
     blocks: list[_Stored] = []
     others = 0

@@ -249,7 +249,7 @@ class MixSamples:
         return [part.view.schema[name].htype for part in self.parts]
 
     def _read(self, view: int, positions: Positions) -> dict[str, Cells]:
-        """Return the cells of rows of one view, in which class numbers are those of the mix."""
+        """Return the cells of rows of one view, with the class numbers of the mix."""
         cells = dict(self.parts[view].read(positions))
         for name, numbers in self._class_numbers.items():
             table = numbers[view]

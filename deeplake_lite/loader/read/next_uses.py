@@ -81,7 +81,7 @@ class Uses:
     def wait(self, start: int) -> int:
         """Return the number of rows until the next use of the block that begins at row `start`.
 
-        A block that is in use has 0.
+        The number is 0 for a block that is in use.
         """
         block = start // self.rows
         if not 0 <= block < len(self.ends):

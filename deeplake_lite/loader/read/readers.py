@@ -24,7 +24,8 @@ LEAST, MOST = 2, 32
 """Minimum and maximum number of concurrent reads."""
 
 LOCAL_SECONDS = 0.02
-"""Maximum latency of a local disk, for which more concurrent reads do not help, and may hurt."""
+"""Maximum latency of a local disk. With a local disk, more concurrent reads do not help, and may
+hurt."""
 
 LOCAL_RATE = 400e6
 """Speed of a local disk in bytes per second. Time at this speed does not count as latency."""

@@ -387,7 +387,7 @@ def _count_repeats(ids: Positions) -> Positions | None:
 
 
 def _is_repeatable(view: View) -> bool:
-    """Return whether a view's query, and those that it reads, have the same results everywhere."""
+    """Return whether a view's query, and the queries of its sources, are repeatable."""
     question = question_of(view)
     return question is None or (
         question.repeatable and all(map(_is_repeatable, _views_read_by(question)))

@@ -44,9 +44,9 @@ class ShuffleQuality:
     label_runs_by_chance: float | None
     """Expected number of runs in a uniformly random order; None without labels."""
     block: int
-    """Number of rows in a block, which are adjacent in the view and read together."""
+    """Number of rows in a block. They are adjacent in the view and are read together."""
     block_pairs: float
-    """Share of the pairs of rows within a global batch whose two rows are from the same block."""
+    """Share of the pairs of rows in a global batch that come from the same block."""
     block_pairs_by_chance: float
     """Expected value of `block_pairs` in a uniformly random order."""
 

@@ -35,7 +35,7 @@ INLINE_BYTES = 32 * 1024
 """Maximum size of messages that are sent through the socket, and of arrays that are copied."""
 
 MAX_MAPS = 128
-"""Maximum number of messages whose memory is mapped, which takes a file descriptor for each.
+"""Maximum number of messages whose memory is mapped. Each mapping takes a file descriptor.
 
 Further messages are copied.
 """

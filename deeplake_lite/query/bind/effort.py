@@ -68,7 +68,7 @@ class Effort:
         self._sources: set[int] = set()
 
     def allow_values(self, count: int) -> None:
-        """Allow more SQL nodes for the values in the parameters, of which there are `count`."""
+        """Allow more SQL nodes for the `count` values in the parameters."""
         self._left += PER_VALUE * count
 
     def allow_columns(self, source: Source) -> None:

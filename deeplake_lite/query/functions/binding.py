@@ -137,7 +137,7 @@ def _check_size(values: Sequence[Any], lead: int) -> list[Any]:
 
 
 def weak(value: Any) -> object:
-    """Return a number as a Python number. NumPy then compares arrays with it in their own dtype.
+    """Return a number as a Python number, so that NumPy compares it in the dtype of the array.
 
     Whole floats become integers. Arrays are returned unchanged.
     """
@@ -343,7 +343,7 @@ def image_numbers(*args: Arg) -> ImageNumbers | None:
     """Return the meaning of a result with an unknown number of axes.
 
     If all arguments with an unknown number of axes are images, the result is an image. Otherwise,
-    it has no meaning, which is None.
+    the meaning is None.
     """
     unknown = [arg.type for arg in args if arg.type.shape is None]
     return ImageNumbers() if all(type_.is_like_image for type_ in unknown) else None

@@ -204,7 +204,7 @@ class Type:
         return self.is_number and self.shape is not None and None not in self.shape
 
     def is_like(self, other: Type) -> bool:
-        """Return whether values of two types can be compared, since both are numbers, strings, ….
+        """Return whether values of two types can be compared, as two types of numbers can.
 
         >>> Type("bool").is_like(Type("float32")), Type("int32").is_like(Type("str"))
         (True, False)

@@ -13,7 +13,7 @@ _STARTS = ("SELECT", "WITH", "FROM", "SEMICOLON")
 """Tokens with which a query can start."""
 
 _CLAUSES = ("WHERE", "ORDER_BY", "LIMIT")
-"""Tokens with which a clause starts that can directly follow the select list."""
+"""First tokens of the clauses that can directly follow the select list."""
 
 
 def whole(text: str) -> str:

@@ -81,6 +81,6 @@ def best_positions(scores: NDArray[np.float64], count: int) -> Rows | None:
 
 
 def _best(values: NDArray[np.float64], count: int) -> Rows:
-    """Return the positions of the `count` largest of more than `count` values, and their ties."""
+    """Return the positions of the `count` largest values and their ties, out of more values."""
     least = np.partition(values, len(values) - count)[len(values) - count]
     return np.flatnonzero(values >= least)

@@ -41,7 +41,7 @@ def arrange(keys: Sequence[object]) -> Rows:
 
 
 def _hashable(key: object) -> object:
-    """Return a key as a hashable object. Lists and dicts become tuples, and all NaNs one object."""
+    """Return a key as a hashable object: lists and dicts as tuples, and every NaN as one object."""
     match key:
         case list() | tuple():
             return tuple(map(_hashable, key))

@@ -145,7 +145,7 @@ def run(
 
 
 def at_rows(plan: Plan, source: str, rows: NDArray[np.int64], name: str) -> pa.Table:
-    """Return what the SELECT of a plan returns for the given rows of a source, in this order.
+    """Return the results of a plan's SELECT for the given rows of a source, in their order.
 
     Parameters
     ----------

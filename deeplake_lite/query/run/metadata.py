@@ -55,7 +55,7 @@ def _mask_padding(shapes: NDArray[np.int64], null: NDArray[np.bool_] | None) -> 
     """Return shapes, (rows, axes), in which -1 marks missing axes, as a masked array.
 
     If a value has no axes, an array of objects is returned instead. In a masked array, all axes of
-    this value would be masked, like those of a null.
+    this value would be masked, like the axes of a null.
 
     >>> _mask_padding(np.array([[2, -1], [-1, -1]]), np.array([False, True]))[1].tolist()
     [None, None]

@@ -1,8 +1,8 @@
 """Find the rows with the nearest vectors, with an index of the version or of its ancestor.
 
-The rows that the index finds are joined by the rows that were added or changed since the index was
-built. Rows that were deleted or changed are left out of the index's answer. The query computes the
-similarity of all these rows exactly, so the index only decides which rows are compared.
+The search also covers all rows that were added or changed since the index was built. Rows that were
+deleted or changed are left out of the index's results. The query computes the similarity of all
+these rows exactly, so the index only decides which rows are compared.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ FEW_ROWS = 4_096
 """Up to this many rows are all compared, without an index."""
 
 MANY_NEEDED = 20
-"""If the query needs at least one in so many rows, all rows are compared."""
+"""If the query needs at least one in this many rows, all rows are compared."""
 
 MAX_CHANGED = 4
-"""If more than one in so many rows have changed since the index was built, it is not used."""
+"""If more than one in this many rows changed after the index was built, the index is not used."""
 
 
 class NearestRows:
@@ -89,7 +89,7 @@ class NearestRows:
         return find_index(table.repository, table.snapshot_id, use, CACHE)
 
     def rows(self, among: Rows | None, *, spare: int = 1) -> tuple[Rows | None, str]:
-        """Return the positions of the rows to compare, ascending, and what the index did.
+        """Return the positions of the rows to compare, ascending, and a note about the search.
 
         Parameters
         ----------
@@ -193,7 +193,7 @@ class NearestRows:
         return mask
 
     def _positions(self, slots: Rows) -> Rows | None:
-        """Return the positions of the rows in some slots, or None if a row has several."""
+        """Return the positions of the rows in some slots, or None if a row occurs repeatedly."""
         selection, table = self._source.view.rows, self._source.table
         if selection.slots is None:
             assert isinstance(table, Table)

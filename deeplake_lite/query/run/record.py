@@ -28,7 +28,7 @@ class Step:
     nbytes: int = 0
     """Number of bytes that were read, after decompression, or 0 if all values were in the cache."""
     note: str = ""
-    """For ``"index"``, what the index did, or why it was not used."""
+    """For ``"index"``, a note about the search, or the reason why the index was not used."""
 
 
 @dataclass

@@ -48,7 +48,7 @@ BLOCK_BYTES = 64 * 2**20
 """Approximate size of a block of values in memory."""
 
 READ_ROWS = 2**22
-"""Maximum number of rows of which a column is read at once."""
+"""Maximum number of rows of a column that are read at once."""
 
 SCAN_BYTES = 4 * 2**20
 """If consecutive rows of at least this many bytes are requested, the query is assumed to need all

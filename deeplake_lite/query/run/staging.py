@@ -63,7 +63,7 @@ class RunStatement(Protocol):
     """A function that runs a statement on tables."""
 
     def __call__(self, sql: exp.Expr, **tables: pa.Table) -> pa.Table:
-        """Run a statement, and return its result. The keywords are tables by name."""
+        """Run a statement on tables, given as keyword arguments, and return its result."""
         ...
 
 
@@ -297,9 +297,9 @@ def _keep_first(table: pa.Table, first: First) -> pa.Table:
 def smallest(values: NDArray[np.floating], count: int) -> NDArray[np.int64] | None:
     """Return the positions of the smallest values and their ties, and perhaps of some more.
 
-    The values are divided into tiles. The `count`-th of the tiles' minima, in order, is at least as
-    large as the `count`-th value, so values above it are not among the smallest. The result is None
-    if there may be fewer than `count` numbers, because the others are NaN.
+    The values are divided into tiles. The `count`-th smallest of the tiles' minima is at least as
+    large as the `count`-th smallest value, so no larger value is among the smallest. The result is
+    None if there may be fewer than `count` numbers, because the others are NaN.
 
     >>> smallest(np.array([5.0, 1, np.nan, 1, 9, 7]), 1).tolist()
     [1, 3]

@@ -21,21 +21,21 @@ else:
     configparser = LazyModule("configparser")
 
 FRESH = timedelta(minutes=10)
-"""For how long credentials of a profile are used before they are read again."""
+"""How long the credentials of a profile are used before they are read again."""
 
 
 @dataclass(frozen=True)
 class Profile:
     """A function that returns the credentials of a profile.
 
-    Icechunk calls it again when the credentials expire. Its pickle has the name of the profile
-    only.
+    Icechunk calls it again when the credentials expire. Its pickle contains only the name of the
+    profile.
     """
 
     name: str
 
     def __call__(self) -> compiled.S3StaticCredentials:
-        """Read the credentials. Raises OptionError if the profile has none."""
+        """Read the credentials. Raises OptionError if the profile has no credentials."""
         entries = self._entries()
         key, secret = (entries.get(f"aws_{n}") for n in ("access_key_id", "secret_access_key"))
         token = entries.get("aws_session_token")
@@ -61,7 +61,7 @@ class Profile:
         return _section(_config_file(), section) | _section(_credentials_file(), self.name)
 
     def _ask_botocore(self) -> tuple[str, str, str | None]:
-        """Return credentials that must be asked for, such as those of single sign-on."""
+        """Return credentials that botocore must request, as for single sign-on."""
         try:
             from botocore.session import Session
         except ImportError:
@@ -71,7 +71,7 @@ class Profile:
         if found is None:
             raise OptionError(
                 f"A profile must have aws_access_key_id and aws_secret_access_key, but "
-                f"{self.name!r} has not. To use single sign-on or roles, install boto3."
+                f"{self.name!r} does not. To use single sign-on or roles, install boto3."
             )
         frozen = found.get_frozen_credentials()
         return frozen.access_key, frozen.secret_key, frozen.token

@@ -80,7 +80,7 @@ async def _is_accepted(url: str, options: Mapping[str, object], name: str) -> bo
     headers = {**given, name: CONDITIONS[name]}
     unconditional = compiled.StorageSettings(
         unsafe_use_conditional_create=False, unsafe_use_conditional_update=False
-    )  # Icechunk itself adds no conditions to those of `headers`
+    )  # Icechunk itself adds no further conditions to `headers`
     try:
         await compiled.PyRepository.create_async(
             storage_at(url, {**options, "write_headers": headers}),
@@ -88,7 +88,7 @@ async def _is_accepted(url: str, options: Mapping[str, object], name: str) -> bo
             check_clean_root=False,
         )
     except compiled.IcechunkError as error:
-        if error.kind == "object-not-found":  # what Icechunk makes of status 412
+        if error.kind == "object-not-found":  # Icechunk's error for status 412
             return False
         raise
     return True

@@ -54,6 +54,6 @@ def package() -> ModuleType:
     return icechunk
 
 
-# Whenever the package is imported, also by the compiled module for its first error, it sets the
-# log filter to that of the environment.
+# Whenever the package is imported, also by the compiled module for its first error, it sets the log
+# filter from the environment.
 compiled.set_logs_filter(os.environ.setdefault("ICECHUNK_LOG", "error"))

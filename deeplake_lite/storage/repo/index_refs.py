@@ -1,7 +1,7 @@
 """Names of the internal branches that hold indexes.
 
 An index is stored on a branch of its own, which begins at the version for which the index was
-built. The name of the branch says what is indexed, so that indexes are found without a read::
+built. The name of the branch identifies the index, so that indexes are found without a read::
 
     main        V ──────► W
                 └─► index on column c0000000a        branch _index-vector-cosine-c0000000a-V-019c…
@@ -34,7 +34,7 @@ class IndexName:
     kind: str
     """``"vector"`` or ``"text"``."""
     metric: str
-    """The scores for which the index is: ``"cosine"``, ``"l2"``, ``"dot"`` or ``"bm25"``."""
+    """The scores that the index serves: ``"cosine"``, ``"l2"``, ``"dot"`` or ``"bm25"``."""
     column: str
     """Id of the indexed column."""
     version: str
@@ -75,6 +75,6 @@ class IndexName:
 
 
 def index_names(branches: Iterable[str]) -> list[IndexName]:
-    """Return the indexes that some branches hold, the oldest first."""
+    """Return the indexes that the given branches hold, the oldest first."""
     names = [name for name in map(IndexName.parse, branches) if name is not None]
     return sorted(names, key=lambda name: name.key)

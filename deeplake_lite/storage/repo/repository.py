@@ -3,8 +3,8 @@
 Writers and vacuums must not interfere with each other. How this is ensured depends on the location.
 
 On a local folder, commits, new branches and tags, and vacuums take the same lock
-(`Repository.lock`). Whatever else changes a branch or tag takes another one, as all of them do
-(`Repository.alone`).
+(`Repository.lock`). Every change of a branch or tag, including these, also takes a second lock
+(`Repository.alone`) for the moment of the change.
 
 On an object store there are no locks. Branches are moved by compare-and-swap, so that no writer
 overwrites another writer's commit. `vacuums` describes how a vacuum avoids deleting objects that a
@@ -79,8 +79,8 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo.store_options import Patience
 
 CACHED_VERSIONS = 64
-"""After so many commits of a handle, its caches are emptied, since Icechunk keeps the document of
-each version that it has written. A document may have 90 KB."""
+"""After this many commits of a handle, its caches are emptied, since Icechunk keeps the document of
+each version that it wrote. A document may have 90 KB."""
 
 FEW_REFS = 16
 """Maximum number of branches and tags that are looked up one by one."""
@@ -106,7 +106,7 @@ def _no_lake(url: str) -> LakeNotFoundError:
 def _is_absent(url: str, error: LakeError) -> bool:
     """Return whether an error means that there is no lake.
 
-    To requests without permission, the hub replies the same for private and for missing datasets.
+    Without permission, the hub's replies for private and for missing datasets are the same.
     """
     is_hidden = isinstance(error, RefusedError) and error.status == 401 and is_hub(url)
     return is_hidden or isinstance(error, MissingError)
@@ -692,8 +692,9 @@ class Repository:
         changes the object takes this lock, for the time of the call only. No other lock is taken
         while it is held.
 
-        Icechunk never removes the copy of the object that it makes before each change. They would
-        grow with the square of the number of commits, so all but the last one are removed here.
+        Icechunk never removes the copies of the object that it makes before each change. Their
+        total size would grow with the square of the number of commits, so all but the last copy are
+        removed here.
         """
         if (folder := local_folder(self.url)) is None:
             return contextlib.nullcontext()

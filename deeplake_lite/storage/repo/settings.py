@@ -12,16 +12,17 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo.store_options import Patience
 
 SPECIFICATION = 2
-"""Version of Icechunk's specification that lakes have."""
+"""Version of Icechunk's specification that lakes follow."""
 
 INDEX_SPLIT = 64
 """Number of chunks per manifest of all arrays except heaps. It is small because committing one row
 rewrites the last manifest of each array."""
 
 HEAP_SPLIT = 2**18
-"""Number of chunks per manifest of heaps, which are 1 TiB of values in 8 MB of references. It must
-not be small: a heap has 2**28 chunk numbers, and the commit that creates it enumerates all of its
-possible manifests. This takes 25 ms per heap; with 2**14 chunks per manifest, it takes 370 ms."""
+"""Number of chunks per manifest of heaps. They hold 1 TiB of values, and their references take 8
+MB. The number must not be small: a heap has 2**28 chunk numbers, and the commit that creates it
+enumerates all of its possible manifests. This takes 25 ms per heap; with 2**14 chunks per manifest,
+it takes 370 ms."""
 
 LOGGED_UPDATES = 1
 """How many of its latest changes the object ``repo`` lists. We need none of them, and the object is
@@ -56,8 +57,8 @@ def settings_of(
 ) -> compiled.StorageSettings:
     """Return the settings for a repository at its present place.
 
-    A repository stores the settings of the place where it was created. What a place leaves open
-    would be taken from there, so Icechunk's defaults are given instead.
+    A repository stores the settings of the place where it was created. Settings that a place does
+    not determine would be taken from these, so Icechunk's defaults are passed instead.
 
     Parameters
     ----------

@@ -177,7 +177,7 @@ def _old_folder(staged: Path) -> Path:
 
 
 def _staging_folders(folder: Path) -> set[Path]:
-    """Return the staging folders of a target of which the folder, lock or old lake still exists."""
+    """Return the staging folders of a target whose folder, lock or old lake still exists."""
     pattern = re.compile(rf"(\.{re.escape(folder.name)}-[0-9a-f]{{8}})(-old|\.lock)?")
     matches = (pattern.fullmatch(path.name) for path in folder.parent.iterdir())
     return {folder.with_name(match[1]) for match in matches if match}

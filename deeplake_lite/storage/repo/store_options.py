@@ -1,7 +1,7 @@
-"""Storage options that this library adds to those of Icechunk, and which of them are secret.
+"""Storage options that this library adds to Icechunk's options, and a list of the secret ones.
 
-Credentials are never stored: they are left out of pickles, except of those that this library sends
-to the worker processes that it starts.
+Credentials are never stored. They are left out of pickles, except for pickles that this library
+sends to worker processes that it starts.
 """
 
 from __future__ import annotations
@@ -218,7 +218,7 @@ def spreading_credentials() -> Iterator[None]:
 
 
 def picklable_options(options: Mapping[str, object]) -> dict[str, object]:
-    """Return what a pickle may contain of storage options.
+    """Return the storage options that a pickle may contain.
 
     `multiprocessing` pickles the arguments of a process that it starts, and sends them to it over a
     pipe. Credentials are kept there, too.

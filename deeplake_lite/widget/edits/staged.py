@@ -267,7 +267,7 @@ class Staged:
     def seen(self, field_id: str, ids: Ids) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
         """Return the digest of each cell before its first edit, and a mask of cells with a digest.
 
-        Cells whose edits do not depend on what the user saw have no digest.
+        If the edits of a cell do not depend on the value that the user saw, the cell has no digest.
         """
         digests, matters = np.zeros(len(ids), np.uint64), np.zeros(len(ids), bool)
         for edit in reversed(self.of(field_id)):  # so that the digest of a row's first edit is kept

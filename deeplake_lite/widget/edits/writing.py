@@ -1,7 +1,7 @@
 """Commits of staged edits, which use the public methods of a Dataset.
 
-Before anything is written, the cells at the tip of the branch are compared with those that the user
-saw. If another writer has changed a cell since then, and not to the user's value, this is a
+Before anything is written, the cells at the tip of the branch are compared with the cells that the
+user saw. If another writer has changed a cell since then, and not to the user's value, this is a
 collision. Added and removed tags do not collide, because the changes of both writers can be
 applied.
 """

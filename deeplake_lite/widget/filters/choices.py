@@ -261,8 +261,8 @@ def _expression(text: str) -> exp.Expr:
 def _facet_conditions(conditions: Sequence[str], expression: str, kind: FacetKind) -> list[int]:
     """Return the indices of the conditions that make up a facet's choice.
 
-    A user may have added conditions that also look like a facet's choice. If there are more than
-    the facet writes, the facet's own condition is the last one in parentheses.
+    A user may have added conditions that also look like a facet's choice. If there are more
+    conditions than the facet writes, the facet's own condition is the last one in parentheses.
 
     >>> _facet_conditions(["x >= 2", "label = 'a'", "x < 9"], "x", "numbers")
     [0, 2]

@@ -1,6 +1,6 @@
 """Edits of single clauses in the text of a query. The other clauses are not changed.
 
-The tokens of the text tell where clauses are, and the syntax tree tells what they mean. If a query
+The tokens of the text tell where clauses are; the syntax tree gives their meaning. If a query
 groups or limits rows, or has several SELECTs, no condition on its rows can be added. Such a query
 becomes a subquery instead: ``SELECT * FROM (…) WHERE …``.
 """
@@ -108,7 +108,7 @@ def with_clause(text: str, kind: str, body: str) -> str:
 
 
 def without_index(text: str) -> str:
-    """Remove LIMIT … USING INDEX from a query, which needs an order by similarity.
+    """Remove LIMIT … USING INDEX from a query, because it needs an order by similarity.
 
     >>> without_index("SELECT * ORDER BY DOT(v, [1]) DESC LIMIT 9 USING INDEX")
     'SELECT * ORDER BY DOT(v, [1]) DESC'

@@ -122,7 +122,7 @@ def row_history(view: View, row_id: int) -> RowHistory:
 
 
 def _tables(view: View, commits: list[Commit], row_id: int) -> Iterator[tuple[Commit, Table, int]]:
-    """Yield each version's commit, its table, and the slot of the row; -1 if it lacks the row."""
+    """Yield each version's commit, its table, and the slot of the row, or -1 without the row."""
     repository = view.rows.lake.repository
     for commit in commits:
         table = Table.open(repository, repository.reader(commit.id))

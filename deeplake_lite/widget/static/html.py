@@ -231,7 +231,9 @@ class OncePack(Pack):
 
 
 def to_json(value: object) -> object:
-    """Convert a value to JSON. NumPy numbers become plain numbers, NaN and infinity null.
+    """Convert a value to JSON.
+
+    NumPy numbers become plain numbers. NaN and infinity become null.
 
     >>> to_json({"a": np.float32(0.5), "b": (float("nan"), np.array([1, 2]))})
     {'a': 0.5, 'b': [None, [1, 2]]}

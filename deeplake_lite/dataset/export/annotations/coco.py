@@ -403,7 +403,7 @@ class _Export:
         }
 
     def _cut_keypoints(self, annotation: dict[str, Any]) -> None:
-        """Remove the zeros that pad the keypoints of an annotation to those of other categories."""
+        """Remove the zeros that pad an annotation's keypoints to the length in other categories."""
         count = self._points.get(annotation.get("category_id"))
         points = annotation.get("keypoints")
         if count is not None and points is not None and not any(points[count:]):
@@ -536,7 +536,7 @@ def _coco_cell(values: Mapping[str, Values], i: int) -> dict[str, Any]:
 
 
 def _extra_values(values: Mapping[str, Values], i: int, part: str) -> dict[str, Any]:
-    """Return the values under the key `part` of the cell of the column ``coco`` in row `i`.
+    """Return the values under the key `part` in the cell that row `i` has in the column ``coco``.
 
     These are values of the COCO file that have no column of their own.
     """

@@ -81,7 +81,7 @@ def splits_of(view: View) -> list[str]:
 
 
 def columns_with_nulls(view: View, fields: Iterable[Field]) -> str:
-    """Return the names, separated by commas, of the columns with nulls, which become empty lists.
+    """Return the names of the columns with nulls, separated by commas. Nulls become empty lists.
 
     Annotation formats do not distinguish an image without objects (an empty list) from an image
     that nobody has annotated (a null).

@@ -90,7 +90,7 @@ class _Export:
 
     @cached_property
     def tag_name(self) -> str | None:
-        """Name of the column of image classes, or None if no such column lacks a control."""
+        """Name of the column of image classes that has no control yet, or None if there is none."""
         f = self.pictures.columns.get("tags")
         return None if f is None or f.name in self.controls else f.name
 

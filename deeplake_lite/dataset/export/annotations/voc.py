@@ -75,7 +75,7 @@ class _Export:
 
     @cached_property
     def sets(self) -> list[str]:
-        """Names of the image lists that are not those of single splits, such as "Main/trainval"."""
+        """Names of the image lists that do not hold a single split, such as "Main/trainval"."""
         imported = self.pictures.metadata.get("sets")
         if isinstance(imported, list):
             return [name for name in imported if isinstance(name, str)]

@@ -156,7 +156,7 @@ def default_sets(
 
 
 def presence(objects: Sequence[Object], label: str) -> str:
-    """Return "1" if an image has objects of a class, "0" if all are difficult, "-1" without any.
+    """Return "1" if an image has objects of a class, "0" if all are difficult, "-1" if it has none.
 
     >>> presence([Object("cat", flags={"difficult": True})], "cat"), presence([], "cat")
     ('0', '-1')

@@ -449,7 +449,7 @@ def _only(view: View, name: str, kind: str, fits: Any) -> Field | None:
 
 
 def _safe(part: str) -> str:
-    """Replace the characters of a file name with which it could lead out of the folder.
+    """Replace the characters with which a file name could lead out of the folder.
 
     >>> _safe("../a:b")
     '__a_b'

@@ -57,7 +57,7 @@ def write_lance(view: View, path: str | Path, rows_per_file: int) -> Path:
 
 
 class _Batches:
-    """The batches of a view, which Lance requests in another thread, and the error in reading."""
+    """The batches of a view, which Lance requests in another thread, and the error of a read."""
 
     def __init__(self, view: View, schema: pa.Schema) -> None:
         self._view, self._schema = view, schema

@@ -1,7 +1,7 @@
 """Conversion of Arrow arrays to the flat lists of bytes, int64 and float32 of an Example.
 
 Each list is a feature of the Example. The features of a column ``x`` have the names that TensorFlow
-Datasets gives them, as far as it has such features:
+Datasets uses, wherever it has such features:
 
 =========================  =======================================================================
 ``x``                      the values, in C order
@@ -119,7 +119,7 @@ class Flat:
 
 
 def flatten(array: pa.Array, name: str) -> list[Flat]:
-    """Return the features for the values of a column, a `Flat` each. Ignore those of null rows.
+    """Return the features of a column, a `Flat` each. Callers ignore the values of null rows.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def flatten(array: pa.Array, name: str) -> list[Flat]:
 
 
 def unit_of(kind: pa.DataType) -> int:
-    """Return how many values, or lengths of lists, a feature has for one element of an Arrow type.
+    """Return the number of values or list lengths that one element of a type adds to a feature.
 
     >>> unit_of(pa.list_(pa.list_(pa.int8(), 3), 2)), unit_of(pa.list_(pa.int8()))
     (6, 1)

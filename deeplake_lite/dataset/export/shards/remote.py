@@ -50,7 +50,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Work:
-    """The export, as workers need to know it. It is pickled."""
+    """The parts of the export that workers need to know. This object is pickled."""
 
     root: Path
     """The folder of the export."""
@@ -67,7 +67,7 @@ class Work:
         """Raise StorageError if the export has ended, or if its folder is not shared."""
         if not (self.root / NAME).is_file():
             raise StorageError(
-                f"A worker does not find the unfinished export in the folder {str(self.root)!r}. "
+                f"A worker cannot find the unfinished export in the folder {str(self.root)!r}. "
                 "Write to a folder that all workers of the executor share."
             )
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 BLOCK = 512
-"""Size in bytes of a tar header, and of the blocks to a multiple of which content is padded."""
+"""Size in bytes of a tar header, and of a block. Content is padded to whole blocks."""
 
 NOT_FILES = ("key", "shard")
 """Columns that `from_webdataset` adds, and whose values do not come from files."""

@@ -37,8 +37,8 @@ MAX_WORKERS = 8
 
 LARGE_BYTES = 2**30
 LARGE_ROWS = 100_000
-"""Number of rows of a large export. Smaller exports, which also have less than `LARGE_BYTES` bytes,
-start no processes, because starting a process takes a second."""
+"""Number of rows of a large export. An export with fewer rows and fewer than `LARGE_BYTES` bytes
+starts no processes, because starting a process takes a second."""
 
 THREADS = 1
 """Number of workers of a large export that are threads of this process, and can begin immediately.

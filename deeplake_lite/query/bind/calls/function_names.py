@@ -52,7 +52,7 @@ PICKS_SCALARS = {
     "ARBITRARY", "ARGMAX", "ARGMIN", "ARG_MAX_NULL", "ARG_MAX_NULLS_LAST", "ARG_MIN_NULL",
     "ARG_MIN_NULLS_LAST",
 }  # fmt: skip
-"""Functions that pick a row, as those in `PICKS` do, but that only accept scalars."""
+"""Functions that pick a row, like the functions in `PICKS`, but that only accept scalars."""
 
 OF_JSON = {
     "JSON", "JSON_ARRAY", "JSON_ARRAY_LENGTH", "JSON_CONTAINS", "JSON_EXISTS", "JSON_EXTRACT",

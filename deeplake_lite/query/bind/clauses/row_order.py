@@ -37,8 +37,8 @@ ITEM = "__item"
 
 GREATEST = {"ARG_MAX", "ARGMAX", "MAX_BY", "ARG_MAX_NULL", "ARG_MAX_NULLS_LAST"}
 LEAST = {"ARG_MIN", "ARGMIN", "MIN_BY", "ARG_MIN_NULL", "ARG_MIN_NULLS_LAST"}
-"""Aggregates that pick the row with the smallest value. Those in `GREATEST` pick the row with the
-largest value. If values are equal, both pick the first row."""
+"""Aggregates that pick the row with the smallest value. The aggregates in `GREATEST` pick the row
+with the largest value. If values are equal, both pick the first row."""
 
 NULLS_LAST = {"ARG_MAX_NULLS_LAST", "ARG_MIN_NULLS_LAST"}
 """Members of `GREATEST` and `LEAST` that pick a row whose value is null only if all values are

@@ -89,8 +89,8 @@ def set_operation(
     columns = zip(sides[0].columns.items(), sides[1].columns.values(), strict=True)
     table = binder.new_name("t")
     # DuckDB compares rows by the columns in `compared`. Rows that are equal in these columns may
-    # differ in others, such as the row position of a tensor, which are in `carried`. Of several
-    # equal rows, the first is returned.
+    # differ in the columns in `carried`, such as the row position of a tensor. Of several equal
+    # rows, the first is returned.
     compared, carried = _Columns("c"), _Columns("k")
     result: dict[str, Value] = {}
     for at, ((label, a), b) in enumerate(columns):

@@ -172,7 +172,7 @@ class Columns(dict[str, Value]):
     """A dict of the columns of a source. The exact type of a column is looked up on first use."""
 
     def __getitem__(self, name: str) -> Value:
-        """Return a column, with the number of axes in its type if all values have the same."""
+        """Return a column. Its type has the number of axes if this is the same for all values."""
         value = super().__getitem__(name)
         is_open = isinstance(value, Tensor) and (value.type.shape is None or value.type.items)
         if isinstance(value, Tensor) and is_open and isinstance(value.tree, Cell):

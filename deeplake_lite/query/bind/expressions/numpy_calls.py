@@ -65,7 +65,7 @@ def _arg(tensor: Tensor) -> Arg:
 
 
 def _number_classes(args: list[Arg]) -> list[Arg]:
-    """Return the arguments. If one has classes, class names in the constants become numbers."""
+    """Return the arguments. If one of them has classes, class names in constants become numbers."""
     types = (a.type if a.type.items is None else a.type.items.of for a in args)
     classes = next((t.classes for t in types if t.classes is not None), None)
     if classes is None:

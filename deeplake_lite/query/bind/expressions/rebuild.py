@@ -55,8 +55,8 @@ _OF_TEXTS = {
     "collate": TEXT, "glob": BOOL, "regexpilike": BOOL, "regexplike": BOOL, "similarto": BOOL,
     "startswith": BOOL, "strposition": NUMBER, "substring": TEXT, "trim": TEXT,
 }  # fmt: skip
-"""Maps nodes that take strings, for which classes stand by their names, to the kinds of their
-results."""
+"""Maps nodes that take strings to the kinds of their results. If an operand is a class, the node
+gets the name of the class."""
 
 
 def rebuild(low: Lowering, e: exp.Expr, scope: Scope, kind: Kind = ANY) -> Value:

@@ -1,4 +1,4 @@
-"""Ask DuckDB for the types of SQL expressions, which depend on what DuckDB's functions return."""
+"""Ask DuckDB for the types of SQL expressions, which depend on DuckDB's functions."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class Types:
         return selected
 
     def refine(self, value: Value) -> Value:
-        """Return a value with a kind that includes what DuckDB knows about the value's type."""
+        """Return a value whose kind includes the type that DuckDB finds for it."""
         if not isinstance(value, Sql) or not _is_open(value.kind):
             return value
         type_ = self.of(value.node)

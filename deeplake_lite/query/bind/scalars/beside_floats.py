@@ -163,7 +163,7 @@ def _flat_items(value: Value, kind: Kind) -> list[tuple[Value, Kind]]:
 
 
 def _replace_items(value: Value, kind: Kind, items: Sequence[Value]) -> Value:
-    """Return a value in which `items` replace what `_flat_items` returned for the value."""
+    """Return a value in which `items` replace the items that `_flat_items` returned."""
     if isinstance(value, Constant) and isinstance(value.value, list):
         return Sql(as_list(*(_node(item) for item in items)), REAL.as_list) if items else value
     if isinstance(value, Sql) and kind.name == "list":

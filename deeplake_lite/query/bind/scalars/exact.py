@@ -286,7 +286,7 @@ def _integers(value: Value, constant_: Constant) -> tuple[int, int] | None:
 def parse_fraction(value: Value) -> Value:
     """Return a constant string with a decimal point as a number. Return other values unchanged.
 
-    When DuckDB compares such a string with integers, it would round the number.
+    If DuckDB compared such a string with integers, it would round the number.
 
     >>> parse_fraction(constant(" 1.4")).value, parse_fraction(constant("1.4 m")).value
     (1.4, '1.4 m')

@@ -165,8 +165,8 @@ def is_json(value: Value) -> bool:
 def compares_as_json(value: Value, other: Value) -> bool:
     """Return whether two values are compared as JSON.
 
-    This is the case if one of the values is JSON, or if they are lists or structs of which a part
-    is JSON in only one of the two. DuckDB would convert both values to strings.
+    This is the case if one of the values is JSON, or if both are lists or structs, and some part is
+    JSON in only one of them. DuckDB would convert both values to strings.
     """
     return is_json(value) or is_json(other) or mixes_json(kind_of(value), kind_of(other))
 
