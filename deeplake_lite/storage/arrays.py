@@ -34,7 +34,7 @@ from deeplake_lite.storage.repo import in_thread, stream
 from deeplake_lite.storage.slot_set import SlotSet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -439,6 +439,10 @@ class SlotArray:
             return self._spilled_sums[chunk]
         return await cast("Checksums", self._checksums).of(self.path, chunk)
 
+    async def _expected_checksums(self, numbers: Iterable[int]) -> dict[int, int]:
+        """Return the checksums of chunks, or an empty dict if reads do not verify them."""
+        return {n: await self._expected_checksum(n) for n in numbers} if self._checked else {}
+
     def _damaged(self, start: int, stop: int, error: Exception) -> DamagedError:
         reason = str(error).rstrip(".")
         return DamagedError(
@@ -495,15 +499,39 @@ class SlotArray:
         if len(slots) == 1:
             slot = int(slots[0])
             return np.array((await self._chunk(slot // size))[slot % size])[None]
-        out = await self._allocate(len(slots))
+        return await self._read_scattered(slots)
+
+    async def _read_scattered(self, slots: Slots) -> NDArray[Any]:
+        """Return rows of several chunks, which are decoded in threads unless they are cached."""
+        size, out = self.spec.chunk_rows, await self._allocate(len(slots))
         order, groups = chunks.group(slots // size)
+        indices = {int(slots[order[rows.start]]) // size: order[rows] for rows in groups}
+        in_array = await self.in_chunks()
 
-        async def fill(rows: slice) -> None:
-            indices = order[rows]
-            chunk = int(slots[indices[0]]) // size
-            out[indices] = (await self._chunk(chunk))[slots[indices] - chunk * size]
+        def copy(chunk: int, rows: NDArray[Any]) -> None:
+            at = indices[chunk]
+            out[at] = rows[slots[at] - chunk * size]
 
-        await stream(map(fill, groups), READS_IN_FLIGHT)
+        def decode(chunk: int, data: memoryview) -> None:
+            try:
+                rows = self.spec.decode_chunk(_verify(data, expected.get(chunk)))
+            except (ValueError, RuntimeError) as error:
+                raise self._damaged(chunk * size, (chunk + 1) * size, error) from error
+            rows = rows[: in_array - chunk * size]
+            self._cache.put((self.path, chunk), rows)
+            copy(chunk, rows)
+
+        uncached = []
+        for chunk in indices:
+            if (rows := self._cache.get((self.path, chunk))) is None:
+                uncached.append(chunk)
+            else:
+                copy(chunk, rows)
+        expected = await self._expected_checksums(uncached)
+        suffix, most = "/0" * len(self.spec.shape), self.spec.most_bytes
+        if missing := await self._session.each_chunk(self.path, uncached, suffix, decode, most):
+            chunk, error = min(missing), ValueError(f"chunk {min(missing)} is missing.")
+            raise self._damaged(chunk * size, (chunk + 1) * size, error)
         return out
 
     async def _read_row(self, slot: int, out: NDArray[Any]) -> None:
@@ -560,7 +588,7 @@ class SlotArray:
         numbers = range(span.start // size, -(-stop // size))
         cached = {n: rows for n in numbers if (rows := self._cache.get((self.path, n))) is not None}
         uncached = [n for n in numbers if n not in cached]
-        expected = {n: await self._expected_checksum(n) for n in uncached} if self._checked else {}
+        expected = await self._expected_checksums(uncached)
         suffix = "/0" * len(spec.shape)
         if missing := await self._session.each_chunk(
             self.path, uncached, suffix, decode, spec.most_bytes

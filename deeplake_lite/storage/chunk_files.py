@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakValueDictionary
 
 from deeplake_lite.errors import DamagedError, LakeError
-from deeplake_lite.storage.frames import unzstd_within
+from deeplake_lite.storage.manifest_chunks import ManifestChunks
 
 try:
     import resource
@@ -32,26 +32,14 @@ except ImportError:  # on Windows, where chunk files are not mapped
     resource = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
-MAGIC = "ICE🧊CHUNK".encode()
-HEADER_BYTES = 39
-KIND = b"\x02\x02\x01"
-"""The last bytes of the header, which mean specification 2, a manifest, and Zstandard."""
-
-ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-"""Crockford's base-32 alphabet, in which Icechunk writes the names of objects."""
-
-ID_BYTES = 12
-NODE_BYTES = 8
+    from deeplake_lite.storage.manifest_chunks import ChunkIndex
 
 MAX_COMPARED = 256
 """Up to this many chunk numbers are compared one by one with the span of a manifest. Of more
 numbers, only the least and the greatest are compared."""
-
-CHUNK_BYTES = 1024
-"""Upper bound for the uncompressed bytes per chunk in a manifest, even for an inlined chunk."""
 
 MAPPED_BYTES = 1 << 20
 """Ranges of at least this many bytes are memory-mapped instead of read. Reading 100 MB into new
@@ -73,10 +61,6 @@ def most_mapped() -> int:
 MAX_MAPPED_BLOCKS = most_mapped()
 
 _mapped: WeakValueDictionary[str, mmap.mmap] = WeakValueDictionary()
-
-
-type ChunkIndex = int | tuple[int, ...]
-"""The index of a chunk along the first axis, or all its indices if any other index is not 0."""
 
 
 class Manifest(NamedTuple):
@@ -203,11 +187,12 @@ class ChunkFiles:
 
     def _load(self, manifest: Manifest) -> dict[ChunkIndex, str]:
         """Return a dict from chunk index to path, for each chunk file that a manifest lists."""
-        folder, paths = self._folder / "chunks", {}
-        for index, name in _list_files(self._folder, manifest):
-            if (index if isinstance(index, int) else index[0]) in manifest.span:
-                paths[index] = str(folder / name)
-        return paths
+        folder, span = str(self._folder / "chunks"), manifest.span
+        return {
+            index: f"{folder}{os.sep}{name}"
+            for index, name in _list_files(self._folder, manifest)
+            if (index if isinstance(index, int) else index[0]) in span
+        }
 
 
 def read_manifest(folder: Path, manifest: Manifest) -> list[str]:
@@ -230,7 +215,7 @@ def read_manifest(folder: Path, manifest: Manifest) -> list[str]:
         ) from error
 
 
-def _list_files(folder: Path, manifest: Manifest) -> Iterator[tuple[ChunkIndex, str]]:
+def _list_files(folder: Path, manifest: Manifest) -> list[tuple[ChunkIndex, str]]:
     """Read a manifest and return the result of `chunk_names`. Also raises OSError."""
     name = folder / "manifests" / manifest.name
     data = read_file(str(name), manifest.size)
@@ -402,10 +387,8 @@ def _read_at(descriptor: int, start: int, length: int) -> bytes:
     return os.read(descriptor, length)
 
 
-def chunk_names(
-    manifest: bytes, expected: Manifest | None = None
-) -> Iterator[tuple[ChunkIndex, str]]:
-    """Yield the index and the file name of each chunk in a manifest.
+def chunk_names(manifest: bytes, expected: Manifest | None = None) -> list[tuple[ChunkIndex, str]]:
+    """Return the index and the file name of each chunk in a manifest.
 
     Chunks that are inlined in the manifest or virtual (stored outside the lake), or that do not
     begin at the first byte of a file, are left out.
@@ -417,68 +400,7 @@ def chunk_names(
     DamagedError
         If the id or the array of the manifest is not that of `expected`.
     """
-    head = manifest[:HEADER_BYTES]
-    if not head.startswith(MAGIC) or not head.endswith(KIND):
-        raise ValueError("it is not a manifest of specification 2")
-    most = CHUNK_BYTES * (1 + (len(manifest) if expected is None else expected.chunk_count))
-    data = unzstd_within(manifest[HEADER_BYTES:], most)
-    (root,) = struct.unpack_from("<I", data, 0)
-    arrays = _vector(data, _field(data, root, 1))
-    if len(arrays) != 1:
-        raise ValueError(f"a manifest must list one array, but it lists {len(arrays)}")
-    if expected is not None:
-        name, node = _field(data, root, 0), _field(data, arrays[0], 0)
-        ids = _base32(data[name : name + ID_BYTES]), _base32(data[node : node + NODE_BYTES])
-        if ids != (expected.name, expected.node):
-            raise _swapped(f"manifests/{expected.name}")
-    for chunk in _vector(data, _field(data, arrays[0], 1)):
-        index, offset, name = (_field(data, chunk, i) for i in (0, 2, 4))
-        if name and index and not _is_set(data, offset):
-            yield _read_index(data, index), _base32(data[name : name + ID_BYTES])
-
-
-def _read_index(data: bytes, field: int) -> ChunkIndex:
-    """Read the FlatBuffers vector of a chunk's indices, to which `field` refers."""
-    at = field + struct.unpack_from("<I", data, field)[0]
-    (axes,) = struct.unpack_from("<I", data, at)
-    first, *others = struct.unpack_from(f"<{axes}I", data, at + 4)
-    return (first, *others) if any(others) else int(first)
-
-
-def _is_set(data: bytes, offset: int) -> bool:
-    """Return whether the field `offset` is present and not 0."""
-    return bool(offset) and struct.unpack_from("<Q", data, offset)[0] != 0
-
-
-def _field(data: bytes, table: int, index: int) -> int:
-    """Return the position of a field of a FlatBuffers table, or 0 if the field is not set.
-
-    A table begins with the distance back to its vtable, which lists the size of the vtable, the
-    size of the table, and the offset of each field (https://flatbuffers.dev/internals/).
-    """
-    vtable = table - struct.unpack_from("<i", data, table)[0]
-    (size,) = struct.unpack_from("<H", data, vtable)
-    entry = 4 + 2 * index
-    offset = struct.unpack_from("<H", data, vtable + entry)[0] if entry < size else 0
-    return table + offset if offset else 0
-
-
-def _vector(data: bytes, field: int) -> list[int]:
-    """Return the positions of the tables in a FlatBuffers vector."""
-    if not field:
-        return []
-    at = field + struct.unpack_from("<I", data, field)[0]
-    (length,) = struct.unpack_from("<I", data, at)
-    entries = range(at + 4, at + 4 + 4 * length, 4)
-    return [entry + struct.unpack_from("<I", data, entry)[0] for entry in entries]
-
-
-def _base32(raw: bytes) -> str:
-    """Return the name of an object with the given id.
-
-    >>> _base32(bytes(range(12)))
-    '000G40R40M30E209185G'
-    """
-    bits = int.from_bytes(raw) << (-len(raw) * 8) % 5
-    count = -(-len(raw) * 8 // 5)
-    return "".join(ALPHABET[(bits >> 5 * i) & 31] for i in reversed(range(count)))
+    chunks = ManifestChunks(manifest, None if expected is None else expected.chunk_count)
+    if expected is not None and chunks.ids != (expected.name, expected.node):
+        raise _swapped(f"manifests/{expected.name}")
+    return chunks.names()

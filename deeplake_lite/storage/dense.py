@@ -164,32 +164,37 @@ class _Statistics:
         self, first: int, rows: NDArray[Any], valid: NDArray[np.bool_] | None
     ) -> None:
         """Add rows, whose slots start at `first`, to the statistics."""
-        keys = (first + np.arange(len(rows))) // self._chunk_rows
-        for run in chunks.runs_of_equal(keys):
-            part = None if valid is None else valid[run]
-            await self._add_to_chunk(int(keys[run.start]), stats.summarize(rows[run], part))
+        if len(rows):
+            last = (first + len(rows) - 1) // self._chunk_rows
+            numbers = np.arange(first // self._chunk_rows, last + 1)
+            starts = np.maximum(numbers * self._chunk_rows - first, 0)
+            await self._add(numbers, stats.summarize(rows, valid, starts))
 
     async def add_updates(
         self, slots: Slots, values: NDArray[Any], valid: NDArray[np.bool_] | None
     ) -> None:
         """Add new values of cells to the statistics; `slots` must be in ascending order."""
-        keys = slots // self._chunk_rows
-        for run in chunks.runs_of_equal(keys):
-            part = None if valid is None else valid[run]
-            await self._add_to_chunk(int(keys[run.start]), stats.summarize(values[run], part))
+        numbers, starts = np.unique(slots // self._chunk_rows, return_index=True)
+        if len(numbers):
+            await self._add(numbers, stats.summarize(values, valid, starts))
 
-    async def _add_to_chunk(self, chunk: int, new: tuple[NDArray[Any], NDArray[np.int64]]) -> None:
-        """Widen the summary of a chunk by `new`. It still covers values that were overwritten."""
+    async def _add(
+        self, numbers: NDArray[np.int64], new: tuple[NDArray[Any], NDArray[np.int64]]
+    ) -> None:
+        """Widen the summaries of chunks by `new`. They still cover values that were overwritten.
+
+        The first chunks may have summaries already. The others follow the last of these.
+        """
         bounds, counts = self.arrays["bounds"], self.arrays["counts"]
-        if chunk == await bounds.length():
-            bounds.append(new[0][None])
-            counts.append(new[1][None])
-            return
-        at = np.array([chunk])
-        old = (await bounds.read(at))[0], (await counts.read(at))[0]
-        low_high, nulls_nans = stats.widen(old, new)
-        await bounds.set(at, low_high[None])
-        await counts.set(at, nulls_nans[None])
+        known = int(np.searchsorted(numbers, await bounds.length()))
+        if known:
+            at = numbers[:known]
+            old = await bounds.read(at), await counts.read(at)
+            low_high, nulls_nans = stats.widen(old, (new[0][:known], new[1][:known]))
+            await bounds.set(at, low_high)
+            await counts.set(at, nulls_nans)
+        bounds.append(new[0][known:])
+        counts.append(new[1][known:])
 
     async def write(self, session: Session, log: LogWriter | None) -> None:
         """Write both arrays to `session` or to a log."""

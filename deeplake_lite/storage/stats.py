@@ -33,26 +33,47 @@ def empty_bounds(dtype: np.dtype[Any]) -> tuple[object, object]:
 
 
 def summarize(
-    values: NDArray[Any], valid: NDArray[np.bool_] | None
+    values: NDArray[Any], valid: NDArray[np.bool_] | None, starts: NDArray[np.int64]
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the least and greatest value, (2,), and the numbers of nulls and NaNs, (2,) int64.
+    """Summarize runs of values, of which each begins at one of the positions `starts`.
 
-    >>> bounds, counts = summarize(np.array([2.0, np.nan, 5.0]), None)
+    Parameters
+    ----------
+    values : ndarray, (m,)
+        The values of all runs.
+    valid : ndarray, (m,) bool, optional
+        False where a value is null.
+    starts : ndarray, (n,) int64
+        The first position of each run, ascending. No run is empty.
+
+    Returns
+    -------
+    bounds : ndarray, (n, 2)
+        The least and the greatest number of each run.
+    counts : ndarray, (n, 2) int64
+        The numbers of nulls and of NaNs in each run.
+
+    Examples
+    --------
+    >>> bounds, counts = summarize(np.array([2.0, np.nan, 5.0, 7.0]), None, np.array([0, 3]))
     >>> bounds.tolist(), counts.tolist()
-    ([2.0, 5.0], [0, 1])
+    ([[2.0, 5.0], [7.0, 7.0]], [[0, 1], [0, 0]])
     """
-    non_null = values if valid is None else values[valid]
-    is_float = non_null.dtype.kind == "f"
-    nans = np.isnan(non_null) if is_float else np.zeros(len(non_null), bool)
-    numbers = non_null[~nans]
-    low, high = (numbers.min(), numbers.max()) if len(numbers) else empty_bounds(values.dtype)
-    counts = np.array([len(values) - len(non_null), nans.sum()], np.int64)
-    return np.array([low, high], values.dtype), counts
+    is_null = np.zeros(len(values), bool) if valid is None else ~valid
+    is_nan = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), bool)
+    masks = is_null, is_nan & ~is_null
+    counts = [np.add.reduceat(mask, starts, dtype=np.int64) for mask in masks]
+    lows = highs = values
+    if (is_other := is_null | is_nan).any():
+        low, high = empty_bounds(values.dtype)
+        lows, highs = np.where(is_other, low, values), np.where(is_other, high, values)
+    bounds = np.minimum.reduceat(lows, starts), np.maximum.reduceat(highs, starts)
+    return np.stack(bounds, axis=1).astype(values.dtype, copy=False), np.stack(counts, axis=1)
 
 
 def widen(
     old: tuple[NDArray[Any], NDArray[np.int64]], new: tuple[NDArray[Any], NDArray[np.int64]]
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return bounds that cover the values of two summaries, and the sums of their counts."""
-    low, high = min(old[0][0], new[0][0]), max(old[0][1], new[0][1])
-    return np.array([low, high], old[0].dtype), old[1] + new[1]
+    low, high = (f(old[0][:, i], new[0][:, i]) for i, f in enumerate((np.minimum, np.maximum)))
+    return np.stack([low, high], axis=1).astype(old[0].dtype, copy=False), old[1] + new[1]

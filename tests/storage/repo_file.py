@@ -5,7 +5,9 @@ import struct
 import icechunk
 from numcodecs import Zstd
 
-from deeplake_lite.storage.chunk_files import HEADER_BYTES, ID_BYTES, _base32, _field, _vector
+from deeplake_lite.storage.manifest_chunks import HEADER_BYTES, ID_BYTES
+
+from .flatbuffers import base32, field, vector
 
 TAGS, SNAPSHOTS = 1, 4
 """Fields of the FlatBuffers table in the file."""
@@ -34,10 +36,10 @@ def move(lake, ref, version):
     stored = path.read_bytes()
     data = bytearray(Zstd().decode(stored[HEADER_BYTES:]))
     (root,) = struct.unpack_from("<I", data, 0)
-    ids = [_field(data, at, 0) for at in _vector(data, _field(data, root, SNAPSHOTS))]
-    index = [_base32(data[at : at + ID_BYTES]) for at in ids].index(version)
-    tags = _field(data, root, TAGS)
-    names = [_text(data, _field(data, at, 0)) for at in _vector(data, tags)]
+    ids = [field(data, at, 0) for at in vector(data, field(data, root, SNAPSHOTS))]
+    index = [base32(data[at : at + ID_BYTES]) for at in ids].index(version)
+    tags = field(data, root, TAGS)
+    names = [_text(data, field(data, at, 0)) for at in vector(data, tags)]
     offset = tags + struct.unpack_from("<I", data, tags)[0] + 4 + 4 * names.index(name)
     data += bytes(-len(data) % 4)
     struct.pack_into("<I", data, offset, len(data) + 8 - offset)
@@ -57,7 +59,7 @@ def lose(lake, ref):
         engine(lake).delete_branch(name)
 
 
-def _text(data, field):
-    at = field + struct.unpack_from("<I", data, field)[0]
+def _text(data, at):
+    at += struct.unpack_from("<I", data, at)[0]
     (length,) = struct.unpack_from("<I", data, at)
     return bytes(data[at + 4 : at + 4 + length]).decode()

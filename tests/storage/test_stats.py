@@ -14,24 +14,36 @@ arrays = st.sampled_from(["bool", "int8", "uint64", "float32", "float64"]).flatm
 )
 
 
-@given(arrays, st.data())
-def test_summary_holds_for_every_value(values, data):
-    mask = npst.arrays(bool, len(values))
-    valid = data.draw(st.none() | mask)
-    bounds, counts = stats.summarize(values, valid)
-    kept = values if valid is None else values[valid]
-    nan = np.isnan(kept) if kept.dtype.kind == "f" else np.zeros(len(kept), bool)
+FIRST = np.array([0])
+
+
+@given(arrays.filter(len), st.data())
+def test_summary_of_each_run_holds_for_its_values(values, data):
+    valid = data.draw(st.none() | npst.arrays(bool, len(values)))
+    inner = data.draw(st.sets(st.integers(1, max(1, len(values) - 1))))
+    starts = np.array([0, *sorted(n for n in inner if n < len(values))])
+    bounds, counts = stats.summarize(values, valid, starts)
     assert bounds.dtype == values.dtype
-    assert ((bounds[0] <= kept[~nan]) & (kept[~nan] <= bounds[1])).all()
-    assert counts.tolist() == [len(values) - len(kept), nan.sum()]
+    for run, start in enumerate(starts):
+        span = slice(start, [*starts, len(values)][run + 1])
+        kept = values[span] if valid is None else values[span][valid[span]]
+        nan = np.isnan(kept) if kept.dtype.kind == "f" else np.zeros(len(kept), bool)
+        numbers = kept[~nan]
+        if len(numbers):
+            assert bounds[run].tolist() == [numbers.min(), numbers.max()]
+        else:
+            assert tuple(bounds[run]) == stats.empty_bounds(values.dtype)
+        assert counts[run].tolist() == [len(values[span]) - len(kept), nan.sum()]
 
 
-@given(arrays, st.integers(0, 12))
-def test_widening_two_halves_gives_the_summary_of_both(values, at):
-    whole = stats.summarize(values, None)
+@given(arrays.filter(lambda values: len(values) > 1), st.data())
+def test_widening_two_halves_gives_the_summary_of_both(values, data):
+    at = data.draw(st.integers(1, len(values) - 1))
+    whole = stats.summarize(values, None, FIRST)
     bounds, counts = stats.widen(
-        stats.summarize(values[:at], None), stats.summarize(values[at:], None)
+        stats.summarize(values[:at], None, FIRST), stats.summarize(values[at:], None, FIRST)
     )
+    assert bounds.dtype == values.dtype
     np.testing.assert_array_equal(bounds, whole[0])
     np.testing.assert_array_equal(counts, whole[1])
 
@@ -44,9 +56,9 @@ def test_bounds_of_an_empty_chunk_are_inverted(dtype):
 
 
 def test_bounds_of_only_nulls_and_nan_are_inverted():
-    bounds, counts = stats.summarize(np.array([np.nan, 3.0]), np.array([True, False]))
-    assert bounds[0] > bounds[1]
-    assert counts.tolist() == [1, 1]
+    bounds, counts = stats.summarize(np.array([np.nan, 3.0]), np.array([True, False]), FIRST)
+    assert bounds[0, 0] > bounds[0, 1]
+    assert counts.tolist() == [[1, 1]]
 
 
 @pytest.mark.usefixtures("tiny")
