@@ -116,8 +116,8 @@ class Mappable:
         ------
         JobError
             When the function fails, when workers keep dying, when a job of this name is running,
-            when an unfinished job of this name began differently, or when a job of this name has
-            already written rows to the lake at `rows_into`.
+            when an unfinished job of this name began differently and has finished a part, or when
+            a job of this name has already written rows to the lake at `rows_into`.
         OptionError
             When an argument is invalid.
         SchemaError
