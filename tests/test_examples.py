@@ -13,7 +13,6 @@ def test_there_are_examples():
     assert len(EXAMPLES) >= 4
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example_runs(path, tmp_path):
     command = [sys.executable, "-W", "error", str(path)]
