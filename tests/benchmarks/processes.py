@@ -45,10 +45,10 @@ def expect_ready(worker: subprocess.Popen[str]) -> None:
 
 
 def finish(worker: subprocess.Popen[str]) -> str:
-    line = worker.stdout.readline()
+    output = worker.stdout.read()
     if worker.wait(600):
         raise RuntimeError(f"The worker {worker.args} failed; see its stderr.")
-    return line
+    return output.splitlines()[-1]  # LitData prints lines of its own before it
 
 
 def import_seconds(statement: str) -> float:
