@@ -27,7 +27,7 @@ def verify(url: Url, version: Version = None, as_json: Json = False) -> None:
     report = open_lake(url, version).verify()
     if as_json:
         damaged = [
-            {"column": d.column, "row": d.row, "reason": d.reason,
+            {"column": d.column, "row": d.row, "reason": d.reason, "index": d.index,
              "row_id": None if d.row_id is None else str(d.row_id)}
             for d in report.damaged
         ]  # fmt: skip

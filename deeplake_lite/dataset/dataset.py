@@ -1187,13 +1187,14 @@ class Dataset(View, Indexable):
         commit's metadata and the transaction log. In a local folder, it reads the manifests too,
         and checks that all listed chunks exist. This takes about a millisecond per version,
         or a few requests on an object store. To check the cells of an older version, open that
-        version and verify it.
+        version and verify it. The indexes of this version and its ancestors are read, too; a
+        damaged index can be dropped and built again.
 
         Returns
         -------
         Report
-            The version that was read, every damaged cell by column and row, and every damaged
-            version. It is truthy if no damage was found.
+            The version that was read, every damaged cell by column and row, every damaged
+            version, and every damaged index. It is truthy if no damage was found.
 
         Raises
         ------

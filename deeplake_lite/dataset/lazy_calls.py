@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Unpack
 
     from deeplake_lite.dataset.dataset import Dataset
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.saved.question import Question
     from deeplake_lite.dataset.view import View
     from deeplake_lite.evaluate import Evaluation as Evaluation
+    from deeplake_lite.index import DamagedIndex as DamagedIndex
     from deeplake_lite.index import Index as Index
     from deeplake_lite.loader import Loader as Loader
     from deeplake_lite.loader.frameworks.jax import JaxLoader as JaxLoader
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.mix import Mix
     from deeplake_lite.map import Job as Job
     from deeplake_lite.map import Origin as Origin
+    from deeplake_lite.storage.repo import Repository
+    from deeplake_lite.storage.table import Table
     from deeplake_lite.widget import Browser as Browser
 
 
@@ -214,6 +217,15 @@ def list_indexes(ds: Dataset) -> list[Index]:
     from deeplake_lite.index import list_indexes
 
     return list_indexes(ds.handle.repository, ds.handle.table)
+
+
+def find_index_damage(
+    repository: Repository, table: Table, damaged: Mapping[str, str]
+) -> Iterator[DamagedIndex]:
+    """Yield the damaged indexes of a lake."""
+    from deeplake_lite.index import find_damage
+
+    return find_damage(repository, table, damaged)
 
 
 def drop_index(ds: Dataset, index: object, kind: object) -> int:

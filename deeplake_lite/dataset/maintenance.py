@@ -17,6 +17,7 @@ import numpy as np
 
 from deeplake_lite import checks
 from deeplake_lite.brief import brief
+from deeplake_lite.dataset import lazy_calls
 from deeplake_lite.dataset.repr.report import Damaged, Report, without_hint
 from deeplake_lite.dataset.saved import named_views
 from deeplake_lite.dataset.versions import history
@@ -124,9 +125,15 @@ def verify(handle: Handle) -> Report:
             for slot, reason in find_contradictions(table, f, live):
                 row_id = int(table.ids(np.array([slot]))[0]) if slot not in without_id else None
                 damages.append(Damaged(f.name, _row_in(table, slot), row_id, without_hint(reason)))
+    versions = damaged_versions(repository)
+    for index in lazy_calls.find_index_damage(repository, table, dict(versions)):
+        versions.pop(index.tip, None)
+        damages.append(
+            Damaged(None, None, None, without_hint(index.reason), index=index.description)
+        )
     damages += [
         Damaged(None, None, None, without_hint(reason), version=version)
-        for version, reason in damaged_versions(repository).items()
+        for version, reason in versions.items()
     ]
     return Report(handle.version, len(live), len(table.schema), damages)
 

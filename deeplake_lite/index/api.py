@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -9,12 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite import checks
-from deeplake_lite.errors import NotFoundError, OptionError, SchemaError
+from deeplake_lite.errors import NotFoundError, OptionError, SchemaError, VersionNotFoundError
 from deeplake_lite.htypes.layouts import Dense, Ragged
 from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.index.build_vectors import Options, build_vectors
+from deeplake_lite.index.damage import DamagedIndexError
 from deeplake_lite.index.metrics import METRICS
-from deeplake_lite.index.stored import find_index, new_chunks, open_index, publish
+from deeplake_lite.index.stored import (
+    nearest_first,
+    new_chunks,
+    open_index,
+    open_indexes,
+    publish,
+)
 from deeplake_lite.index.text_index import build_texts
 from deeplake_lite.storage.repo.index_refs import IndexName, index_names
 
@@ -39,8 +47,8 @@ class Index:
     vector index on embedding (cosine), 1,000 rows, recall 0.985, version V1
     """
 
-    column: str
-    """Name of the column, or an empty string if this version has no such column."""
+    column: str | None
+    """Name of the column, or None if this version has no such column."""
     kind: str
     """``"vector"`` or ``"text"``."""
     version: str
@@ -48,9 +56,9 @@ class Index:
     used: bool
     """Whether queries of this version use the index."""
     rows: int
-    """Number of rows in the index."""
+    """Number of rows in the index; 0 if it is damaged."""
     nbytes: int
-    """Size of the index in bytes."""
+    """Size of the index in bytes; 0 if it is damaged."""
     metric: str = ""
     """For vectors, how they are compared: ``"cosine"``, ``"l2"`` or ``"dot"``."""
     recall: float | None = None
@@ -58,14 +66,18 @@ class Index:
     build."""
     key: str = ""
     """Id of the index."""
+    damage: str = ""
+    """Description of the damage, if the index cannot be opened. `Dataset.verify` also reads all
+    bytes of the indexes."""
 
     def __repr__(self) -> str:
         metric = f" ({self.metric})" if self.metric else ""
         recall = "" if self.recall is None else f", recall {self.recall:.3f}"
         used = "" if self.used else ", not used by this version"
+        rows = f"damaged: {self.damage}" if self.damage else pluralize(self.rows, "row")
         return (
             f"{self.kind} index on {self.column or 'a dropped column'}{metric}, "
-            f"{pluralize(self.rows, 'row')}{recall}, version {self.version}{used}"
+            f"{rows}{recall}, version {self.version}{used}"
         )
 
 
@@ -109,7 +121,7 @@ def create_index(
         name = publish(repository, name, document, writer, session)
     stored = open_index(repository, name)
     assert stored is not None, "it has just been written"
-    return _describe(stored, f.name, used=True)
+    return _describe(name, stored, f.name, used=True)
 
 
 def _field(table: Table, name: str) -> Field:
@@ -155,16 +167,29 @@ def _recall(recall: object) -> float:
 def list_indexes(repository: Repository, table: Table) -> list[Index]:
     """Return the indexes of a lake; see `Dataset.indexes`."""
     names = {f.id: f.name for f in table.schema}
-    opened = (open_index(repository, n) for n in index_names(repository.branch_names()))
-    complete = [stored for stored in opened if stored is not None]
-    uses = {s.name.use for s in complete if s.name.column in names}
-    found = (find_index(repository, table.snapshot_id, use) for use in uses)
-    used = {s.name for s in found if s is not None}
-    return [_describe(s, names.get(s.name.column, ""), used=s.name in used) for s in complete]
+    opened = [item for item in open_indexes(repository) if item[1] is not None]
+    first = dict[tuple[str, str, str], IndexName]()
+    for use in {name.use for name, _ in opened if name.column in names}:
+        of_use = [name for name, _ in opened if name.use == use]
+        for nearest in nearest_first(repository, table.snapshot_id, of_use):
+            first[use] = nearest
+            break
+    return [
+        _describe(name, stored, names.get(name.column), used=first.get(name.use) == name)
+        for name, stored in opened
+        if stored is not None
+    ]
 
 
-def _describe(stored: StoredIndex, column: str, *, used: bool) -> Index:
-    name, d = stored.name, stored.document
+def _describe(
+    name: IndexName, stored: StoredIndex | DamagedIndexError, column: str | None, *, used: bool
+) -> Index:
+    if isinstance(stored, DamagedIndexError):
+        return Index(
+            column, name.kind, name.version, False, 0, 0, name.metric, key=name.key,
+            damage=stored.reason,
+        )  # fmt: skip
+    d = stored.document
     return Index(
         column, name.kind, name.version, used, d["rows"], d["nbytes"], name.metric,
         d.get("recall"), name.key,
@@ -183,10 +208,22 @@ def drop_index(repository: Repository, table: Table, index: object, kind: object
             f = _field(table, checks.text("index", index))
             dropped = [n for n in names if n.column == f.id and kind in (None, n.kind)]
         if not dropped:
-            raise NotFoundError(
-                f"There is no {'' if kind is None else f'{kind} '}index on {index!r}. "
-                "ds.indexes lists the indexes."
-            )
+            raise _no_index(index, kind)
         for name in dropped:
-            repository.delete_branch(name.branch)
+            with contextlib.suppress(VersionNotFoundError):  # another process has just dropped it
+                repository.delete_branch(name.branch)
     return len(dropped)
+
+
+def _no_index(index: object, kind: object) -> NotFoundError:
+    """Return the error for an index that does not exist."""
+    if isinstance(index, Index):
+        return NotFoundError(
+            f"The {index.kind} index on {index.column or 'a dropped column'} ({index.metric}) of "
+            f"version {index.version} no longer exists: it was dropped, or a later build or a "
+            "vacuum has replaced it. ds.indexes lists the indexes."
+        )
+    return NotFoundError(
+        f"There is no {'' if kind is None else f'{kind} '}index on {index!r}. Another call may "
+        "have dropped it. ds.indexes lists the indexes."
+    )

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xxhash
 
-from deeplake_lite.errors import DamagedError
+from deeplake_lite.index.damage import DamagedIndexError, read_index
 from deeplake_lite.storage.chunks import pieces
 from deeplake_lite.storage.repo import run
 from deeplake_lite.storage.zarr_metadata import array_metadata
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -101,9 +101,14 @@ class PartReader:
         self._session = session
         self._parts = {name: _check_part(name, part) for name, part in parts.items()}
 
+    @property
+    def names(self) -> list[str]:
+        """Names of the parts."""
+        return list(self._parts)
+
     def _part(self, name: str) -> dict[str, Any]:
         if name not in self._parts:
-            raise _damaged(f"its part {name!r} is missing")
+            raise DamagedIndexError(f"its part {name!r} is missing")
         return self._parts[name]
 
     def nbytes(self, name: str) -> int:
@@ -121,21 +126,37 @@ class PartReader:
         return dtype.newbyteorder("<")
 
     def whole(self, name: str) -> NDArray[Any]:
-        """Return a part. Raises DamagedError if a chunk does not match its digest."""
-        part, datas = self._part(name), list[memoryview]()
-        for number, digest in enumerate(part["digests"], part["chunk"]):
-            data = run(self._session.get(f"{PATH}/c/{number}", CHUNK))
-            if data is None or xxhash.xxh3_64_hexdigest(data) != digest:
-                raise _damaged(f"chunk {number} is missing or does not match its digest")
-            datas.append(data)
-        joined, dtype = b"".join(datas), np.dtype(part["dtype"]).newbyteorder("<")
+        """Return a part. Raises DamagedIndexError if a chunk does not match its digest."""
+        part = self._part(name)
+        joined, dtype = b"".join(self._chunks(part)), np.dtype(part["dtype"]).newbyteorder("<")
         if len(joined) != self.nbytes(name):
-            raise _damaged(f"{name!r} has {len(joined):,} bytes instead of {self.nbytes(name):,}")
+            raise DamagedIndexError(
+                f"{name!r} has {len(joined):,} bytes instead of {self.nbytes(name):,}"
+            )
         return np.frombuffer(joined, dtype).reshape(part["shape"])
+
+    def check(self, name: str) -> None:
+        """Read a part, chunk by chunk. Raises DamagedIndexError if a byte has changed."""
+        part = self._part(name)
+        size = sum(len(data) for data in self._chunks(part))
+        if size != self.nbytes(name):
+            raise DamagedIndexError(f"{name!r} has {size:,} bytes instead of {self.nbytes(name):,}")
+
+    def _chunks(self, part: Mapping[str, Any]) -> Iterator[memoryview]:
+        """Yield the chunks of a part. Raises DamagedIndexError."""
+        for number, digest in enumerate(part["digests"], part["chunk"]):
+            with read_index():
+                data = run(self._session.get(f"{PATH}/c/{number}", CHUNK))
+            if data is None:
+                raise DamagedIndexError(f"chunk {number} is missing")
+            if xxhash.xxh3_64_hexdigest(data) != digest:
+                raise DamagedIndexError(f"chunk {number} does not match its digest")
+            yield data
 
     def ranges(self, name: str, spans: Sequence[tuple[int, int]]) -> list[bytes | memoryview]:
         """Return ranges of a part's bytes, given as (start, length), without checking them."""
-        return run(self._ranges(self._part(name)["chunk"], spans))
+        with read_index():
+            return run(self._ranges(self._part(name)["chunk"], spans))
 
     async def _ranges(
         self, first: int, spans: Sequence[tuple[int, int]]
@@ -150,13 +171,13 @@ class PartReader:
         for part in cut:
             found = [next(datas) for _ in part]
             if any(data is None for data in found):
-                raise _damaged("a chunk is missing")
+                raise DamagedIndexError("a chunk is missing")
             out.append(found[0] if len(found) == 1 else b"".join(found))  # type: ignore[arg-type]
         return out
 
 
 def _check_part(name: str, part: Any) -> dict[str, Any]:
-    """Return the description of a part. Raises DamagedError if it is not valid."""
+    """Return the description of a part. Raises DamagedIndexError if it is not valid."""
     match part:
         case {
             "chunk": int(chunk),
@@ -171,8 +192,4 @@ def _check_part(name: str, part: Any) -> dict[str, Any]:
             and -(-prod(shape) * np.dtype(dtype).itemsize // CHUNK) == len(digests)
         ):
             return dict(part)
-    raise _damaged(f"the description of its part {name!r:.40} is not valid")
-
-
-def _damaged(reason: str) -> DamagedError:
-    return DamagedError(f"An index is damaged: {reason}. Build it again: ds.create_index(…).")
+    raise DamagedIndexError(f"the description of its part {name!r:.40} is not valid")

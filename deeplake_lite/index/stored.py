@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.dataset.versions import history
-from deeplake_lite.errors import DamagedError, VersionNotFoundError
+from deeplake_lite.errors import VersionNotFoundError
+from deeplake_lite.index.damage import DamagedIndexError, read_index
 from deeplake_lite.index.parts import ARRAY, PATH, PartReader
 from deeplake_lite.storage.repo import local_folder, run
 from deeplake_lite.storage.repo.index_refs import IndexName, index_names
@@ -109,29 +110,42 @@ def open_index(repository: Repository, name: IndexName) -> StoredIndex | None:
 
     Raises
     ------
-    DamagedError
-        When the document of the index is damaged.
+    DamagedIndexError
+        When the document of the index cannot be read.
     """
-    try:
-        session = repository.reader(repository.tip(name.branch))
-    except VersionNotFoundError:  # it has just been dropped
-        return None
-    document = run(session.attributes()).get(KEY)
-    if document is None:
-        return None
-    if not isinstance(document, dict) or not isinstance(document.get("parts"), dict):
-        raise DamagedError(
-            "The document of an index is damaged. Build the index again: ds.create_index(…)."
-        )
-    check_digest(document, "The document of an index")
-    if document.get("format") != FORMAT:
-        return None
-    _check_document(name, document)
-    return StoredIndex(name, document, PartReader(session, document["parts"]))
+    with read_index(name):
+        try:
+            session = repository.reader(repository.tip(name.branch))
+        except VersionNotFoundError:  # it has just been dropped
+            return None
+        document = run(session.attributes()).get(KEY)
+        if document is None:
+            return None
+        if not isinstance(document, dict) or not isinstance(document.get("parts"), dict):
+            raise DamagedIndexError("its document is not valid")
+        check_digest(document, "its document")
+        if document.get("format") != FORMAT:
+            return None
+        _check_document(name, document)
+        return StoredIndex(name, document, PartReader(session, document["parts"]))
+
+
+def open_indexes(
+    repository: Repository,
+) -> Iterator[tuple[IndexName, StoredIndex | DamagedIndexError | None]]:
+    """Yield all indexes of a lake, the oldest first, opened or with their damage.
+
+    The second item is None for those that `open_index` ignores.
+    """
+    for name in index_names(repository.branch_names()):
+        try:
+            yield name, open_index(repository, name)
+        except DamagedIndexError as error:
+            yield name, error
 
 
 def _check_document(name: IndexName, document: Mapping[str, object]) -> None:
-    """Reject the document of an index that is not valid. Raises DamagedError."""
+    """Reject the document of an index that is not valid. Raises DamagedIndexError."""
     match document:
         case {"rows": int(rows), "nbytes": int(), "words": int()} if (
             name.kind == "text" and rows >= 0
@@ -148,9 +162,7 @@ def _check_document(name: IndexName, document: Mapping[str, object]) -> None:
             "sampled": int(),
         } if name.kind == "vector" and metric == name.metric and min(dim, probes) > 0 <= rows:
             return
-    raise DamagedError(
-        "The document of an index is not complete. Build the index again: ds.create_index(…)."
-    )
+    raise DamagedIndexError("its document is not complete")
 
 
 def find_index(
@@ -171,9 +183,14 @@ def find_index(
         Kind, metric and column of the index (see `IndexName.use`).
     cache : Cache, optional
         Caches opened indexes.
+
+    Raises
+    ------
+    DamagedIndexError
+        When the newest index is damaged.
     """
     names = [name for name in index_names(repository.branch_names()) if name.use == use]
-    for name in _nearest_first(repository, version, names):
+    for name in nearest_first(repository, version, names):
         key = repository.url, repository.checks_reads, name.branch
         stored: StoredIndex | None = None if cache is None else cache.get(key)
         if (
@@ -187,7 +204,7 @@ def find_index(
     return None
 
 
-def _nearest_first(
+def nearest_first(
     repository: Repository, version: str, names: list[IndexName]
 ) -> Iterator[IndexName]:
     """Yield the indexes of a version and its ancestors, the newest versions first.

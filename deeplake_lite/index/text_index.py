@@ -18,7 +18,7 @@ import xxhash
 
 from deeplake_lite.dataset.arrow.cells import strings_of
 from deeplake_lite.dataset.repr import bars
-from deeplake_lite.errors import DamagedError
+from deeplake_lite.index.damage import DamagedIndexError
 from deeplake_lite.index.delta import Delta
 from deeplake_lite.index.parts import PartReader, PartWriter
 from deeplake_lite.index.words import TextIndex
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from deeplake_lite.index.words import Postings
     from deeplake_lite.schema import Field
     from deeplake_lite.storage.repo import Session
+    from deeplake_lite.storage.repo.index_refs import IndexName
     from deeplake_lite.storage.table import Table
 
 READ_ROWS = 2**18
@@ -119,7 +120,7 @@ class StoredTextIndex:
         }  # fmt: skip
         for name, shape in shapes.items():
             if reader.shape(name) != shape:
-                raise _damaged(f"its part {name!r} does not fit the others")
+                raise DamagedIndexError(f"its part {name!r} does not fit the others")
 
     @property
     def lengths(self) -> NDArray[np.int32]:
@@ -132,7 +133,7 @@ class StoredTextIndex:
         return cast("NDArray[np.bool_]", self._whole("present").view(bool))
 
     def find(self, word: str) -> Postings | None:
-        """Return the postings of a word, or None if there are none. Raises DamagedError."""
+        """Return the postings of a word, or None if there are none. Raises DamagedIndexError."""
         blob, ends = self._whole("words").data, self._whole("word_ends")
         wanted, count = word.encode(errors="surrogatepass"), len(ends) - 1
         at = bisect_left(range(count), wanted, key=lambda i: bytes(blob[ends[i] : ends[i + 1]]))
@@ -151,12 +152,12 @@ class StoredTextIndex:
             for name, t in zip(("texts", "counts"), self._dtypes, strict=True)
         ]
         if _digest(*datas) != int(self._whole("digests")[word]):
-            raise _damaged("the entries of a word do not match their digest")
+            raise DamagedIndexError("the entries of a word do not match their digest")
         texts, counts = (
             np.frombuffer(data, dtype) for data, dtype in zip(datas, self._dtypes, strict=True)
         )
         if len(texts) and not (texts.min() >= 0 and texts.max() < self._reader.shape("lengths")[0]):
-            raise _damaged("the slots of its strings are not valid")
+            raise DamagedIndexError("the slots of its strings are not valid")
         return _Found(texts.astype(np.int64), counts.astype(np.float64))
 
     def _whole(self, name: str) -> Any:
@@ -164,10 +165,6 @@ class StoredTextIndex:
             part = self._reader.whole(name)
             self._cache.put((self._key, name), part)
         return part
-
-
-def _damaged(reason: str) -> DamagedError:
-    return DamagedError(f"An index is damaged: {reason}. Build it again: ds.create_index(…).")
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,8 +187,8 @@ class MergedTextIndex:
     Its postings, and so all scores, equal those of an index that is built from the present strings.
     """
 
-    version: str
-    """The version for which the stored index was built."""
+    name: IndexName
+    """Identity of the stored index."""
     stored: StoredTextIndex
     delta: Delta
     """Where the indexed strings are now."""
@@ -209,7 +206,7 @@ class MergedTextIndex:
         index = StoredTextIndex(name.key, stored.reader, cache)
         delta = Delta.find(stored, table, cache)
         if len(index.lengths) != len(delta.current):
-            raise _damaged("it has another number of rows")
+            raise DamagedIndexError("it has another number of rows")
         changed = TextIndex.build(read_strings(table, f, delta.changed))
         kept = np.flatnonzero(delta.current >= 0)
         lengths, present = np.zeros(table.slots, np.int32), np.zeros(table.slots, bool)
@@ -219,7 +216,7 @@ class MergedTextIndex:
         ):
             now[delta.current[kept]] = before[kept]
             now[delta.changed] = new
-        return cls(name.version, index, delta, changed, lengths, present)
+        return cls(name, index, delta, changed, lengths, present)
 
     @property
     def nbytes(self) -> int:
@@ -233,7 +230,7 @@ class MergedTextIndex:
         return not len(self.delta.changed) and bool((current == np.arange(len(current))).all())
 
     def find(self, word: str) -> Postings | None:
-        """Return the postings of a word, or None if there are none. Raises DamagedError."""
+        """Return the postings of a word, or None if there are none. Raises DamagedIndexError."""
         old, new = self.stored.find(word), self.changed.find(word)
         if self._is_same:
             return old

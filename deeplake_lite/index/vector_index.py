@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import xxhash
 
-from deeplake_lite.errors import DamagedError
 from deeplake_lite.index.codes import Codes, row_bytes
+from deeplake_lite.index.damage import DamagedIndexError
 from deeplake_lite.index.metrics import METRICS
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class VectorIndex:
         self._check()
 
     def _check(self) -> None:
-        """Reject parts whose dtypes or shapes do not fit together. Raises DamagedError."""
+        """Reject parts whose dtypes or shapes do not fit together. Raises DamagedIndexError."""
         reader, rows = self._reader, self._reader.shape("slots")
         lists = self._reader.shape("digests")
         size = self.dim * self.dtype.itemsize + DIGEST_BYTES
@@ -105,7 +105,7 @@ class VectorIndex:
         }
         for name, (dtype, shape) in expected.items():
             if (reader.dtype(name).name, reader.shape(name)) != (dtype, shape):
-                raise _damaged(f"its part {name!r} does not fit the others")
+                raise DamagedIndexError(f"its part {name!r} does not fit the others")
 
     @cached_property
     def slots(self) -> Slots:
@@ -121,7 +121,7 @@ class VectorIndex:
     def _starts(self) -> NDArray[np.int64]:
         starts: NDArray[np.int64] = self._whole("starts")
         if starts[0] != 0 or starts[-1] != len(self.slots) or (np.diff(starts) < 0).any():
-            raise _damaged("the lengths of its lists are not valid")
+            raise DamagedIndexError("the lengths of its lists are not valid")
         return starts
 
     @cached_property
@@ -184,7 +184,7 @@ class VectorIndex:
         return Nearest(slots[best], self.vectors(entries), len(lists), int(usable.sum()))
 
     def vectors(self, entries: NDArray[np.int64]) -> NDArray[Any]:
-        """Return indexed vectors as stored in the column, (n, d). Raises DamagedError."""
+        """Return indexed vectors as stored in the column, (n, d). Raises DamagedIndexError."""
         size = self.dim * self.dtype.itemsize + DIGEST_BYTES
         spans = [(entry * size, size) for entry in entries.tolist()]
         datas = self._reader.ranges("vectors", spans)
@@ -192,7 +192,7 @@ class VectorIndex:
             if xxhash.xxh3_64_intdigest(data[:-DIGEST_BYTES]) != int.from_bytes(
                 data[-DIGEST_BYTES:], "little"
             ):
-                raise _damaged("a vector does not match its digest")
+                raise DamagedIndexError("a vector does not match its digest")
         rows = np.frombuffer(b"".join(datas), np.uint8).reshape(len(spans), size)
         return np.ascontiguousarray(rows[:, :-DIGEST_BYTES]).view(self.dtype)
 
@@ -202,7 +202,7 @@ class VectorIndex:
         return self.metric.scores(codes.products(query), codes.squares)
 
     def _codes(self, lists: Sequence[int]) -> list[Codes]:
-        """Return the compressed vectors in some lists. Raises DamagedError."""
+        """Return the compressed vectors in some lists. Raises DamagedIndexError."""
         keys = [(self._key, "list", number) for number in lists]
         codes: list[Codes | None] = [self._cache.get(key) for key in keys]
         missing = [i for i, part in enumerate(codes) if part is None]
@@ -213,7 +213,7 @@ class VectorIndex:
                      for n in (lists[i] for i in missing)]  # fmt: skip
             for i, data in zip(missing, self._reader.ranges("lists", spans), strict=True):
                 if xxhash.xxh3_64_intdigest(data) != int(digests[lists[i]]):
-                    raise _damaged(f"list {lists[i]} does not match its digest")
+                    raise DamagedIndexError(f"list {lists[i]} does not match its digest")
                 codes[i] = part = Codes.from_bytes(data, self.dim)
                 self._cache.put(keys[i], part)
         return cast("list[Codes]", codes)
@@ -234,7 +234,3 @@ def _largest(values: Vectors, count: int) -> NDArray[np.int64]:
     if count >= len(values):
         return np.arange(len(values))
     return np.argpartition(values, len(values) - count)[len(values) - count :]
-
-
-def _damaged(reason: str) -> DamagedError:
-    return DamagedError(f"An index is damaged: {reason}. Build it again: ds.create_index(…).")

@@ -28,6 +28,8 @@ class Damaged:
     """A branch or tag that points to the wrong version, such as "tag 'v1'"."""
     version: str | None = None
     """Commit id of a damaged version in the history of a branch or tag."""
+    index: str | None = None
+    """A damaged index, such as "text index on 'title' (bm25)". The rows are not affected."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +43,8 @@ class Report:
     columns: int
     """Number of columns that were read."""
     damaged: list[Damaged] = field(default_factory=list)
-    """Every damaged cell, every branch and tag that points to the wrong version, and every damaged
-    version in their histories."""
+    """Every damaged cell, every branch and tag that points to the wrong version, every damaged
+    version in their histories, and every damaged index."""
 
     def __bool__(self) -> bool:
         return not self.damaged
@@ -56,8 +58,12 @@ class Report:
         more = f"\n  … {len(lines) - MAX_LINES} more" if len(lines) > MAX_LINES else ""
         refs = sum(d.ref is not None for d in self.damaged)
         versions = sum(d.version is not None for d in self.damaged)
-        cells = len(self.damaged) - refs - versions
-        parts = [(cells, "damaged cell"), (refs, "wrong ref"), (versions, "damaged version")]
+        indexes = sum(d.index is not None for d in self.damaged)
+        cells = len(self.damaged) - refs - versions - indexes
+        parts = [
+            (cells, "damaged cell"), (refs, "wrong ref"), (versions, "damaged version"),
+            (indexes, "damaged index"),
+        ]  # fmt: skip
         counts = ", ".join(pluralize(n, noun) for n, noun in parts if n)
         return f"{read}, {counts}:\n" + "\n".join(lines[:MAX_LINES]) + more
 
@@ -80,7 +86,7 @@ def _lines(damaged: list[Damaged]) -> list[str]:
     rows: dict[tuple[str, str], list[int]] = {}
     for d in damaged:
         part = "index" if d.column is None else f"column {d.column!r}"
-        part = d.ref or (part if d.version is None else f"version {d.version}")
+        part = d.ref or d.index or (part if d.version is None else f"version {d.version}")
         rows.setdefault((part, d.reason), []).extend([] if d.row is None else [d.row])
     return [f"  {part}{_row_ranges(where)}: {reason}" for (part, reason), where in rows.items()]
 

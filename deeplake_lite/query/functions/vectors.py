@@ -58,8 +58,18 @@ def _product_dtype(x: Arg, y: Arg) -> str:
         if np.dtype(arg.type.dtype).kind == "c":
             raise ValueError(f"vectors must be real, but {arg.text} is {arg.type.dtype}")
     if x.is_constant != y.is_constant:
-        return _working_dtype((y if x.is_constant else x).type.dtype)
+        constant, other = (x, y) if x.is_constant else (y, x)
+        dtype = _working_dtype(other.type.dtype)
+        return dtype if _survives(np.asarray(constant.value), dtype) else "float64"
     return np.result_type(_working_dtype(x.type.dtype), _working_dtype(y.type.dtype)).name
+
+
+def _survives(constant: NDArray[Any], dtype: str) -> bool:
+    """Return whether finite numbers stay finite, and not all zero, when they are converted."""
+    largest = float(np.abs(constant.astype(np.float64)).max(initial=0))
+    limits = np.finfo(dtype)
+    fits = float(limits.tiny) <= largest <= float(limits.max)
+    return fits or largest == 0 or not np.isfinite(largest)
 
 
 def _pair_shape(name: str, x: Arg, y: Arg) -> Shape | None:
@@ -124,7 +134,10 @@ def _register_symmetric(
                 a, b = b, a
             if auxiliary is not None:
                 auxiliary = auxiliary.reshape(a.shape[:-1])  # `align` may have added axes to `a`
-            result = apply(a.astype(work, copy=False), b.astype(work, copy=False), auxiliary)
+            a, b = a.astype(work, copy=False), b.astype(work, copy=False)
+            result = apply(a, b, auxiliary)
+            if exact and work == exact:
+                _check_products(a, b, result)
             return result.astype(exact) if exact else result
 
         has_column = squares and x.is_constant != y.is_constant
@@ -154,6 +167,25 @@ def _is_small(arg: Arg) -> bool:
     return arg.is_constant and bool(np.all(np.abs(np.asarray(arg.value, np.float64)) < 1 << 16))
 
 
+def _check_products(a: NDArray[Any], b: NDArray[Any], products: NDArray[Any]) -> None:
+    """Raise ValueError if an inner product of integers does not fit in 64 bits."""
+    largest = [max(map(abs, _ends(v))) for v in (a, b)]
+    if largest[0] * largest[1] * a.shape[-1] <= np.iinfo(products.dtype).max:
+        return
+    approximate = _products(a.astype(np.float64), b.astype(np.float64))
+    # Integers that do not fit are wrong by a multiple of 2**64, and floats by much less.
+    if (np.abs(approximate - products.astype(np.float64)) > 2.0**62).any():
+        raise ValueError(
+            f"the products do not fit in {products.dtype}. Multiply one of the vectors by 1.0, so "
+            "that they are floats"
+        )
+
+
+def _ends(values: NDArray[Any]) -> tuple[int, int]:
+    """Return the least and greatest of some integers, or zeros if there are none."""
+    return (int(values.min()), int(values.max())) if values.size else (0, 0)
+
+
 def _squares(a: NDArray[Any], dtype: str) -> NDArray[Any]:
     """Return the squared lengths of vectors."""
     return np.vecdot(*[a.astype(dtype, copy=False)] * 2)
@@ -167,6 +199,26 @@ def _products(a: NDArray[Any], b: NDArray[Any], auxiliary: object = None) -> Any
     return a @ b if a.ndim == 2 and b.ndim == 1 else np.vecdot(a, b)
 
 
+def _dot(a: NDArray[Any], b: NDArray[Any], auxiliary: object = None) -> Any:
+    """Return inner products. Sums that overflow only on the way are computed again."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        products = np.asarray(_products(a, b, auxiliary))
+        far = ~np.isfinite(products) if products.dtype.kind == "f" else np.zeros(())
+        if far.any():
+            shape = (*products.shape, a.shape[-1])
+            x, y = (np.broadcast_to(v, shape)[far].astype(np.float64) for v in (a, b))
+            scales = [_scales(v) for v in (x, y)]
+            of_units = np.vecdot(x / scales[0][:, None], y / scales[1][:, None])
+            products[far] = of_units * np.minimum(*scales) * np.maximum(*scales)
+    return products
+
+
+def _scales(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the largest element of each vector, (n,), or 1 if that is zero or not finite."""
+    largest = np.abs(vectors).max(axis=-1, initial=0)
+    return np.where(np.isfinite(largest) & (largest > 0), largest, 1.0)
+
+
 def _cosine(a: NDArray[Any], b: NDArray[Any], auxiliary: NDArray[Any] | None) -> object:
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         squares = np.vecdot(a, a) if auxiliary is None else auxiliary, np.vecdot(b, b)
@@ -174,11 +226,7 @@ def _cosine(a: NDArray[Any], b: NDArray[Any], auxiliary: NDArray[Any] | None) ->
         product = np.asarray(_products(a, b))
         lengths = lengths.astype(product.dtype, copy=False)
         ratio = np.divide(product, lengths, out=np.zeros_like(product), where=lengths != 0)
-    limits = np.finfo(a.dtype)
-    least, most = limits.tiny / limits.eps, limits.max / 2
-    far = ~(
-        (squares[0] >= least) & (squares[0] < most) & (squares[1] >= least) & (squares[1] < most)
-    )
+    far = _is_far(squares[0], a.dtype) | _is_far(squares[1], a.dtype)
     if far.any():  # squares overflow or lose digits, or vectors are zero or have a NaN
         shape = (*ratio.shape, a.shape[-1])
         ratio[far] = _cosine_of_any(np.broadcast_to(a, shape)[far], np.broadcast_to(b, shape)[far])
@@ -200,9 +248,33 @@ def _cosine_of_any(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _distance(a: NDArray[Any], b: NDArray[Any], auxiliary: NDArray[Any] | None) -> object:
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        squares, scale = _squared_distances(a, b, auxiliary)
+        far = _is_far(scale, a.dtype)
+        distances = np.asarray(np.sqrt(squares))
+        if far.any():  # squares overflow or lose digits, or vectors are zero or have a NaN
+            shape = (*distances.shape, a.shape[-1])
+            x, y = (np.broadcast_to(v, shape)[far].astype(np.float64) for v in (a, b))
+            scales = _scales(np.concatenate([x, y], axis=-1))
+            difference = x / scales[:, None] - y / scales[:, None]
+            distances[far] = np.sqrt(np.vecdot(difference, difference)) * scales
+    return distances
+
+
+def _is_far(squares: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[np.bool_]:
+    """Return a mask of squared lengths that overflow or lose digits, or are zero or NaN."""
+    limits = np.finfo(dtype)
+    return ~((squares >= limits.tiny / limits.eps) & (squares < limits.max / 2))
+
+
+def _squared_distances(
+    a: NDArray[Any], b: NDArray[Any], auxiliary: NDArray[Any] | None
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return squared distances, and numbers that are at least as large as the squares in them."""
     if a.ndim < 2 or b.ndim != 1:
         difference = a - b
-        return np.sqrt(np.vecdot(difference, difference))
+        squares = np.asarray(np.vecdot(difference, difference))
+        return squares, squares
     vectors = a.reshape(math.prod(a.shape[:-1]), a.shape[-1])
     lengths = np.vecdot(vectors, vectors) if auxiliary is None else auxiliary.ravel()
     scale = lengths + np.vecdot(b, b)
@@ -212,10 +284,10 @@ def _distance(a: NDArray[Any], b: NDArray[Any], auxiliary: NDArray[Any] | None) 
         rows = near[i : i + _BLOCK]
         difference = vectors[rows] - b
         squares[rows] = np.vecdot(difference, difference)
-    return np.sqrt(squares).reshape(a.shape[:-1])
+    return squares.reshape(a.shape[:-1]), scale.reshape(a.shape[:-1])
 
 
-_register_symmetric("DOT", "Inner product of vectors.", _products, whole=True)
+_register_symmetric("DOT", "Inner product of vectors.", _dot, whole=True)
 _register_symmetric(
     "COSINE_SIMILARITY",
     "Cosine of the angle between vectors, 0 if either vector is zero.",
@@ -291,7 +363,15 @@ def _l2(array: NDArray[Any], over: tuple[int, ...]) -> object:
     flat = array.reshape(*array.shape[: array.ndim - len(over)], -1) if array.size else None
     if flat is None:
         return np.sqrt(np.sum(array, axis=over))
-    return np.sqrt(np.vecdot(flat, flat))
+    with np.errstate(over="ignore", under="ignore"):
+        squares = np.asarray(np.vecdot(flat, flat))
+        lengths, far = np.asarray(np.sqrt(squares)), _is_far(squares, flat.dtype)
+        if far.any():
+            vectors = flat[far].astype(np.float64)
+            scales = _scales(vectors)
+            scaled = vectors / scales[:, None]
+            lengths[far] = np.sqrt(np.vecdot(scaled, scaled)) * scales
+    return lengths if lengths.ndim else lengths[()]
 
 
 _norm(

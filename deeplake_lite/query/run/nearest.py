@@ -15,6 +15,7 @@ import numpy as np
 from deeplake_lite.errors import DamagedError, IndexWarning, VersionNotFoundError
 from deeplake_lite.htypes.layouts import Dense
 from deeplake_lite.htypes.words import pluralize
+from deeplake_lite.index.damage import DamagedIndexError, explain_damage
 from deeplake_lite.index.delta import Delta
 from deeplake_lite.index.metrics import METRICS
 from deeplake_lite.index.stored import find_index
@@ -68,7 +69,7 @@ class NearestRows:
             return self._exact("the vector is zero, or has NaN, infinity or a huge element")
         try:
             self._stored = self._find(table)
-        except DamagedError as error:
+        except DamagedIndexError as error:
             return self._skip_damaged(error)
         if self._stored is None:
             return self._exact(
@@ -107,8 +108,11 @@ class NearestRows:
         """
         try:
             return self._rows(among, spare)
-        except DamagedError as error:
+        except DamagedIndexError as error:
             return None, self._skip_damaged(error)
+        except DamagedError as error:  # of the version that was indexed, or of this one
+            _warn(str(error))
+            return None, self._exact("the versions cannot be compared, since one is damaged")
         except VersionNotFoundError:
             return None, self._exact("a vacuum has deleted the version that it was built for")
 
@@ -162,7 +166,7 @@ class NearestRows:
         def make() -> NDArray[np.int64]:
             slots = index.slots
             if len(slots) and not (slots.min() >= 0 and slots.max() < len(delta.current)):
-                raise DamagedError("An index is damaged: its slots are not valid.")
+                raise DamagedIndexError("its slots are not valid")
             return delta.current[slots]
 
         return self._cached("current", make)
@@ -207,10 +211,14 @@ class NearestRows:
     def _exact(self, reason: str) -> str:
         return f"no index used, because {reason}"
 
-    def _skip_damaged(self, error: DamagedError) -> str:
-        text = str(error.args[0])
-        warnings.warn(f"{text} The query compared all rows instead.", IndexWarning, stacklevel=2)
+    def _skip_damaged(self, error: DamagedIndexError) -> str:
+        name = self._stored.name if error.name is None and self._stored else error.name
+        _warn(explain_damage(name, self._nearest.field.name, error))
         return self._exact("it is damaged")
+
+
+def _warn(text: str) -> None:
+    warnings.warn(f"{text} The query compared all rows instead.", IndexWarning, stacklevel=2)
 
 
 class _Known:

@@ -26,7 +26,7 @@ from deeplake_lite.query.database.times import check_times
 from deeplake_lite.query.functions.base import Type
 from deeplake_lite.query.run.cache import CACHE
 from deeplake_lite.query.run.parts import Tally, read_parts
-from deeplake_lite.query.run.text_search import open_text_index
+from deeplake_lite.query.run.text_search import find_text_index, open_text_index
 from deeplake_lite.query.tensors.trees import objects, rows_of
 from deeplake_lite.query.values import Kind
 from deeplake_lite.storage import chunks
@@ -451,7 +451,9 @@ class Source:
 
         Instead of the slots, this returns None if the source has the rows of all slots.
         """
-        index = self._cached(f, "words", lambda: open_text_index(self, f))
+        stored = find_text_index(self, f)  # a newer one may exist than when a query last looked
+        what = "words", "" if stored is None else stored.name.key
+        index = self._cached(f, what, lambda: open_text_index(self, f, stored))
         return index, None if self._is_all else self._slots
 
     def _all_slots(self) -> Rows:

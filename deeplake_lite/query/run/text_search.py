@@ -9,6 +9,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from deeplake_lite.errors import DamagedError, IndexWarning, VersionNotFoundError
+from deeplake_lite.index.damage import DamagedIndexError, explain_damage
 from deeplake_lite.index.stored import find_index
 from deeplake_lite.index.text_index import MergedTextIndex
 from deeplake_lite.index.words import TextIndex, score
@@ -16,24 +17,44 @@ from deeplake_lite.query.run.cache import CACHE
 from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
+    from deeplake_lite.index.stored import StoredIndex
     from deeplake_lite.index.words import Scores, Searchable
     from deeplake_lite.query.run.sources import Source
     from deeplake_lite.schema import Field
 
 
-def open_text_index(source: Source, f: Field) -> Searchable:
-    """Return an index of the strings in all slots of a source's version.
+def find_text_index(source: Source, f: Field) -> StoredIndex | None:
+    """Return the stored index that the version of a source uses for a column, or None."""
+    table = source.table
+    if not isinstance(table, Table):
+        return None
+    try:
+        return find_index(table.repository, table.snapshot_id, ("text", "bm25", f.id), CACHE)
+    except DamagedIndexError as error:
+        _warn(explain_damage(error.name, f.name, error))
+        return None
 
-    If the version or an ancestor of it has a stored index, that index is used.
+
+def open_text_index(source: Source, f: Field, stored: StoredIndex | None) -> Searchable:
+    """Return an index of the strings in all slots of a source's version, from a stored one if any.
+
+    Parameters
+    ----------
+    source : Source
+        The source.
+    f : Field
+        The column.
+    stored : StoredIndex or None
+        The result of `find_text_index`.
     """
     table = source.table
-    if isinstance(table, Table):
+    if stored is not None and isinstance(table, Table):
         try:
-            stored = find_index(table.repository, table.snapshot_id, ("text", "bm25", f.id), CACHE)
-            if stored is not None:
-                return MergedTextIndex.open(stored, table, f, CACHE)
-        except DamagedError as error:
-            _warn(error)
+            return MergedTextIndex.open(stored, table, f, CACHE)
+        except DamagedIndexError as error:
+            _warn(explain_damage(stored.name, f.name, error))
+        except DamagedError as error:  # of the version that was indexed, or of this one
+            _warn(str(error))
         except VersionNotFoundError:  # a vacuum has deleted the version that it was built for
             pass
     return TextIndex.build(source.read_all(f))
@@ -49,14 +70,16 @@ def scores(source: Source, f: Field, query: str) -> Scores:
         index, slots = source.text_index(f)
         try:
             source.memo[key] = score(index, query, slots)
-        except DamagedError as error:
-            _warn(error)
-            source.memo[key] = score(TextIndex.build(source.read_all(f)), query, slots)
-        source.memo["text index", f.id] = getattr(index, "version", "")
+        except DamagedIndexError as error:
+            _warn(explain_damage(error.name or getattr(index, "name", None), f.name, error))
+            index = TextIndex.build(source.read_all(f))
+            source.memo[key] = score(index, query, slots)
+        source.memo["text index", f.id] = (
+            index.name.version if isinstance(index, MergedTextIndex) else ""
+        )
     result: Scores = source.memo[key]
     return result
 
 
-def _warn(error: DamagedError) -> None:
-    text = f"{error.args[0]} The query read all strings instead."
-    warnings.warn(text, IndexWarning, stacklevel=2)
+def _warn(text: str) -> None:
+    warnings.warn(f"{text} The query read all strings instead.", IndexWarning, stacklevel=2)

@@ -72,8 +72,17 @@ UNREADABLE = {
 }
 """Kinds of Icechunk's errors, by their meaning for a lake."""
 
-DECOMPRESSION = r"corruption|Src size|frame|decompress|checksum|early EOF|flatbuffer"
-"""Pattern of messages of kind "io" that come from decompressing an object."""
+DECOMPRESSION = (
+    r"corruption|Src size|frame|decompress|checksum|early EOF|flatbuffer|Destination buffer|"
+    r"Source buffer|output buffer|workSpace buffer|Dictionary|Literals' block|tableLog|"
+    r"max ?Symbol ?Value|parameter|Version not supported|no progress|not authorized|"
+    r"sequences? |Error \(generic\)|failed to fill whole buffer"
+)
+"""Pattern of messages of kind "io" that come from decompressing an object, including those of
+Zstandard (https://github.com/facebook/zstd/blob/dev/lib/common/error_private.c), ignoring case."""
+
+TOO_SHORT = r"Requested range was invalid|InvalidRange|range .*not satisfiable"
+"""Pattern of messages about an object that is shorter than the lake says, ignoring case."""
 
 
 class MissingError(DamagedError):
@@ -285,7 +294,8 @@ def _translate(error: compiled.IcechunkError) -> LakeError:
             f"A stored object is missing: {_missing_object(error)}. Run ds.verify(), or open the "
             "lake again if a vacuum deleted the version or the lake was recreated."
         )
-    if kind in UNREADABLE or (kind == "io" and re.search(DECOMPRESSION, reason)):
+    is_garbled = kind == "io" and re.search(DECOMPRESSION, reason, re.IGNORECASE)
+    if kind in UNREADABLE or is_garbled or re.search(TOO_SHORT, reason, re.IGNORECASE):
         return DamagedError(
             f"A stored object cannot be read: {reason}. Restore the object from a backup."
         )

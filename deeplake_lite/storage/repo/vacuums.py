@@ -19,17 +19,23 @@ that dies leaves a pin or an announcement, which counts as dead after a day (`AN
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 import time
 from collections import deque
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.errors import DamagedError, LakeError, StorageError, VersionNotFoundError
 from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.storage.chunk_files import check_all_regular, check_regular
 from deeplake_lite.storage.garbage import count_files, files_of, missing_files
 from deeplake_lite.storage.repo.engine import package
-from deeplake_lite.storage.repo.failures import MissingError, translate_errors
+from deeplake_lite.storage.repo.failures import (
+    MissingError,
+    translate_errors,
+    translate_file_errors,
+)
 from deeplake_lite.storage.repo.lake_refs import (
     is_link,
     is_pin,
@@ -244,16 +250,50 @@ def collect(repository: Repository, older_than: datetime, *, dry_run: bool) -> d
     """Delete old objects that no version needs; return their total bytes and number per kind."""
     repository._check_objects()
     repository.check_histories()
-    with repository.alone(), translate_errors():
-        # Unlike the compiled class, the package's class limits the memory that the method takes.
-        engine = package().Repository(repository._repository)
-        s = engine.garbage_collect(older_than, dry_run=dry_run)
+    try:
+        s = _collect(repository, older_than, dry_run=dry_run)
+    except MissingError as error:
+        if not _replace_lost_snapshots(repository, error):
+            raise
+        s = _collect(repository, older_than, dry_run=dry_run)
     return {
         "bytes": s.bytes_deleted,
         "chunks": s.chunks_deleted,
         "manifests": s.manifests_deleted,
         "snapshots": s.snapshots_deleted,
     }
+
+
+def _collect(repository: Repository, older_than: datetime, *, dry_run: bool) -> Any:
+    with repository.alone(), translate_errors():
+        # Unlike the compiled class, the package's class limits the memory that the method takes.
+        engine = package().Repository(repository._repository)
+        return engine.garbage_collect(older_than, dry_run=dry_run)
+
+
+def _replace_lost_snapshots(repository: Repository, error: MissingError) -> bool:
+    """Create empty files for lost snapshots that no branch or tag leads to.
+
+    Icechunk reads all snapshots that it does not delete, and it only deletes those that have a
+    file. Without it, a damaged index could be dropped, but the lake could not be vacuumed.
+
+    Returns
+    -------
+    bool
+        Whether a file was created, which is only possible in a local folder.
+    """
+    folder = local_folder(repository.url)
+    if folder is None or "snapshots/" not in str(error):
+        return False
+    needed = {c.id for tip in repository.all_refs().values() for c in repository.ancestry(tip)}
+    info = json.loads(run(repository._describe("repo_info")))
+    files = [folder / "snapshots" / s["id"] for s in info["snapshots"] if s["id"] not in needed]
+    created = [file for file in files if not file.exists()]
+    with translate_file_errors():
+        for file in created:
+            file.touch()
+            os.utime(file, (0, 0))  # old enough for every vacuum
+    return bool(created)
 
 
 def would_free(
