@@ -100,8 +100,14 @@ class Table(Keyed):
 
     @classmethod
     def create(cls, repository: Repository, schema: Schema, metadata: Mapping[str, object]) -> str:
-        """Write the first version of a lake, and return its snapshot id."""
-        session = repository.writer("main")
+        """Write the first version of a lake, and return its snapshot id.
+
+        Raises
+        ------
+        ConflictError
+            When another process has written the first version meanwhile.
+        """
+        session = repository.first_writer()
         run(cls._blank(repository, session, State(schema, metadata=metadata))._flush_new(session))
         return session.commit("created")
 
@@ -140,7 +146,7 @@ class Table(Keyed):
         ConflictError
             When another process has written the first version meanwhile.
         """
-        session = repository.writer("main")
+        session = repository.first_writer()
         state = State(self.state.schema, metadata=self.state.metadata)
         self._copy_to(repository, session, state, self.rows.live())
         return session.commit(message, metadata)

@@ -19,7 +19,12 @@ from deeplake_lite.storage.repo.places import (
 )
 from deeplake_lite.storage.repo.repository import Repository
 from deeplake_lite.storage.repo.settings import create_engine
-from deeplake_lite.storage.repo.staging import check_replaceable, finish_replacement, staging
+from deeplake_lite.storage.repo.staging import (
+    check_replaceable,
+    finish_replacement,
+    holds_anything,
+    staging,
+)
 from deeplake_lite.storage.repo.vacuums import ROOT
 
 if TYPE_CHECKING:
@@ -54,7 +59,7 @@ def creating(
     """
     folder = local_folder(url)
     if folder is None or (url.startswith(MEMORY) and not (overwrite and Repository.exists(url))):
-        repository = _unfinished(url, options) if unfinished and folder is None else None
+        repository = find_unfinished(url, options) if unfinished and folder is None else None
         repository = repository or _create(url, options)
         try:
             yield repository
@@ -65,21 +70,24 @@ def creating(
     finish_replacement(folder)
     with translate_file_errors():
         folder = folder.resolve()
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        if holds_anything(folder):
             check_replaceable(folder, overwrite=overwrite)
         if folder.exists() and folder.samefile(os.curdir):
             raise ExistsError(
                 f"Creating a lake replaces the folder, but {str(folder)!r} is the working "
                 "directory of this process. Choose a folder inside it, such as 'flowers.lake'."
             )
-    with staging(folder) as staged:
+    with staging(folder, overwrite=overwrite) as staged:
         yield _create(str(staged), options)
 
 
-def _unfinished(url: str, options: Mapping[str, object] | None) -> Repository | None:
-    """Return the repository on an object store if there is one that has no version."""
+def find_unfinished(url: str, options: Mapping[str, object] | None) -> Repository | None:
+    """Return the repository on an object store if there is one that has no version.
+
+    The process that created it was killed, or is about to write the first version.
+    """
     check_creatable(url)
-    if url.startswith(MEMORY) or not Repository.exists(url, options):
+    if local_folder(url) is not None or not Repository.exists(url, options):
         return None
     repository = Repository.open(url, options)
     return repository if repository.tip("main") == ROOT else None
