@@ -6,7 +6,7 @@ import contextlib
 import os
 from typing import TYPE_CHECKING
 
-from deeplake_lite.errors import ExistsError
+from deeplake_lite.errors import ConflictError, ExistsError
 from deeplake_lite.storage.repo.conditional_writes import check_conditional_writes
 from deeplake_lite.storage.repo.failures import translate_errors, translate_file_errors
 from deeplake_lite.storage.repo.places import (
@@ -29,6 +29,8 @@ from deeplake_lite.storage.repo.vacuums import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from deeplake_lite.storage.repo.session import Session
 
 
 @contextlib.contextmanager
@@ -91,6 +93,23 @@ def find_unfinished(url: str, options: Mapping[str, object] | None) -> Repositor
         return None
     repository = Repository.open(url, options)
     return repository if repository.tip("main") == ROOT else None
+
+
+def first_writer(repository: Repository) -> Session:
+    """Return a session that writes the first version of a lake.
+
+    Raises
+    ------
+    ConflictError
+        When there is a version already.
+    """
+    session = repository.writer("main")
+    if session.snapshot_id != ROOT:
+        raise ConflictError(
+            f"Another process has created the lake {repository.url!r} meanwhile. Open that lake, "
+            "or choose another place."
+        )
+    return session
 
 
 def _create(url: str, options: Mapping[str, object] | None) -> Repository:

@@ -317,22 +317,6 @@ class Repository:
         land = self._land if local_folder(self.url) is None else None
         return Session(session, files, refs=self.refs, land=land, alone=self.alone)
 
-    def first_writer(self) -> Session:
-        """Return a session that writes the first version of a lake.
-
-        Raises
-        ------
-        ConflictError
-            When there is a version already.
-        """
-        session = self.writer("main")
-        if session.snapshot_id != ROOT:
-            raise ConflictError(
-                f"Another process has created the lake {self.url!r} meanwhile. Open that lake, or "
-                "choose another place."
-            )
-        return session
-
     def checked_writer(self, branch: str) -> Session:
         """Return a session that writes on top of a branch's tip, like `writer`.
 
