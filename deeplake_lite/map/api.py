@@ -80,6 +80,8 @@ def map_rows(
     lake = (view if target is None else target).rows.lake
     running = Running(lake.repository, request.name)
     try:
+        if target is not None:
+            target.refresh()  # another process may have finished the same job before the lock
         plan, journal = _open(request, target, restart=restart)
         running.spare_chunks(first_version(plan.document))
         work = plan.work(request, target, spread=isinstance(executor, int))

@@ -18,7 +18,7 @@ from deeplake_lite.map.origins import Recorded, find_origin
 from deeplake_lite.map.places import ATTEMPTS
 from deeplake_lite.map.publish import Published, merge_reports, publish, published_parts
 from deeplake_lite.map.publish_rows import publish_rows
-from deeplake_lite.map.record import record_of
+from deeplake_lite.map.record import OvertakenError, record_of
 from deeplake_lite.map.results import Results
 from deeplake_lite.map.work import Done, Task
 from deeplake_lite.remote.executor import LostError
@@ -205,7 +205,9 @@ class Driver:
             return self._finish()
         except BaseException as error:
             self.state.end("cancelled" if self.state.cancelled else "failed")
-            if self.state.done:
+            if isinstance(error, OvertakenError):
+                self._journal.delete()
+            elif self.state.done:
                 error.add_note(
                     f"Finished so far: {self.state.done:,} of {self.state.rows:,} rows. To "
                     "compute the others, run the job again."

@@ -24,7 +24,14 @@ import numpy as np
 
 from deeplake_lite.brief import brief
 from deeplake_lite.dataset.versions import history
-from deeplake_lite.errors import ConflictError, DamagedError, ExistsError, JobError, OptionError
+from deeplake_lite.errors import (
+    ConflictError,
+    DamagedError,
+    ExistsError,
+    JobError,
+    OptionError,
+    VersionNotFoundError,
+)
 from deeplake_lite.map.places import ATTEMPTS, SEGMENTS, VALUES, Cut, chunk_of
 from deeplake_lite.remote.segments import read_segment
 from deeplake_lite.storage.array_spec import ArraySpec
@@ -187,12 +194,9 @@ class Journal:
                 repository.create_branch(branch, first)
             except ExistsError as error:
                 raise _is_running(document["name"]) from error
-            session = repository.writer(branch)
+            session = _writer(repository, document["name"])
             run(_write_new(session, document))
-            try:
-                version = session.commit(f"job {document['name']}")
-            except ConflictError as error:
-                raise _is_running(document["name"]) from error
+            version = _commit(session, document["name"])
         return cls(repository, document, repository.reader(version))
 
     @classmethod
@@ -207,7 +211,10 @@ class Journal:
         branch = f"{history.JOB}{name}"
         if branch not in repository.branch_names():
             return None
-        session = repository.reader(repository.tip(branch))
+        try:
+            session = repository.reader(repository.tip(branch))
+        except VersionNotFoundError:  # a driver on another machine has just finished the job
+            return None
         document = run(session.attributes()).get(KEY)
         if document is None:  # the driver was killed just after it had created the branch
             return None
@@ -268,7 +275,7 @@ class Journal:
     def base(self) -> Session:
         """Return the session from which forks are made for workers."""
         if self._base is None:
-            self._base = self.repository.writer(self.branch)
+            self._base = _writer(self.repository, self.document["name"])
         return self._base
 
     def record(self, finished: Iterable[tuple[Done, Session]]) -> None:
@@ -286,7 +293,7 @@ class Journal:
         """
         entries = self._entries.copy()
         with self.repository.lock():
-            session = self.repository.writer(self.branch)
+            session = _writer(self.repository, self.document["name"])
             if session.snapshot_id != self._reader.snapshot_id:
                 raise _is_running(self.document["name"])
             for done, base in finished:
@@ -296,10 +303,7 @@ class Journal:
                 entries[done.part] = done.attempt + 1, done.segments, done.rows, done.skipped
             changed = np.flatnonzero((entries != self._entries).any(axis=1)) // _SPEC.chunk_rows
             run(_write_entries(session, entries, np.unique(changed)))
-            try:
-                version = session.commit(f"job {self.document['name']}")
-            except ConflictError as error:
-                raise _is_running(self.document["name"]) from error
+            version = _commit(session, self.document["name"])
         self._entries, self._base = entries, None
         self._reader = self.repository.reader(version)
 
@@ -312,7 +316,32 @@ def delete_journal(repository: Repository, name: str) -> None:
     """Delete the journal of a job, if there is one."""
     with repository.lock():
         if f"{history.JOB}{name}" in repository.branch_names():
-            repository.delete_branch(f"{history.JOB}{name}")
+            with contextlib.suppress(VersionNotFoundError):  # another machine was faster
+                repository.delete_branch(f"{history.JOB}{name}")
+
+
+def _writer(repository: Repository, name: str) -> Session:
+    """Return a session that writes to a journal.
+
+    Raises
+    ------
+    JobError
+        When another driver has finished or replaced the job, and has deleted the journal.
+    """
+    try:
+        return repository.writer(f"{history.JOB}{name}")
+    except VersionNotFoundError as error:
+        raise _has_ended(name) from error
+
+
+def _commit(session: Session, name: str) -> str:
+    """Commit to a journal. Raises JobError if another driver has moved or deleted it."""
+    try:
+        return session.commit(f"job {name}")
+    except ConflictError as error:
+        raise _is_running(name) from error
+    except VersionNotFoundError as error:
+        raise _has_ended(name) from error
 
 
 def journal_names(repository: Repository) -> list[str]:
@@ -416,6 +445,14 @@ def _is_running(name: str) -> JobError:
     return JobError(
         f"Only one process may run a job, but the job {name!r} is running in another process or "
         "thread. Wait for it or cancel it, or pass another name=."
+    )
+
+
+def _has_ended(name: str) -> JobError:
+    return JobError(
+        f"Only one process may run a job, but another process has run the job {name!r} at the same "
+        "time, and has finished it or started it over. Open the lake to see its results, or pass "
+        "another name=."
     )
 
 

@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from deeplake_lite import checks
 from deeplake_lite.dataset.opening import open as open_lake
 from deeplake_lite.dataset.versions.history import history
-from deeplake_lite.errors import ExistsError, JobError, LakeNotFoundError, OptionError, SchemaError
+from deeplake_lite.errors import (
+    ConflictError,
+    ExistsError,
+    FormatError,
+    JobError,
+    LakeNotFoundError,
+    OptionError,
+    SchemaError,
+)
 from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.map.record import find_record
 from deeplake_lite.schema import Schema
-from deeplake_lite.storage.repo import absolute_url, creating
+from deeplake_lite.storage.repo import absolute_url, creating, find_unfinished, local_folder
 from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from deeplake_lite.codecs.limits import Limits
     from deeplake_lite.dataset.dataset import Dataset
     from deeplake_lite.dataset.view import View
+
+PAUSES = (0.2, 0.8, 2.0, None)
+"""Seconds to wait after each attempt to create a lake on an object store that another process may
+be creating, too. None ends the attempts."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +99,8 @@ class NewLake:
             When the lake is the lake of the view.
         ExistsError
             When there is something else at the URL.
+        ConflictError
+            When other processes keep creating and deleting the lake.
         """
         if absolute_url(self.url) == absolute_url(view.url):
             raise OptionError(
@@ -94,22 +108,24 @@ class NewLake:
                 f"{self.url!r}. Choose another place."
             )
         schema, limits = self.with_kept(view), view.rows.lake.repository.limits
-        try:
-            return self._open(limits)
-        except LakeNotFoundError:
-            pass
-        try:
-            with creating(self.url, self.options, unfinished=True) as repository:
-                Table.create(repository, schema, {})
-        except ExistsError:
-            try:  # another process may have created the same lake
-                return self._open(limits)
+        for pause in PAUSES:
+            try:
+                return open_lake(self.url, limits=limits, storage_options=self.options)
             except LakeNotFoundError:
                 pass
-            raise
-        return self._open(limits)
-
-    def _open(self, limits: Limits) -> Dataset:
+            except FormatError:
+                if find_unfinished(self.url, self.options) is None:  # or has just been finished
+                    return open_lake(self.url, limits=limits, storage_options=self.options)
+            try:
+                with creating(self.url, self.options, unfinished=True) as repository:
+                    Table.create(repository, schema, {})
+            except (ExistsError, ConflictError):
+                # Another process may have created the same lake. On an object store, it writes
+                # several objects, and there is no lake before the last one.
+                if pause is None:
+                    raise
+                if local_folder(self.url) is None:
+                    time.sleep(pause)
         return open_lake(self.url, limits=limits, storage_options=self.options)
 
     def check_new(self, ds: Dataset, view: View, name: str, *, restart: bool) -> bool:

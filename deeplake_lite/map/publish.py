@@ -21,7 +21,7 @@ from deeplake_lite.dataset.write.columns import fill_column, interleave
 from deeplake_lite.errors import ConflictError, JobError
 from deeplake_lite.htypes import from_config
 from deeplake_lite.map.places import Cut
-from deeplake_lite.map.record import commits_of, parts_of
+from deeplake_lite.map.record import check_not_overtaken, commits_of, parts_of
 from deeplake_lite.schema import Field
 from deeplake_lite.storage import chunks
 from deeplake_lite.storage.defaults import default_cells
@@ -152,7 +152,7 @@ class _Writing:
 
     def find_changes(self, lake: Lake) -> None:
         """Find the changes of other writers since the version that the job read."""
-        self._check_columns()
+        self._check_columns(lake)
         tip, base = self._tip, self._base
         if tip.snapshot_id == base.snapshot_id:
             return
@@ -174,7 +174,7 @@ class _Writing:
         first = type(self._tip).open(lake.repository, lake.repository.reader(commits[-1].id))
         return difference(first, self._tip)
 
-    def _check_columns(self) -> None:
+    def _check_columns(self, lake: Lake) -> None:
         known = {f.id: f for f in self._tip.schema}
         names = {f.name for f in self._tip.schema}
         for target in self._document["into"]:
@@ -185,6 +185,7 @@ class _Writing:
                     "writer has dropped it. Restore the column, or run the job with restart=True."
                 )
             if target["id"] not in known and name in names:
+                check_not_overtaken(lake.repository, self._tip.snapshot_id, self._document)
                 raise JobError(
                     f"The job {self._document['name']!r} adds the column {name!r}, but another "
                     "writer has added a column of that name. Rename or drop that column, then run "

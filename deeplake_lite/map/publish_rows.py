@@ -18,6 +18,7 @@ from deeplake_lite.errors import JobError
 from deeplake_lite.htypes import from_config
 from deeplake_lite.map.journal import first_version
 from deeplake_lite.map.publish import Published, published_parts
+from deeplake_lite.map.record import check_not_overtaken, repeated
 from deeplake_lite.storage.defaults import MissingDefaultError, default_cells
 from deeplake_lite.storage.table import Table
 
@@ -68,6 +69,7 @@ def publish_rows(
     ds = at_branch(lake, document["branch"])
 
     def check(tip: str) -> None:
+        check_not_overtaken(lake.repository, tip, document)
         if published_parts(lake, document, tip) & set(parts):
             raise _RepeatedError
 
@@ -85,10 +87,7 @@ def publish_rows(
         }
         return Published(commit(ds.handle, message, {"map": found}, empty=True, check=check), added)
     except _RepeatedError:
-        raise JobError(
-            f"The job {document['name']!r} runs in another process, too, which has committed the "
-            "same rows. They were not committed again. Open the lake to see them."
-        ) from None
+        raise JobError(repeated(document["name"])) from None
     except MissingDefaultError as error:
         raise JobError(
             f"The rows of job {document['name']!r} lack a value for column {error.column!r}, which "

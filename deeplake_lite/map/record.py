@@ -6,10 +6,11 @@ import sys
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, cast
 
+from deeplake_lite.errors import JobError
 from deeplake_lite.map.journal import first_version
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from deeplake_lite.map.journal import Document
     from deeplake_lite.storage.repo import Commit, Repository
@@ -106,9 +107,40 @@ def _is_of_other_lake(record: Mapping[str, Any]) -> bool:
 
 def commits_of(repository: Repository, tip: str, document: Document) -> list[Commit]:
     """Return the commits of a job in the history of `tip`, newest first."""
+    jobs = _jobs_since(repository, tip, document)
+    return [commit for commit, record in jobs if record["job"] == document["id"]]
+
+
+class OvertakenError(JobError):
+    """Raised if another process has begun the same job at the same time, and has committed first.
+
+    This only happens on an object store, where no lock keeps two drivers from starting one job.
+    """
+
+
+def check_not_overtaken(repository: Repository, tip: str, document: Document) -> None:
+    """Raise OvertakenError if another job of the same name has committed since a job began."""
+    for _, record in _jobs_since(repository, tip, document):
+        if record["name"] == document["name"] and record["job"] != document["id"]:
+            raise OvertakenError(repeated(document["name"]))
+
+
+def repeated(name: str) -> str:
+    """Return the message for results that another process has committed."""
+    return (
+        f"The job {name!r} runs in another process, too, which has committed the same rows. They "
+        "were not committed again. Open the lake to see them."
+    )
+
+
+def _jobs_since(
+    repository: Repository, tip: str, document: Document
+) -> Iterator[tuple[Commit, dict[str, Any]]]:
+    """Yield the commits of all jobs since a job began, with their records, newest first."""
     first = first_version(document)
-    history = takewhile(lambda c: c.id != first, repository.ancestry(tip))
-    return [c for c in history if (r := find_record(c)) is not None and r["job"] == document["id"]]
+    for commit in takewhile(lambda c: c.id != first, repository.ancestry(tip)):
+        if (record := find_record(commit)) is not None:
+            yield commit, record
 
 
 def parts_of(commit: Commit, every: Iterable[int]) -> list[int]:

@@ -41,7 +41,15 @@ from deeplake_lite.storage.defaults import cells_of_new_rows
 from deeplake_lite.storage.edits import Edits
 from deeplake_lite.storage.keyed import Keyed
 from deeplake_lite.storage.log import Log, LogWriter
-from deeplake_lite.storage.repo import TRANSACTION, LostChunksError, gather, in_thread, run, start
+from deeplake_lite.storage.repo import (
+    TRANSACTION,
+    LostChunksError,
+    first_writer,
+    gather,
+    in_thread,
+    run,
+    start,
+)
 from deeplake_lite.storage.rows import Rows
 from deeplake_lite.storage.scratch import Direct, Scratch
 from deeplake_lite.storage.state import State
@@ -100,8 +108,14 @@ class Table(Keyed):
 
     @classmethod
     def create(cls, repository: Repository, schema: Schema, metadata: Mapping[str, object]) -> str:
-        """Write the first version of a lake, and return its snapshot id."""
-        session = repository.writer("main")
+        """Write the first version of a lake, and return its snapshot id.
+
+        Raises
+        ------
+        ConflictError
+            When another process has written the first version meanwhile.
+        """
+        session = first_writer(repository)
         run(cls._blank(repository, session, State(schema, metadata=metadata))._flush_new(session))
         return session.commit("created")
 
@@ -140,7 +154,7 @@ class Table(Keyed):
         ConflictError
             When another process has written the first version meanwhile.
         """
-        session = repository.writer("main")
+        session = first_writer(repository)
         state = State(self.state.schema, metadata=self.state.metadata)
         self._copy_to(repository, session, state, self.rows.live())
         return session.commit(message, metadata)

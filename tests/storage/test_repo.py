@@ -21,9 +21,19 @@ from deeplake_lite.errors import (
     StorageError,
     VersionNotFoundError,
 )
+from deeplake_lite.schema import Schema
 from deeplake_lite.storage.chunk_files import ChunkFiles
-from deeplake_lite.storage.repo import Repository, Session, creating, local_folder, run, vacuums
+from deeplake_lite.storage.repo import (
+    Repository,
+    Session,
+    creating,
+    local_folder,
+    run,
+    settings,
+    vacuums,
+)
 from deeplake_lite.storage.state import FORMAT, KEY
+from deeplake_lite.storage.table import Table
 
 
 def test_missing_path_is_not_a_lake(tmp_path):
@@ -280,3 +290,40 @@ def test_nothing_is_printed_about_local_lakes(tmp_path):
     command = [sys.executable, "-c", QUIET, url]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=env)
     assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_a_commit_to_a_deleted_branch_names_the_branch(bucket):
+    ds = dl.create(bucket.url(), {"x": "int32"}, storage_options=bucket.options)
+    repository = ds.handle.repository
+    repository.create_branch("fix", ds.version)
+    session = repository.writer("fix")
+    run(session.set_attributes({"x": 1}))
+    repository.delete_branch("fix")
+    with pytest.raises(VersionNotFoundError, match="The branch 'fix' was deleted before this"):
+        session.commit("late")
+
+
+def test_the_first_version_of_a_lake_is_written_once(bucket):
+    schema = Schema.build({"x": "int32"})
+    with creating(bucket.url(), bucket.options) as repository:
+        pass
+    Table.create(repository, schema, {})
+    with pytest.raises(ConflictError, match="Another process has created the lake"):
+        Table.create(repository, schema, {})
+
+
+def test_two_processes_create_a_lake_on_a_store_at_the_same_moment(bucket, monkeypatch):
+    """The other process creates the repository after this one has found none."""
+    original, called = settings.engine_exists, []
+
+    def exists(*arguments):
+        found = original(*arguments)
+        if not called:
+            called.append(1)
+            dl.create(bucket.url(), {"x": "int32"}, storage_options=bucket.options)
+        return found
+
+    monkeypatch.setattr(settings, "engine_exists", exists)
+    with pytest.raises(ExistsError):
+        dl.create(bucket.url(), {"y": "int32"}, storage_options=bucket.options)
+    assert bucket.open().columns == ("x",)

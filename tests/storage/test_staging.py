@@ -14,6 +14,7 @@ import pytest
 
 import deeplake_lite as dl
 from deeplake_lite.storage.repo import staging
+from deeplake_lite.storage.table import Table
 
 
 def make(path, value, **options):
@@ -153,3 +154,71 @@ def test_write_that_ends_after_another_failed_leaves_nothing(tmp_path, monkeypat
         raise OSError(errno.ENOSPC, "No space left on device")
     assert len(late) == 1
     assert beside(tmp_path / "lake") == []
+
+
+def meanwhile(monkeypatch, action):
+    """Call an action once, just before a process writes the first version of a lake."""
+    original, called = Table.create, []
+
+    def create(*arguments):
+        if not called:
+            called.append(1)
+            action()
+        return original(*arguments)
+
+    monkeypatch.setattr(Table, "create", create)
+
+
+def test_a_lake_that_another_process_has_created_meanwhile_stays(tmp_path, monkeypatch):
+    meanwhile(monkeypatch, lambda: make(tmp_path / "lake", 1))
+    with pytest.raises(dl.ExistsError, match="contains a lake"):
+        make(tmp_path / "lake", 2)
+    assert dl.open(str(tmp_path / "lake"))["x"][:].tolist() == [1]
+    assert beside(tmp_path / "lake") == ["lake"]
+
+
+def test_files_that_another_process_has_written_meanwhile_stay(tmp_path, monkeypatch):
+    def write():
+        (tmp_path / "lake").mkdir()
+        (tmp_path / "lake" / "mine.txt").write_text("mine")
+
+    for options in ({}, {"overwrite": True}):
+        shutil.rmtree(tmp_path / "lake", ignore_errors=True)
+        with monkeypatch.context() as patch:
+            meanwhile(patch, write)
+            with pytest.raises(dl.ExistsError, match="contains files"):
+                make(tmp_path / "lake", 2, **options)
+        assert (tmp_path / "lake" / "mine.txt").read_text() == "mine"
+        assert beside(tmp_path / "lake") == ["lake"]
+
+
+def test_a_lake_that_is_created_meanwhile_is_overwritten_if_asked(tmp_path, monkeypatch):
+    meanwhile(monkeypatch, lambda: make(tmp_path / "lake", 1))
+    make(tmp_path / "lake", 2, overwrite=True)
+    assert dl.open(str(tmp_path / "lake"))["x"][:].tolist() == [2]
+
+
+def test_a_lake_that_is_created_at_the_last_moment_stays(tmp_path, monkeypatch):
+    """The other lake appears between the check of the folder and the renaming.
+
+    If an old lake is being replaced, other processes wait.
+    """
+    rename, called = Path.rename, []
+
+    def slow(self, target):
+        if target == tmp_path / "lake" and not called:
+            called.append(1)
+            make(tmp_path / "lake", 1)
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", slow)
+    with pytest.raises(dl.ExistsError, match="another process has created"):
+        make(tmp_path / "lake", 2)
+    assert dl.open(str(tmp_path / "lake"))["x"][:].tolist() == [1]
+    assert beside(tmp_path / "lake") == ["lake"]
+
+
+def test_an_empty_folder_becomes_a_lake(tmp_path):
+    (tmp_path / "lake").mkdir()
+    assert make(tmp_path / "lake", 1)["x"][:].tolist() == [1]
+    assert beside(tmp_path / "lake") == ["lake"]

@@ -264,7 +264,8 @@ def _distance(a: NDArray[Any], b: NDArray[Any], auxiliary: NDArray[Any] | None) 
 def _is_far(squares: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[np.bool_]:
     """Return a mask of squared lengths that overflow or lose digits, or are zero or NaN."""
     limits = np.finfo(dtype)
-    return ~((squares >= limits.tiny / limits.eps) & (squares < limits.max / 2))
+    is_near: NDArray[np.bool_] = (squares >= limits.tiny / limits.eps) & (squares < limits.max / 2)
+    return ~is_near
 
 
 def _squared_distances(

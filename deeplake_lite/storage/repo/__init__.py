@@ -10,7 +10,7 @@ import atexit
 import time
 
 from deeplake_lite.storage.repo.commits import TRANSACTION, Commit
-from deeplake_lite.storage.repo.creation import creating
+from deeplake_lite.storage.repo.creation import creating, find_unfinished, first_writer
 from deeplake_lite.storage.repo.failures import LostChunksError, translate_file_errors
 from deeplake_lite.storage.repo.forks import engine_is_lost, use_engine
 from deeplake_lite.storage.repo.histories import damaged_versions
@@ -43,6 +43,8 @@ __all__ = [
     "creating",
     "damaged_versions",
     "engine_is_lost",
+    "find_unfinished",
+    "first_writer",
     "gather",
     "in_thread",
     "is_web",

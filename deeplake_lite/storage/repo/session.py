@@ -22,7 +22,12 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.brief import brief
-from deeplake_lite.errors import ConflictError, DamagedError, StorageError
+from deeplake_lite.errors import (
+    ConflictError,
+    DamagedError,
+    StorageError,
+    VersionNotFoundError,
+)
 from deeplake_lite.storage.repo.commits import (
     BRANCH,
     BRANCH_ID,
@@ -509,6 +514,8 @@ class Session:
             write again on top of the new tip.
         LostChunksError
             When chunks that were written long ago no longer exist.
+        VersionNotFoundError
+            When the branch was deleted meanwhile.
         StorageError
             When the store rejects the commit, or its reply is lost. The commit may have succeeded
             nevertheless.
@@ -536,6 +543,11 @@ class Session:
                 "again."
             ) from error
         except compiled.IcechunkError as error:
+            if error.kind == "branch-not-found":
+                raise VersionNotFoundError(
+                    f"The branch {branch!r} was deleted before this commit. Nothing was committed. "
+                    "Create the branch again, or write to another branch."
+                ) from error
             raise StorageError(
                 f"The store did not confirm the commit: {reason_of(error)}. Check the free space, "
                 "the permissions and the network, then commit again. If the commit did succeed, "

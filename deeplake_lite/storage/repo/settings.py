@@ -87,12 +87,16 @@ def create_engine(
     url: str, storage: compiled.Storage, patience: Patience | None
 ) -> compiled.PyRepository:
     """Create a repository. Raises ExistsError if there is one."""
+    hint = ", or replace it with overwrite=True" if url.startswith(MEMORY) else ""
+    taken = ExistsError(
+        f"A lake at {url!r} already exists. Choose another name, or open it with dl.open{hint}."
+    )
     if engine_exists(storage, patience):
-        hint = ", or replace it with overwrite=True" if url.startswith(MEMORY) else ""
-        raise ExistsError(
-            f"A lake at {url!r} already exists. Choose another name, or open it with dl.open{hint}."
-        )
-    return compiled.PyRepository.create(storage, config=settings())
+        raise taken
+    try:
+        return compiled.PyRepository.create(storage, config=settings())
+    except compiled.ConflictError as error:  # another process has just created it
+        raise taken from error
 
 
 def open_engine(

@@ -79,11 +79,23 @@ def check_replaceable(folder: Path, *, overwrite: bool) -> None:
 
 
 @contextlib.contextmanager
-def staging(folder: Path) -> Iterator[Path]:
+def staging(folder: Path, *, overwrite: bool = False) -> Iterator[Path]:
     """Provide a staging folder for a new lake, and rename it to `folder` at the end.
 
     Meanwhile, the lock next to the staging folder is held, so that other processes know that this
     process is alive.
+
+    Parameters
+    ----------
+    folder : Path
+        The place of the lake.
+    overwrite : bool
+        Whether to replace a lake that is there.
+
+    Raises
+    ------
+    ExistsError
+        When another process has meanwhile put something in `folder` that may not be replaced.
     """
     staged = folder.with_name(f".{folder.name}-{uuid4().hex[:8]}")
     with translate_file_errors(creates=True):
@@ -96,7 +108,7 @@ def staging(folder: Path) -> Iterator[Path]:
                 staged.mkdir()  # if Icechunk had to create the folder and failed, it would panic
             yield staged
             with translate_file_errors(creates=True):
-                _put_in_place(staged, folder)
+                _put_in_place(staged, folder, overwrite=overwrite)
         except BaseException:
             remove_unmade(staged)
             raise
@@ -146,22 +158,39 @@ def remove_notes(folder: Path) -> None:
         shutil.rmtree(folder / name, ignore_errors=True)
 
 
-def _put_in_place(staged: Path, folder: Path) -> None:
+def _put_in_place(staged: Path, folder: Path, *, overwrite: bool) -> None:
     """Rename a staged lake to `folder`, and remove the lake that was there.
 
     Not all systems can swap two folders in one step, so for a moment there is no lake at `folder`.
-    If this process is killed at that moment, `finish_replacement` completes the swap.
+    If this process is killed at that moment, `finish_replacement` completes the swap. Another
+    process may have created a lake in `folder` at any time. Renaming a folder never replaces one
+    that has files, so that lake stays.
     """
     old = _old_folder(staged)
-    if folder.exists():
+    if holds_anything(folder):
+        check_replaceable(folder, overwrite=overwrite)
         folder.rename(old)
     try:
+        if folder.exists():
+            folder.rmdir()  # on Windows, an empty folder is not replaced, either
         staged.rename(folder)
-    except OSError:
+    except OSError as error:
+        if holds_anything(folder):
+            shutil.rmtree(old, ignore_errors=True)
+            raise ExistsError(
+                "A lake must be created in a new or empty folder, but another process has created "
+                f"{str(folder)!r} at the same time. Open that lake with dl.open, or choose another "
+                "folder."
+            ) from error
         if old.exists():
             old.rename(folder)
         raise
     shutil.rmtree(old, ignore_errors=True)
+
+
+def holds_anything(folder: Path) -> bool:
+    """Return whether there is a file, or a folder that is not empty."""
+    return folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
 
 
 def _finish(staged: Path, old: Path, folder: Path) -> None:
