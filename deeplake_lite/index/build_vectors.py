@@ -127,12 +127,17 @@ class _Work:
         return 2 + ceil(nbytes / PASS_BYTES)
 
     def _blocks(self, bar: Any) -> Iterator[tuple[NDArray[np.int64], NDArray[Any]]]:
-        """Yield the slots and vectors of the rows whose vectors are not null and have no NaN."""
+        """Yield the slots and vectors of the rows that can be among the nearest.
+
+        Null vectors and those with NaN never are, and those with infinity only by their products.
+        """
         size = max(1, BLOCK_BYTES // (self.dim * max(4, self.dtype.itemsize)))
         for span in spans(len(self.live), size):
             slots = self.live[span]
             cells: Any = self._table.read([self._field.id], slots)[self._field.id]
-            usable = np.isfinite(cells.values).all(axis=1)
+            usable = ~np.isnan(cells.values).any(axis=1)
+            if self._metric.name != "dot":
+                usable &= np.isfinite(cells.values).all(axis=1)
             if cells.valid is not None:
                 usable &= cells.valid
             bar.update(len(slots))
@@ -251,7 +256,9 @@ class _Work:
         for row, query in enumerate(self.queries):
             best = self._best[row, 1:]  # without the vector itself
             best = best[np.isfinite(best)]
-            near = index.search(query, NEIGHBOURS, index.slots)
+            near = index.search(query, [NEIGHBOURS], index.slots)
+            if near is None:  # too many vectors are tied, so that a query compares all of them
+                continue
             work = self._metric.working(near.vectors)
             scores = self._metric.scores(work @ self._work_queries[row], np.vecdot(work, work))
             if len(best):
