@@ -39,6 +39,7 @@ from deeplake_lite.storage.repo import (
     run,
     vacuums,
 )
+from deeplake_lite.storage.repo.index_refs import index_names
 from deeplake_lite.storage.repo.lake_refs import SKEW
 from deeplake_lite.storage.state import add_digest
 
@@ -74,7 +75,7 @@ class Published:
     """Names of the saved evaluations that were copied."""
     left_out: tuple[str, ...]
     """Parts of the original lake that were not copied: older versions, branches, names of other
-    versions, and files to which cells link."""
+    versions, indexes, and files to which cells link."""
     files: int | None = None
     """Number of files; None on an object store."""
     bytes: int | None = None
@@ -254,7 +255,7 @@ def _check_replaceable(existing: Repository, location: str) -> None:
 
 
 def _left_out(repository: Repository, version: str) -> tuple[str, ...]:
-    """Describe the versions, branches and tags of a lake that are not published."""
+    """Describe the versions, branches, tags and indexes of a lake that are not published."""
     older = len(history.history(repository, version)) - 1
     parts = [pluralize(older, "older version")] if older else []
     for kind, names in (
@@ -262,6 +263,9 @@ def _left_out(repository: Repository, version: str) -> tuple[str, ...]:
         ("tag", history.tags(repository)),
     ):
         parts += [f"{kind} {name!r}" for name, v in names.items() if v != version]
+    indexes = len(index_names(repository.branch_names()))
+    if indexes:
+        parts.append(f"{pluralize(indexes, 'index')} (build them in the copy: ds.create_index)")
     return tuple(parts)
 
 

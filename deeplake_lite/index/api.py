@@ -94,6 +94,12 @@ def create_index(
 ) -> Index:
     """Build an index of a column; see `Dataset.create_index`."""
     f = _field(table, checks.text("column", column))
+    if kind is None and not _has_texts(f) and not _has_vectors(f):
+        raise SchemaError(
+            "An index needs a column of strings, or of vectors of numbers that all have the same "
+            f"length, such as dl.Embedding(128), but column {f.name!r} has the type {f.htype}. "
+            "Choose another column."
+        )
     if kind is None:
         kind = "text" if _has_texts(f) else "vector"
     checks.choice("kind", kind, KINDS)
@@ -129,11 +135,18 @@ def _field(table: Table, name: str) -> Field:
     return table.schema[name]
 
 
-def _check_vectors(f: Field) -> None:
-    """Check that a column has vectors of one length. Raises SchemaError."""
+def _has_vectors(f: Field) -> bool:
+    """Return whether a column has vectors of real numbers, not times, of one length."""
     layout: Any = f.htype.layout
-    is_dense = isinstance(layout, Dense) and len(layout.shape) == 1 and layout.shape[0] > 0
-    if not is_dense or np.dtype(layout.dtype).kind not in "iuf":
+    if not isinstance(layout, Dense) or len(layout.shape) != 1 or layout.shape[0] == 0:
+        return False
+    dtypes = {str(layout.dtype), str(getattr(f.htype, "dtype", layout.dtype))}
+    return all(np.dtype(dtype).kind in "iuf" for dtype in dtypes)
+
+
+def _check_vectors(f: Field) -> None:
+    """Reject a column without vectors of one length. Raises SchemaError."""
+    if not _has_vectors(f):
         raise SchemaError(
             "A vector index needs a column of vectors of numbers that all have the same length, "
             f"such as dl.Embedding(128), but column {f.name!r} has the type {f.htype}. Choose "

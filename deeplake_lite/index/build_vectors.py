@@ -19,8 +19,10 @@ import numpy as np
 import xxhash
 
 from deeplake_lite.dataset.repr import bars
+from deeplake_lite.errors import SchemaError
 from deeplake_lite.index.clusters import TRAINING_ROWS, find_centres, nearest_centres
 from deeplake_lite.index.codes import Codes, row_bytes
+from deeplake_lite.index.metrics import LARGEST
 from deeplake_lite.index.parts import PartReader, PartWriter
 from deeplake_lite.index.vector_index import DIGEST_BYTES, NEIGHBOURS, VectorIndex
 from deeplake_lite.lru import LRUCache
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deeplake_lite.index.clusters import Vectors
     from deeplake_lite.index.metrics import Metric
     from deeplake_lite.schema import Field
     from deeplake_lite.storage.repo import Session
@@ -54,8 +55,21 @@ nearest lists."""
 MIN_PROBES = 4
 """Minimum number of lists to search, because other queries may be harder than the sampled ones."""
 
+MAX_LOOSE = 4
+"""If more than one in so many vectors are outside the range of an index, it is not built, since
+queries would compare all of them anyway."""
+
+MAX_MISSED = 0.1
+"""By how much the measured recall may be less than the wanted one."""
+
 MIN_LIST = 32
 """Minimum average length of a list."""
+
+
+_WAY_OUT = (
+    "Subtract the mean of the vectors, or divide tiny ones by their size, before you store them, "
+    "or search without an index."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +118,7 @@ def build_vectors(
     reader = PartReader(session, writer.parts)
     index = VectorIndex("", document, reader, LRUCache(2**28))
     document["recall"], document["sampled"] = work.measure(index), len(work.queries)
+    work.check_recall(document["recall"])
     return document, writer
 
 
@@ -128,12 +143,17 @@ class _Work:
         return 2 + ceil(nbytes / PASS_BYTES)
 
     def _blocks(self, bar: Any) -> Iterator[tuple[NDArray[np.int64], NDArray[Any]]]:
-        """Yield the slots and vectors of the rows whose vectors are not null and have no NaN."""
+        """Yield the slots and vectors of the rows that can be among the nearest.
+
+        Null vectors and those with NaN never are, and those with infinity only by their products.
+        """
         size = max(1, BLOCK_BYTES // (self.dim * max(4, self.dtype.itemsize)))
         for span in spans(len(self.live), size):
             slots = self.live[span]
             cells: Any = self._table.read([self._field.id], slots)[self._field.id]
-            usable = np.isfinite(cells.values).all(axis=1)
+            usable = ~np.isnan(cells.values).any(axis=1)
+            if self._metric.name != "dot":
+                usable &= np.isfinite(cells.values).all(axis=1)
             if cells.valid is not None:
                 usable &= cells.valid
             bar.update(len(slots))
@@ -156,6 +176,12 @@ class _Work:
         at = self._random.permutation(len(drawn_vectors))[:QUERIES]
         self.queries = drawn_vectors[at]
         self._work_queries = self._metric.working(self.queries)
+        precise = self._metric.precise(self.queries)
+        self._size = float(np.abs(precise).max(initial=0)) or 1.0
+        self._precise_queries = precise / self._size
+        self._origin = np.zeros(self.dim)
+        if len(self.queries):
+            self._origin = self._precise_queries.mean(axis=0)
         vectors = self._metric.working(drawn_vectors)
         self._lists = max(1, min(wanted, len(vectors)))
         if len(vectors):
@@ -167,24 +193,33 @@ class _Work:
     def assign(self, bar: Any) -> None:
         """Assign each vector to a list, and find the neighbours of the sampled vectors."""
         slots, labels, loose = [self.slots], [np.empty(0, np.int32)], [self._loose]
-        best = np.full((len(self.queries), NEIGHBOURS + 1), -np.inf, np.float32)
+        best = np.full((len(self.queries), NEIGHBOURS + 1), -np.inf)
         owners = np.full(best.shape, -1)
         for at, vectors in self._blocks(bar):
             fits = self._metric.fits(vectors)
             loose.append(at[~fits])
-            at, work = at[fits], self._metric.working(vectors[fits])
+            at, vectors = at[fits], vectors[fits]
+            work = self._metric.working(vectors)
             of_lists = nearest_centres(work, self._centres)
             slots.append(at)
             labels.append(of_lists)
             best, owners = _better(
-                best, owners, self._scores(work), np.broadcast_to(of_lists, (len(best), len(at)))
+                best, owners, self._scores(vectors), np.broadcast_to(of_lists, (len(best), len(at)))
             )
         self.slots, self._labels = np.concatenate(slots), np.concatenate(labels)
         self._loose, self._best, self._owners = np.concatenate(loose), best, owners
+        if len(self._loose) * MAX_LOOSE > len(self.live):
+            raise SchemaError(
+                f"{len(self._loose):,} of {len(self.live):,} vectors in column "
+                f"{self._field.name!r} have an element greater than {LARGEST:.0e}, so they are "
+                "outside the range in which an index compares vectors. Divide the vectors by a "
+                "number, choose metric='cosine', or search without an index."
+            )
 
-    def _scores(self, work: Vectors) -> Vectors:
+    def _scores(self, vectors: NDArray[Any]) -> NDArray[np.float64]:
         """Return the scores of vectors for each sampled vector, (queries, n)."""
-        return self._metric.scores(self._work_queries @ work.T, np.vecdot(work, work))
+        precise = self._metric.precise(vectors) / self._size  # no square overflows or vanishes
+        return self._metric.precise_scores(precise, self._precise_queries, self._origin)
 
     def probes(self) -> int:
         """Return the number of lists that must be searched for the wanted recall."""
@@ -248,25 +283,46 @@ class _Work:
 
     def measure(self, index: VectorIndex) -> float:
         """Return the recall of searches for the sampled vectors."""
-        found, total = 0, 0
+        found, total, tied = 0, 0, 0
         for row, query in enumerate(self.queries):
             best = self._best[row, 1:]  # without the vector itself
-            best = best[np.isfinite(best)]
-            near = index.search(query, NEIGHBOURS, index.slots)
-            work = self._metric.working(near.vectors)
-            scores = self._metric.scores(work @ self._work_queries[row], np.vecdot(work, work))
+            best = best[best > -np.inf]
+            near = index.search(query, [NEIGHBOURS], index.slots)
+            if near is None:  # a query compares all vectors, as it should if they are equal
+                first, last = self._best[row, [0, -1]]
+                tied += bool(first - last > 1e-11 * abs(first))
+                continue
+            scores = self._scores(near.vectors)[row]
             if len(best):
                 # Matrix products of other shapes round differently, so scores this close count as
                 # equal.
-                least = best[-1] - 1e-5 * max(1.0, abs(float(best[-1])))
-                found += min(len(best), int(np.count_nonzero(scores >= least)) - 1)
+                least = best[-1] - 1e-11 * np.abs(best).max()
+                found += max(0, min(len(best), int(np.count_nonzero(scores >= least)) - 1))
                 total += len(best)
+        if tied > len(self.queries) / 2:
+            raise SchemaError(
+                f"An index of column {self._field.name!r} would be of no use, because most vectors "
+                f"are equal in the 32-bit floats in which it compares them. {_WAY_OUT}"
+            )
         return found / total if total else 1.0
+
+    def check_recall(self, recall: float) -> None:
+        """Reject vectors whose differences are lost in the index. Raises SchemaError."""
+        if recall < self._options.recall - MAX_MISSED:
+            raise SchemaError(
+                f"An index of column {self._field.name!r} would find only {recall:.0%} of the "
+                "nearest vectors, although it searches as many lists as are needed, because the "
+                "vectors differ too little for the 32-bit floats in which it compares them. "
+                f"{_WAY_OUT}"
+            )
 
 
 def _better(
-    best: Vectors, owners: NDArray[np.int64], scores: Vectors, of_lists: NDArray[Any]
-) -> tuple[Vectors, NDArray[np.int64]]:
+    best: NDArray[np.float64],
+    owners: NDArray[np.int64],
+    scores: NDArray[np.float64],
+    of_lists: NDArray[Any],
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return the best scores so far, in descending order, with the lists of the vectors."""
     count = best.shape[1]
     if scores.shape[1] > count:

@@ -41,6 +41,33 @@ class Metric:
         largest = np.abs(vectors.astype(np.float64)).max(axis=1, initial=0)
         return np.isfinite(largest) if self.name == "cosine" else largest <= LARGEST
 
+    def precise(self, vectors: NDArray[np.generic]) -> NDArray[np.float64]:
+        """Return vectors in 64 bits, scaled to length 1 for cosines, (n, d)."""
+        values = vectors.astype(np.float64)
+        if self.name == "cosine":
+            largest = np.abs(values).max(axis=1, initial=0, keepdims=True)
+            np.divide(values, largest, out=values, where=largest > 0)
+            lengths = np.sqrt(np.vecdot(values, values))[:, None]
+            np.divide(values, lengths, out=values, where=lengths > 0)
+        return values
+
+    def precise_scores(
+        self,
+        vectors: NDArray[np.float64],
+        queries: NDArray[np.float64],
+        origin: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        """Return how near vectors are to queries, (queries, n), in the order of the function.
+
+        All arguments are results of `precise`. Differences from `origin`, a mean of the vectors,
+        keep the digits in which vectors differ that are close together and far from zero.
+        """
+        centred = vectors - origin
+        if self.name == "dot":
+            return np.asarray(queries @ centred.T)
+        squares = np.vecdot(centred, centred)
+        return np.asarray(2 * (queries - origin) @ centred.T - squares)
+
     def scores(self, products: Vectors, squares: Vectors) -> Vectors:
         """Return the score of each vector for a query; nearer vectors score higher.
 

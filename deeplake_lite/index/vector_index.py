@@ -43,11 +43,51 @@ SPARE = 20
 """A search for n rows returns 2 n vectors plus this number, because scores of compressed vectors
 are only approximate."""
 
+TIE = 1e-6
+"""Vectors tie if their scores differ by at most this fraction."""
+
+MAX_TIED = 4
+"""A search gives up if the number of tied vectors is more than this multiple of the number of
+vectors that it returns."""
+
 DIGEST_BYTES = 8
 
 
 type Cache = LRUCache[tuple[object, ...], Any]
 """A cache of limited size."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Compared:
+    """The compressed vectors in some lists, compared with a query."""
+
+    lists: NDArray[np.int64]
+    """Numbers of the lists."""
+    spans: NDArray[np.int64]
+    """First and last place of each list in the order of the index, (lists, 2)."""
+    slots: Slots
+    """Slot of each vector in the queried version, or -1."""
+    near: Vectors
+    """How near each vector is to the query, or -inf if it is not searched."""
+
+    @property
+    def usable(self) -> int:
+        """Number of vectors that are searched."""
+        return int(np.count_nonzero(self.near > -np.inf))
+
+    def best(self, count: int) -> tuple[Slots, Slots]:
+        """Return the slots and the places of the nearest vectors, including those that tie."""
+        usable = self.usable
+        if count >= usable:
+            at = np.flatnonzero(self.near > -np.inf)
+        else:
+            least = float(np.partition(self.near, len(self.near) - count)[len(self.near) - count])
+            # Equal vectors may be compared in blocks of different sizes, and rounded differently.
+            at = np.flatnonzero(self.near >= least - TIE * abs(least))
+        lengths = self.spans[:, 1] - self.spans[:, 0]
+        ends = np.cumsum(lengths)
+        of_list = np.searchsorted(ends, at, side="right")
+        return self.slots[at], self.spans[of_list, 0] + at - (ends - lengths)[of_list]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +102,8 @@ class Nearest:
     """Number of lists that were searched."""
     compared: int
     """Number of vectors that were compared."""
+    steps: NDArray[np.bool_]
+    """Mask, (n, counts), of the vectors that a search for each number of rows finds."""
 
 
 class VectorIndex:
@@ -141,18 +183,19 @@ class VectorIndex:
     def search(
         self,
         query: NDArray[Any],
-        count: int,
+        counts: Sequence[int],
         current: Slots,
         allowed: NDArray[np.bool_] | None = None,
-    ) -> Nearest:
-        """Return the vectors nearest to a query, and some more.
+    ) -> Nearest | None:
+        """Return the vectors nearest to a query, and some more, or None if too many are tied.
 
         Parameters
         ----------
         query : ndarray, (d,)
             The query.
-        count : int
-            Number of rows that are wanted.
+        counts : sequence of int
+            Numbers of rows that are wanted, ascending. What a search finds for one of them does not
+            depend on the others.
         current : ndarray, (vectors,) int64
             Slot of each indexed vector in the queried version, or -1 if its row or value is gone.
         allowed : ndarray, (slots,) bool, optional
@@ -162,26 +205,50 @@ class VectorIndex:
         centres, squares = self._centres
         far = -self.metric.scores(centres @ work, squares)
         probes, total = min(self.probes, self.lists), self.lists
-        while True:
-            lists = (
-                np.argpartition(far, probes - 1)[:probes] if probes < total else np.arange(total)
-            )
-            spans = np.stack([self._starts[lists], self._starts[lists + 1]], axis=1)
-            slots = _join([current[a:b] for a, b in spans.tolist()], np.int64)
-            usable = slots >= 0
-            if allowed is not None:
-                usable &= allowed[slots]  # -1 reads the last slot, which does not matter
-            if probes == total or np.count_nonzero(usable) >= COMPARED * count:
-                break
-            probes = min(2 * probes, total)
-        near = self._compare(lists, work)
+        compared = self._compare(far, probes, work, current, allowed)
+        slots, places = list["Slots"](), list["Slots"]()
+        for count in counts:
+            while probes < total and compared.usable < COMPARED * count:
+                probes = min(2 * probes, total)
+                compared = self._compare(far, probes, work, current, allowed)
+            of_step = compared.best(2 * count + SPARE)
+            if len(of_step[0]) > MAX_TIED * (2 * count + SPARE):
+                return None
+            slots.append(of_step[0])
+            places.append(of_step[1])
+        entries, first, at = np.unique(
+            _join(places, np.int64), return_index=True, return_inverse=True
+        )
+        steps = np.zeros((len(entries), len(counts)), bool)
+        steps[at, np.repeat(np.arange(len(counts)), list(map(len, places)))] = True
+        return Nearest(
+            _join(slots, np.int64)[first],
+            self.vectors(entries),
+            len(compared.lists),
+            compared.usable,
+            steps,
+        )
+
+    def _compare(
+        self,
+        far: Vectors,
+        probes: int,
+        work: Vectors,
+        current: Slots,
+        allowed: NDArray[np.bool_] | None,
+    ) -> _Compared:
+        """Compare a query with the compressed vectors in the nearest lists."""
+        total = len(far)
+        lists = np.argpartition(far, probes - 1)[:probes] if probes < total else np.arange(total)
+        spans = np.stack([self._starts[lists], self._starts[lists + 1]], axis=1)
+        slots = _join([current[a:b] for a, b in spans.tolist()], np.int64)
+        usable = slots >= 0
+        if allowed is not None:
+            usable &= allowed[slots]  # -1 reads the last slot, which does not matter
+        codes = Codes.join(self._codes(lists.tolist()))
+        near = self.metric.scores(codes.products(work), codes.squares)
         near[~usable] = -np.inf
-        best = _largest(near, min(2 * count + SPARE, int(np.count_nonzero(usable))))
-        lengths = spans[:, 1] - spans[:, 0]
-        ends = np.cumsum(lengths)
-        at = np.searchsorted(ends, best, side="right")
-        entries = spans[at, 0] + best - (ends - lengths)[at]
-        return Nearest(slots[best], self.vectors(entries), len(lists), int(usable.sum()))
+        return _Compared(lists, spans, slots, near)
 
     def vectors(self, entries: NDArray[np.int64]) -> NDArray[Any]:
         """Return indexed vectors as stored in the column, (n, d). Raises DamagedIndexError."""
@@ -195,11 +262,6 @@ class VectorIndex:
                 raise DamagedIndexError("a vector does not match its digest")
         rows = np.frombuffer(b"".join(datas), np.uint8).reshape(len(spans), size)
         return np.ascontiguousarray(rows[:, :-DIGEST_BYTES]).view(self.dtype)
-
-    def _compare(self, lists: NDArray[np.int64], query: Vectors) -> Vectors:
-        """Return the scores of the compressed vectors in some lists for a query."""
-        codes = Codes.join(self._codes(lists.tolist()))
-        return self.metric.scores(codes.products(query), codes.squares)
 
     def _codes(self, lists: Sequence[int]) -> list[Codes]:
         """Return the compressed vectors in some lists. Raises DamagedIndexError."""
@@ -227,10 +289,3 @@ class VectorIndex:
 
 def _join(parts: Sequence[NDArray[Any]], dtype: type[np.generic]) -> NDArray[Any]:
     return np.concatenate(parts) if parts else np.empty(0, dtype)
-
-
-def _largest(values: Vectors, count: int) -> NDArray[np.int64]:
-    """Return the positions of the `count` largest values, in no particular order."""
-    if count >= len(values):
-        return np.arange(len(values))
-    return np.argpartition(values, len(values) - count)[len(values) - count :]

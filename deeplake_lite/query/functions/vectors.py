@@ -40,6 +40,11 @@ _NEAR = 1e-2
 """If |x|² - 2xy + |y|² is less than this fraction of |x|² + |y|², it has lost two of its seven
 digits. In this case, |x - y|² is computed instead."""
 
+_FEW = 4_096
+"""Products of at most this many vectors are computed one by one. BLAS rounds the product of a
+matrix in a way that depends on the number of rows, which would change the order of nearly equal
+vectors from one page of a search to the next."""
+
 _BLOCK = 512
 """Number of vectors whose differences fit in the CPU's cache."""
 
@@ -196,7 +201,7 @@ def _products(a: NDArray[Any], b: NDArray[Any], auxiliary: object = None) -> Any
 
     For many vectors and a single one, ``@`` calls BLAS, which uses several threads.
     """
-    return a @ b if a.ndim == 2 and b.ndim == 1 else np.vecdot(a, b)
+    return a @ b if a.ndim == 2 and b.ndim == 1 and len(a) > _FEW else np.vecdot(a, b)
 
 
 def _dot(a: NDArray[Any], b: NDArray[Any], auxiliary: object = None) -> Any:

@@ -20,11 +20,13 @@ from deeplake_lite.index.delta import Delta
 from deeplake_lite.index.metrics import METRICS
 from deeplake_lite.index.stored import find_index
 from deeplake_lite.index.vector_index import NEIGHBOURS, VectorIndex
+from deeplake_lite.query.functions.base import REGISTRY, Arg
+from deeplake_lite.query.functions.value_type import Type
 from deeplake_lite.query.run.cache import CACHE
 from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -132,14 +134,20 @@ class NearestRows:
         changed, vectors = self._changed(delta, index)
         if len(changed) * MAX_CHANGED > len(source):
             return None, self._exact("too many rows have changed; build the index again")
-        near = index.search(nearest.vector, count, self._current(delta, index), allowed)
+        steps = list(_steps(count))
+        near = index.search(nearest.vector, steps, self._current(delta, index), allowed)
+        if near is None:
+            return None, self._exact("too many vectors are equally near")
         if allowed is not None:
             keep = allowed[changed]
             changed, vectors = changed[keep], vectors[keep]
         slots = np.concatenate([near.slots, changed])
+        vectors = np.concatenate([near.vectors, vectors])
+        chosen = self._choose(vectors, steps, near.steps)
+        slots, vectors = slots[chosen], vectors[chosen]
         if len(slots) < min(count, len(source) if among is None else len(among)):
             return None, self._exact("the index has fewer rows than the query needs")
-        source.keep_known(f, slots, np.concatenate([near.vectors, vectors]))
+        source.keep_known(f, slots, vectors)
         rows = self._positions(slots)
         if rows is None:
             return None, self._exact("the view has rows more than once")
@@ -151,6 +159,50 @@ class NearestRows:
             f"and {pluralize(len(changed), 'row')} changed since; "
             f"recall@{NEIGHBOURS} {d['recall']:.3f}, measured with {d['sampled']} vectors"
         )
+
+    def _choose(
+        self, vectors: NDArray[Any], steps: Sequence[int], found: NDArray[np.bool_]
+    ) -> NDArray[np.int64]:
+        """Choose the rows that are first in the order by similarity, and do not depend on the page.
+
+        A search for 20 rows finds some that a search for 10 has missed. If the query that wants the
+        rows 11 to 20 used them all, they would move the rows of the page before. So the rows of
+        each step continue those of the step before, and come after them::
+
+            rows of step 10      1 ───────► 10 (and all that are tied with row 10)
+            rows of step 20                    11 ───────► 20 (less similar than row 10)
+
+        Parameters
+        ----------
+        vectors : ndarray, (n, d)
+            The vectors that the index has found, then the changed ones.
+        steps : sequence of int
+            The numbers of rows of the steps.
+        found : ndarray, (found, steps) bool
+            The vectors that each step has found. Changed ones belong to all steps.
+        """
+        scores = self._scores(vectors)
+        is_in = np.ones((len(vectors), len(steps)), bool)
+        is_in[: len(found)] = found
+        chosen, follows = np.zeros(len(vectors), bool), np.ones(len(vectors), bool)
+        for step, count in enumerate(steps):
+            new = np.flatnonzero(is_in[:, step] & follows)
+            wanted = count - np.count_nonzero(chosen)
+            if len(new) and wanted > 0:
+                worst = np.sort(scores[new])[min(wanted, len(new)) - 1]
+                chosen[new[scores[new] <= worst]] = True
+                follows = scores > worst
+        return np.flatnonzero(chosen)
+
+    def _scores(self, vectors: NDArray[Any]) -> NDArray[np.float64]:
+        """Return how far vectors are from the query's, as the query computes it; NaN comes last."""
+        function, vector = self._nearest.function, self._nearest.vector
+        column = Arg(self._nearest.field.name, Type(vectors.dtype.name, vectors.shape[1:]))
+        bound = REGISTRY[function].bind(column, Arg.constant(vector))
+        scores = np.asarray(bound.compute(vectors, None, lead=1), np.float64)
+        if METRICS[self._metric].descends:
+            scores = -scores
+        return np.where(np.isnan(scores), np.inf, scores)
 
     def _cached[T: Sized](self, name: str, make: Callable[[], T]) -> T:
         """Return a cached value. Without uncommitted edits, `make` makes it only once."""
@@ -219,6 +271,19 @@ class NearestRows:
 
 def _warn(text: str) -> None:
     warnings.warn(f"{text} The query compared all rows instead.", IndexWarning, stacklevel=2)
+
+
+def _steps(count: int) -> Iterator[int]:
+    """Yield the numbers of rows for which to search, up to the first that is at least `count`.
+
+    >>> list(_steps(10)), list(_steps(25))
+    ([10], [10, 20, 40])
+    """
+    step = NEIGHBOURS
+    while step < count:
+        yield step
+        step *= 2
+    yield step
 
 
 class _Known:
