@@ -194,11 +194,11 @@ def lineage_of(view: View) -> dict[str, Any]:
     return lineage_of(view)
 
 
-def record_copy(view: View, how: str) -> dict[str, Any]:
+def record_copy(view: View, how: str, *, with_places: bool = True) -> dict[str, Any]:
     """Return the record of a copy of a view, for the metadata of the copy's commit."""
     from deeplake_lite.map import record_copy
 
-    return record_copy(view, how)
+    return record_copy(view, how, with_places=with_places)
 
 
 def create_index(ds: Dataset, column: object, kind: object, **options: object) -> Index:

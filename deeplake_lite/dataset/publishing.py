@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from deeplake_lite import checks
 from deeplake_lite.brief import brief
+from deeplake_lite.dataset import lazy_calls
 from deeplake_lite.dataset.saved import auxiliary, evaluations
 from deeplake_lite.dataset.versions import history
 from deeplake_lite.dataset.versions.viewed import (
@@ -27,6 +28,7 @@ from deeplake_lite.dataset.versions.viewed import (
     views_session,
     with_version,
 )
+from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import ExistsError, LakeError, OptionError, ReadOnlyError
 from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.storage.repo import (
@@ -110,6 +112,8 @@ class _Content:
     """Its saved views and evaluations."""
     left_out: tuple[str, ...]
     """Descriptions of everything that is not published."""
+    lineage: Mapping[str, object]
+    """The record of the columns' lineage, without the location of the lake."""
 
     @classmethod
     def of(cls, handle: Handle) -> _Content:
@@ -118,13 +122,16 @@ class _Content:
         saved, commit = _read_saved(repository, version), next(repository.ancestry(version))
         tags = tuple(name for name, v in history.tags(repository).items() if v == version)
         others = (*_left_out(repository, version), *saved.others, *_linked(table.schema))
-        return cls(table, commit, tags, saved, others)
+        view = View(handle.rows(), tuple(f.name for f in table.schema), "")
+        lineage = lazy_calls.record_copy(view, "publish", with_places=False)
+        return cls(table, commit, tags, saved, others, lineage)
 
     def write_rows(self, target: Repository) -> None:
         """Write the rows as the first version of an empty repository."""
         target.limits = self.table.repository.limits
         record = {"version": self.commit.id, "time": self.commit.time.isoformat()}
-        self.table.copy_to(target, self.commit.message, {RECORD: record})
+        metadata = {**self.lineage, RECORD: record}
+        self.table.copy_to(target, self.commit.message, metadata)
 
     def write_names(self, target: Repository) -> None:
         """Write the tags, saved views and evaluations that a published lake does not have yet."""

@@ -25,7 +25,7 @@ from deeplake_lite.ingest.result import Ingested, Kept
 from deeplake_lite.ingest.source import Block, Skipped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -67,6 +67,8 @@ class Run:
     message: str
     """Commit message."""
     update: Update
+    lineage: Mapping[str, Any] = field(default_factory=dict)
+    """The record of the columns' lineage for the metadata of commits, see `copied_lineage`."""
     start: int = 0
     """Number of rows of the source that an interrupted run has already committed."""
     only: NDArray[np.int64] | None = None
@@ -389,7 +391,8 @@ class Run:
         if is_resumed:
             # A resumed run must record that the source is complete, even without new rows.
             self.ds.handle.edit(lambda _: None)
-        commit(self.ds.handle, self.message, {METADATA_KEY: record.to_json()}, empty=is_resumed)
+        metadata = {**self.lineage, METADATA_KEY: record.to_json()}
+        commit(self.ds.handle, self.message, metadata, empty=is_resumed)
         self.pending, self.start = 0, self.read
         if not done and self.key is not None and slots != _slots(self.ds):
             self._find_keys()

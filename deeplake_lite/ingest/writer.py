@@ -23,6 +23,7 @@ from deeplake_lite.dataset.opening import create, exists
 from deeplake_lite.dataset.opening import open as open_lake
 from deeplake_lite.dataset.repr import bars
 from deeplake_lite.htypes.words import pluralize
+from deeplake_lite.ingest.copied_lineage import record_lineage
 from deeplake_lite.ingest.encoding import OnError, read_ahead
 from deeplake_lite.ingest.fitting import fit, types_of_source
 from deeplake_lite.ingest.options import Types, Update, check_commit_every, types_of
@@ -57,6 +58,7 @@ def ingest(
     storage_options: Mapping[str, object] | None = None,
     executor: Any = None,
     column_metadata: Mapping[str, Mapping[str, object]] = MappingProxyType({}),
+    lineage: Mapping[str, object] = MappingProxyType({}),
 ) -> IngestedDataset:
     """Ingest the rows of a source into the lake at `url`, creating the lake if necessary.
 
@@ -72,6 +74,9 @@ def ingest(
         See `Options`.
     column_metadata : mapping, optional
         Maps columns to items for their metadata, which replace items that the lake has.
+    lineage : mapping, optional
+        The lineage of the rows in the lake from which they were exported. It is recorded if the
+        lake has no rows yet.
 
     Returns
     -------
@@ -99,7 +104,8 @@ def ingest(
         _merge_metadata(ds.metadata, source.metadata)
         for name in columns.keys() & column_metadata.keys():
             _merge_metadata(ds[name].metadata, column_metadata[name])
-        run = Run(ds, source, tuple(columns), message or f"ingest {source.title}", update)
+        record = {} if len(ds) else record_lineage(lineage, ds.schema, "ingest")
+        run = Run(ds, source, tuple(columns), message or f"ingest {source.title}", update, record)
         if run.begin():
             with (
                 _encoding(run, executor, check, on_error) as blocks,

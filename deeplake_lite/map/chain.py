@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from deeplake_lite.dataset.dataset import Dataset
 from deeplake_lite.dataset.handle import Handle
 from deeplake_lite.dataset.read.virtual import ViewColumn, VirtualTable
-from deeplake_lite.map.copied import COPIED
+from deeplake_lite.ingest.copied_lineage import COPIED
 from deeplake_lite.map.origins import Recorded, find_origin
-from deeplake_lite.storage.repo import public_url
+from deeplake_lite.storage.repo import is_web, public_url
 from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def lineage_of(view: View) -> dict[str, Any]:
     }
 
 
-def record_copy(view: View, how: str) -> dict[str, Any]:
+def record_copy(view: View, how: str, *, with_places: bool = True) -> dict[str, Any]:
     """Return the record of a copy of a view, for the metadata of the copy's commit.
 
     Parameters
@@ -80,9 +80,30 @@ def record_copy(view: View, how: str) -> dict[str, Any]:
         The view that is copied. The columns of the copy have the same ids.
     how : str
         Name of the method that copies it, such as ``"materialize"``.
+    with_places : bool
+        Whether the record has the URLs of lakes. Addresses on web servers are always kept.
     """
-    ids = {f.name: f.id for f in view.schema}
-    return {COPIED: {"how": how, "lineage": lineage_of(view), "ids": ids}}
+    ids, lineage = {f.name: f.id for f in view.schema}, lineage_of(view)
+    if not with_places:
+        lineage = _without_places(lineage)
+    return {COPIED: {"how": how, "lineage": lineage, "ids": ids}}
+
+
+def _without_places(value: Any) -> Any:
+    """Return a part of a lineage without the URLs of lakes, except those on web servers.
+
+    >>> _without_places({"url": "/home/me/a.lake", "columns": {"x": {"url": "https://x.org/b"}}})
+    {'url': '', 'columns': {'x': {'url': 'https://x.org/b'}}}
+    """
+    if not isinstance(value, dict):
+        return value
+    hidden = {"url": "", "lake": None}
+    return {
+        key: hidden[key]
+        if key in hidden and isinstance(item, str) and not is_web(item)
+        else _without_places(item)
+        for key, item in value.items()
+    }
 
 
 def _stored(view: View, f: Field) -> tuple[View, Field] | None:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
+from deeplake_lite.ingest.copied_lineage import COPIED
 from deeplake_lite.map.origin import Origin
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from deeplake_lite.storage.repo import Commit
-
-COPIED = "copied"
-"""Key of the record in the metadata of a commit."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,7 @@ class Copied:
             time=commit.time,
             job=self.how,
             input_version=version,
-            lake=url,
+            lake=url or None,
             inputs=inputs,
             function=self.how,
             module="deeplake_lite",

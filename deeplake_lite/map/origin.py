@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+MOST_STEPS = 100
+"""Maximum number of steps from one origin to the next that are read from a record."""
+
 
 @dataclass(frozen=True)
 class Origin:
@@ -87,13 +90,19 @@ class Origin:
         return {**plain, "time": self.time.isoformat(), "inputs": inputs}
 
     @classmethod
-    def from_json(cls, value: Any) -> Origin | None:
-        """Return an origin from its JSON object, or None if the object is not an origin."""
+    def from_json(cls, value: Any, steps: int = MOST_STEPS) -> Origin | None:
+        """Return an origin from its JSON object, or None if the object is not an origin.
+
+        The object may come from a file that others have written. Origins after `steps` steps are
+        left out.
+        """
+        if not steps:
+            return None
         match value:
             case {
                 "column": str(column),
                 "version": str(version),
-                "time": str(time),
+                "time": str(text),
                 "job": str(job),
                 "input_version": str(input_version),
                 "lake": None | str() as lake,
@@ -107,15 +116,15 @@ class Origin:
                 "seconds": int() | float() as seconds,
                 "rows": int(rows),
                 "skipped": int(skipped),
-            }:
+            } if (time := _parse_time(text)) is not None:
                 return cls(
                     column=column,
                     version=version,
-                    time=datetime.fromisoformat(time),
+                    time=time,
                     job=job,
                     input_version=input_version,
                     lake=lake,
-                    inputs={str(n): cls.from_json(o) for n, o in inputs.items()},
+                    inputs={str(n): cls.from_json(o, steps - 1) for n, o in inputs.items()},
                     function=function,
                     module=module,
                     source=source,
@@ -126,4 +135,12 @@ class Origin:
                     rows=rows,
                     skipped=skipped,
                 )
+        return None
+
+
+def _parse_time(text: str) -> datetime | None:
+    """Return the time in a record, or None if it is not one."""
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
         return None

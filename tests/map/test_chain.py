@@ -135,3 +135,126 @@ def test_exports_record_the_lineage(ds, tmp_path):
     lineage = json.loads(text)["lineage"]
     assert lineage["columns"]["twice"]["origin"]["function"] == "double"
     assert lineage["selection"] == "SELECT y AS twice WHERE x > 3"
+
+
+def test_a_published_lake_has_the_lineage_but_no_locations(ds, tmp_path):
+    copy = ds[2:].materialize(str(tmp_path / "b.lake"))
+    copy.publish(str(tmp_path / "site"))
+    published = dl.open(str(tmp_path / "site"))
+    origin = published.lineage("y")
+    assert (origin.job, origin.lake, origin.input_version) == ("publish", None, copy.version)
+    materialized = origin.inputs["y"]
+    assert (materialized.job, materialized.lake) == ("materialize", None)
+    assert materialized.inputs["y"].function == "double"
+    assert len(str(origin).splitlines()) == 3
+    assert str(tmp_path) not in json.dumps([c.metadata for c in published.log()])
+    assert published.lineage("name").inputs["name"].inputs == {"name": None}
+
+
+FORMATS = {
+    "npz": (lambda v, p: v.to_numpy(f"{p}/a.npz"), lambda p, u: dl.from_numpy(f"{p}/a.npz", u)),
+    "pt": (lambda v, p: v.to_torch(f"{p}/a.pt"), lambda p, u: dl.from_torch(f"{p}/a.pt", u)),
+    "webdataset": (
+        lambda v, p: v.to_webdataset(f"{p}/x"),
+        lambda p, u: dl.from_webdataset(f"{p}/x", u),
+    ),
+    "tfrecord": (lambda v, p: v.to_tfrecord(f"{p}/x"), lambda p, u: dl.from_tfrecord(f"{p}/x", u)),
+    "arrayrecord": (
+        lambda v, p: v.to_arrayrecord(f"{p}/x"),
+        lambda p, u: dl.from_arrayrecord(f"{p}/x", u),
+    ),
+    "mds": (lambda v, p: v.to_mds(f"{p}/x"), lambda p, u: dl.from_mds(f"{p}/x", u)),
+    "litdata": (lambda v, p: v.to_litdata(f"{p}/x"), lambda p, u: dl.from_litdata(f"{p}/x", u)),
+}
+"""Exports that record the lineage, and the imports that restore it."""
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", FORMATS)
+def test_imports_of_exports_go_on_with_the_lineage(ds, tmp_path, name):
+    write, read = FORMATS[name]
+    view = ds.query("SELECT y AS twice, name, x + 1 AS more WHERE x > 3")
+    write(view, tmp_path)
+    new = read(tmp_path, str(tmp_path / "new.lake"))
+    twice = new.lineage("twice")
+    assert (twice.job, twice.lake, twice.input_version) == ("ingest", ds.url, ds.version)
+    assert twice.parameters == {"selection": "SELECT y AS twice, name, x + 1 AS more WHERE x > 3"}
+    assert (twice.rows, twice.version) == (6, new.version)
+    assert twice.inputs["y"].to_json() == ds.lineage("y").to_json()
+    assert new.lineage("name").inputs == {"name": None}
+    assert (new.lineage("more").inputs, new.lineage("more").lake) == ({}, ds.url)
+    again = new.materialize(str(tmp_path / "copy.lake"))
+    assert again.lineage("twice").inputs["twice"].inputs["y"].function == "double"
+
+
+def test_rows_that_are_added_to_a_lake_do_not_change_its_lineage(ds, tmp_path):
+    ds.to_numpy(str(tmp_path / "a.npz"))
+    own = dl.create(str(tmp_path / "own.lake"), {"x": "int64", "name": "text", "y": "int64"})
+    own.append({"x": [1], "name": ["own"], "y": [0]})
+    own.commit("own")
+    added = dl.from_numpy(str(tmp_path / "a.npz"), own.url)
+    assert len(added) == 11
+    assert added.lineage("y") is None
+
+
+def test_an_import_in_several_commits_has_the_lineage(ds, tmp_path):
+    ds.to_mds(str(tmp_path / "x"))
+    new = dl.from_mds(str(tmp_path / "x"), str(tmp_path / "new.lake"), commit_every=3)
+    assert len(new.log()) >= 3
+    assert new.lineage("y").inputs["y"].function == "double"
+
+
+ODD = [
+    None,
+    "lineage",
+    {"url": 3},
+    {"columns": []},
+    {"columns": {"y": 3}},
+    {"columns": {"y": {"url": "a", "version": "b", "column": "c", "origin": 7}}},
+    {"columns": {"z": {}}, "computed": []},
+    {"rows": "many"},
+]
+"""Changes of a recorded lineage, or other values in its place."""
+
+
+@pytest.mark.parametrize("change", ODD, ids=str)
+def test_odd_lineages_in_files_are_ignored(ds, tmp_path, change):
+    file = str(tmp_path / "a.npz")
+    ds.to_numpy(file)
+    edit(file, lambda note: {**note, "lineage": altered(note["lineage"], change)})
+    new = dl.from_numpy(file, str(tmp_path / "new.lake"))
+    assert len(new) == 10
+    origin = new.lineage("y")
+    assert origin is None or origin.inputs in ({}, {"c": None})
+
+
+@pytest.mark.parametrize("time", ["yesterday", "9" * 5_000, ""], ids=["word", "long", "empty"])
+def test_odd_times_and_deep_chains_in_files_are_ignored(ds, tmp_path, time):
+    file = str(tmp_path / "a.npz")
+    ds.to_numpy(file)
+
+    def change(note):
+        origin = note["lineage"]["columns"]["y"]["origin"]
+        for _ in range(300):
+            origin = {**origin, "inputs": {"y": origin}}
+        note["lineage"]["columns"]["y"]["origin"] = origin
+        note["lineage"]["columns"]["x"]["origin"] = {**origin, "inputs": {}, "time": time}
+        return note
+
+    edit(file, change)
+    new = dl.from_numpy(file, str(tmp_path / "new.lake"))
+    assert new.lineage("x").inputs == {"x": None}
+    assert 90 < len(str(new.lineage("y")).splitlines()) < 110
+
+
+def altered(lineage, change):
+    return {**lineage, **change} if isinstance(change, dict) else change
+
+
+def edit(file, change):
+    """Change the note in a file of arrays."""
+    with np.load(file) as content:
+        arrays = {name: content[name] for name in content.files}
+    [key] = [name for name in arrays if "lineage" in str(arrays[name])]
+    arrays[key] = np.array(json.dumps(change(json.loads(str(arrays[key])))))
+    np.savez(file, **arrays)

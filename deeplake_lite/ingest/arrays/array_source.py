@@ -105,6 +105,9 @@ class ArraySource:
     column_metadata: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     """Maps the names of columns to the metadata of the columns."""
 
+    lineage: Mapping[str, object] = field(default_factory=dict)
+    """The lineage that an export has recorded."""
+
     def __post_init__(self) -> None:
         first = self.parts[0]
         for part in self.parts:

@@ -106,7 +106,9 @@ def from_numpy(
     [Array('uint8', (8, 8)), Scalar('int64')]
     """
     source = _source(files, on, columns, options)
-    return ingest(source, url, column_metadata=source.column_metadata, **options)
+    return ingest(
+        source, url, column_metadata=source.column_metadata, lineage=source.lineage, **options
+    )
 
 
 def _source(
@@ -171,6 +173,7 @@ def _npz_source(
 ) -> ArraySource:
     parts, metadata, left_out = list[Part](), dict[str, object](), list[Skipped]()
     exported, column_metadata = dict[str, object](), dict[str, Mapping[str, object]]()
+    lineages = list[Mapping[str, object]]()
     for path in paths:
         if not _starts_with(path, _NPZ):
             raise InvalidValueError(
@@ -183,6 +186,7 @@ def _npz_source(
         noted = exported_metadata(note)
         exported |= noted.of_dataset
         column_metadata |= noted.of_columns
+        lineages.append(noted.lineage)
         columns: dict[str, ArrayColumn] = {**(exported_columns(members, path.name, note) or {})}
         if not (is_exported := bool(columns)):
             for name, member in members.items():
@@ -195,7 +199,7 @@ def _npz_source(
     return _array_source(
         title, tuple(parts), [str(path) for path in paths], on, options, left_out=left_out,
         metadata={**exported, **({"numpy": metadata} if metadata else {})},
-        column_metadata=column_metadata,
+        column_metadata=column_metadata, lineage=lineages[0] if len(paths) == 1 else {},
     )  # fmt: skip
 
 

@@ -124,8 +124,11 @@ def from_torch(
     if workers > MAX_WORKERS:
         raise OptionError(f"num_workers must be at most {MAX_WORKERS:,}, but it is {workers:,}.")
     source = _source(dataset, on, columns, workers, options)
-    metadata = source.column_metadata if isinstance(source, ArraySource) else {}
-    return ingest(source, url, column_metadata=metadata, **options)
+    if not isinstance(source, ArraySource):
+        return ingest(source, url, **options)
+    return ingest(
+        source, url, column_metadata=source.column_metadata, lineage=source.lineage, **options
+    )
 
 
 def _source(

@@ -89,7 +89,7 @@ def read_torch_file(
     return ArraySource(
         file.name, tuple(parts), on, types_of(options.get("schema")), file_fingerprint,
         metadata=metadata.of_dataset, column_metadata=metadata.of_columns,
-        limits=options.get("limits", DEFAULT_LIMITS),
+        lineage=metadata.lineage, limits=options.get("limits", DEFAULT_LIMITS),
     )  # fmt: skip
 
 

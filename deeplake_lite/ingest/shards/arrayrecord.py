@@ -119,8 +119,10 @@ def from_arrayrecord(
         on,
         "example" if features is not None else contents,
     )
-    metadata = source.described.metadata.of_columns
-    return ingest(source, url, column_metadata=metadata, **options)
+    metadata = source.described.metadata
+    return ingest(
+        source, url, column_metadata=metadata.of_columns, lineage=metadata.lineage, **options
+    )
 
 
 def array_records(path: str, options: Mapping[str, Any]) -> Iterator[Record]:

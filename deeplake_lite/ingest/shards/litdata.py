@@ -98,7 +98,10 @@ def from_litdata(
     {'text': 'a rose', 'n': np.int32(3)}
     """
     source = litdata_source(folder, key=on, columns=columns)
-    return ingest(source, url, column_metadata=source.note.metadata.of_columns, **options)
+    metadata = source.note.metadata
+    return ingest(
+        source, url, column_metadata=metadata.of_columns, lineage=metadata.lineage, **options
+    )
 
 
 def litdata_source(

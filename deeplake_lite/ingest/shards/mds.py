@@ -102,7 +102,10 @@ def from_mds(
     {'text': 'a rose', 'n': np.int32(3)}
     """
     source = mds_source(folder, key=on, columns=columns)
-    return ingest(source, url, column_metadata=source.note.metadata.of_columns, **options)
+    metadata = source.note.metadata
+    return ingest(
+        source, url, column_metadata=metadata.of_columns, lineage=metadata.lineage, **options
+    )
 
 
 def mds_source(

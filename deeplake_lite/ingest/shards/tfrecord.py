@@ -95,5 +95,7 @@ def from_tfrecord(
         features,
         on,
     )
-    metadata = source.described.metadata.of_columns
-    return ingest(source, url, column_metadata=metadata, **options)
+    metadata = source.described.metadata
+    return ingest(
+        source, url, column_metadata=metadata.of_columns, lineage=metadata.lineage, **options
+    )

@@ -114,7 +114,10 @@ def from_webdataset(
     given_limits = options.get("limits")
     limits = given_limits if isinstance(given_limits, Limits) else DEFAULT_LIMITS
     source = webdataset_source(tars, access, options.get("schema"), on, limits)
-    return ingest(source, url, column_metadata=source.note.metadata.of_columns, **options)
+    metadata = source.note.metadata
+    return ingest(
+        source, url, column_metadata=metadata.of_columns, lineage=metadata.lineage, **options
+    )
 
 
 def webdataset_source(
