@@ -53,7 +53,7 @@ COUNTER_BITS = 16
 BLOCK_BITS = 47
 BLOCK_ROWS = 1 << COUNTER_BITS
 
-SCAN_ROWS = 2**20
+SCAN_ROWS = 2**18
 """Number of row ids that are read at a time when they are converted to runs."""
 
 
@@ -97,8 +97,12 @@ class IdRuns:
         if (span := chunks.contiguous(slots)) is not None:
             a, b = np.searchsorted(self.slots, [span.start + 1, span.stop])
             starts = np.maximum(self.slots[a - 1 : b], span.start)
-            lengths = np.diff(np.append(starts, span.stop))
-            return slots + np.repeat(self.ids[a - 1 : b] - self.slots[a - 1 : b], lengths)
+            ends = np.append(starts[1:], span.stop) - span.start
+            shifts = self.ids[a - 1 : b] - self.slots[a - 1 : b]
+            ids = np.empty(len(slots), np.int64)
+            for start, end, shift in zip(starts - span.start, ends, shifts, strict=True):
+                np.add(slots[start:end], shift, out=ids[start:end])
+            return ids
         run = np.searchsorted(self.slots, slots, side="right") - 1
         return np.asarray(self.ids[run] + (slots - self.slots[run]))
 

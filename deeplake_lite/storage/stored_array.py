@@ -275,7 +275,7 @@ class StoredArray:
         def decode(chunk: int, data: memoryview) -> None:
             to, rows = locate(chunk)
             verify_chunk(data, expected.get(chunk))
-            if not spec.is_narrow and rows.stop - rows.start == size:
+            if not is_cached and rows.stop - rows.start == size:
                 spec.decode_chunk(data, out[to])
             else:
                 decoded[chunk] = spec.decode_chunk(data)
@@ -285,11 +285,13 @@ class StoredArray:
         uncached = [n for n in numbers if n not in cached]
         expected = await self._expected_checksums(uncached)
         suffix = "/0" * len(spec.shape)
+        # Chunks of a longer span would evict all others, and then each other.
+        is_cached = spec.is_narrow and self._cache.has_room(len(uncached) * size * spec.row_bytes)
         if missing := await self._session.each_chunk(
             self.path, uncached, suffix, decode, spec.most_bytes
         ):
             raise ValueError(f"chunk {min(missing)} is missing.")
-        if spec.is_narrow:
+        if is_cached:
             for chunk, rows in decoded.items():
                 self._cache.put((self.path, chunk), rows)
         for chunk, rows in (cached | decoded).items():
