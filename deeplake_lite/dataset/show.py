@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.versions.diff import Diff
     from deeplake_lite.dataset.view import View
     from deeplake_lite.schema import Field
-    from deeplake_lite.storage.arrays import Slots
+    from deeplake_lite.storage.stored_array import Slots
 
 
 def view_text(view: View) -> str:

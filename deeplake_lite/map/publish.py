@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.map.journal import Document, Target
     from deeplake_lite.map.results import Results
-    from deeplake_lite.storage.arrays import Slots
+    from deeplake_lite.storage.stored_array import Slots
     from deeplake_lite.storage.table import Table
 
 type Ids = NDArray[np.int64]

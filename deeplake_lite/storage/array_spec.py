@@ -61,7 +61,7 @@ class ArraySpec:
     @cached_property
     def chunk_rows(self) -> int:
         """Number of rows in one chunk."""
-        return max(1, min(INDEX_ROWS, DENSE_BYTES // self.row_bytes))
+        return rows_per_chunk(self.row_bytes)
 
     @property
     def most_bytes(self) -> int:
@@ -166,6 +166,15 @@ class ArraySpec:
         axes = self.axes or tuple(f"axis_{i}" for i in range(len(self.shape)))
         chunks = (self.chunk_rows, *(max(1, n) for n in self.shape))
         return array_metadata((length, *self.shape), chunks, self.dtype, codecs, ("row", *axes))
+
+
+def rows_per_chunk(row_bytes: int) -> int:
+    """Return the number of rows in one chunk, given the size of a row in bytes.
+
+    >>> rows_per_chunk(8), rows_per_chunk(65_536), rows_per_chunk(10**6)
+    (8192, 4, 1)
+    """
+    return max(1, min(INDEX_ROWS, DENSE_BYTES // row_bytes))
 
 
 def allocate(shape: tuple[int, ...], dtype: str, path: str) -> NDArray[Any]:

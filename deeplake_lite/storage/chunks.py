@@ -69,9 +69,16 @@ def contiguous(slots: NDArray[np.int64]) -> slice | None:
     """
     if len(slots) == 0 or int(slots[-1]) - int(slots[0]) + 1 != len(slots):
         return None
-    if not _is_cached(slots) and not (np.diff(slots) == 1).all():
+    if not _is_cached(slots) and not _count_up_from(slots, int(slots[0])):
         return None
     return slice(int(slots[0]), int(slots[-1]) + 1)
+
+
+def _count_up_from(slots: NDArray[np.int64], first: int, size: int = 65_536) -> bool:
+    """Return whether slots count up from `first`, comparing `size` slots at a time."""
+    base = count_up(min(size, len(slots)))
+    runs = spans(len(slots), size)
+    return all(bool((slots[s] - (first + s.start) == base[: s.stop - s.start]).all()) for s in runs)
 
 
 def counts_up(slots: NDArray[np.int64], size: int = 65_536) -> bool:
@@ -82,9 +89,7 @@ def counts_up(slots: NDArray[np.int64], size: int = 65_536) -> bool:
     """
     if not len(slots) or (_is_cached(slots) and slots[0] == 0):
         return True
-    base = count_up(min(size, len(slots)))
-    runs = spans(len(slots), size)
-    return all(bool((slots[s] - s.start == base[: s.stop - s.start]).all()) for s in runs)
+    return _count_up_from(slots, 0, size)
 
 
 def runs_of_equal(keys: NDArray[np.int64]) -> list[slice]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deeplake_lite.storage.array_spec import ArraySpec
-from deeplake_lite.storage.arrays import SPILL_BYTES, SlotArray, Slots
+from deeplake_lite.storage.arrays import SPILL_BYTES, SlotArray
 from deeplake_lite.storage.digests import digests_of
 from deeplake_lite.storage.log import Entries, Log
 from deeplake_lite.storage.repo import gather
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.heap import Claims
     from deeplake_lite.storage.log import LogWriter, Size
     from deeplake_lite.storage.repo import Session
+    from deeplake_lite.storage.stored_array import Slots
 
 
 @dataclass(frozen=True)

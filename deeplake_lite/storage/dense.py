@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.base import Htype
     from deeplake_lite.htypes.layouts import Dense
     from deeplake_lite.storage.array_spec import Index
-    from deeplake_lite.storage.arrays import SlotArray, Slots
+    from deeplake_lite.storage.arrays import SlotArray
     from deeplake_lite.storage.heap import Claims
     from deeplake_lite.storage.log import LogWriter
     from deeplake_lite.storage.repo import Session
+    from deeplake_lite.storage.stored_array import Slots
 
 
 class DenseColumn(Column):

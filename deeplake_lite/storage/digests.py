@@ -67,6 +67,8 @@ def row_digests(values: NDArray[Any]) -> NDArray[np.uint64]:
         values = np.where(np.isnan(values), np.array(np.nan, values.dtype), values)
     size = values.dtype.itemsize * int(np.prod(values.shape[1:]))
     raw = np.ascontiguousarray(values).view(np.uint8).reshape(len(values), size)
+    if size == 8:
+        return raw.view(np.uint64)[:, 0].copy()
     if size <= 8:
         wide = np.zeros((len(values), 8), np.uint8)
         wide[:, :size] = raw

@@ -12,7 +12,7 @@ from deeplake_lite.storage.block_lists import limit_blocks
 
 if TYPE_CHECKING:
     from deeplake_lite.storage.append_keys import Digest, Entries, Runs
-    from deeplake_lite.storage.arrays import Slots
+    from deeplake_lite.storage.stored_array import Slots
 
 
 RESTORED = "restored"

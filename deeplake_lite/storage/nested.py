@@ -22,10 +22,10 @@ from deeplake_lite.errors import DamagedError
 from deeplake_lite.htypes.cells import Cells, NestedCells
 from deeplake_lite.storage import chunks
 from deeplake_lite.storage.array_spec import ArraySpec
-from deeplake_lite.storage.arrays import MANY_ROWS, SlotArray, Slots
 from deeplake_lite.storage.column import Column, Damage, Location, Staged, validity
 from deeplake_lite.storage.dense import check_arrays
 from deeplake_lite.storage.digests import nested_digests
+from deeplake_lite.storage.stored_array import MANY_ROWS, Slots
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.htypes.base import Htype
     from deeplake_lite.htypes.layouts import Nested
+    from deeplake_lite.storage.arrays import SlotArray
     from deeplake_lite.storage.chunk_cache import ChunkCache
     from deeplake_lite.storage.heap import Claims
     from deeplake_lite.storage.log import LogWriter, Size

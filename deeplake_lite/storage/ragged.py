@@ -24,7 +24,7 @@ from deeplake_lite.storage import chunks
 from deeplake_lite.storage.array_spec import ArraySpec
 from deeplake_lite.storage.column import Column, Damage, Location, Staged, validity
 from deeplake_lite.storage.dense import check_arrays
-from deeplake_lite.storage.heap import Heap
+from deeplake_lite.storage.heap import TAIL_CHUNK, Heap
 from deeplake_lite.storage.log import Size
 
 if TYPE_CHECKING:
@@ -34,11 +34,12 @@ if TYPE_CHECKING:
 
     from deeplake_lite.htypes.base import Htype
     from deeplake_lite.htypes.layouts import Ragged
-    from deeplake_lite.storage.arrays import SlotArray, Slots
+    from deeplake_lite.storage.arrays import SlotArray
     from deeplake_lite.storage.chunk_cache import ChunkCache
     from deeplake_lite.storage.heap import Claims
     from deeplake_lite.storage.log import LogWriter
     from deeplake_lite.storage.repo import Session
+    from deeplake_lite.storage.stored_array import Slots
 
 
 class RaggedColumn(Column):
@@ -205,7 +206,7 @@ class RaggedColumn(Column):
 
     def unwritten(self) -> dict[str, Size]:
         """Return the size of the entries in the log or pending, by path of the array."""
-        tail = Size(self.heap.unwritten_bytes, 0)
+        tail = Size(self.heap.unwritten_bytes, 1 + self.heap.unwritten_bytes // TAIL_CHUNK)
         return super().unwritten() | {f"{self.heap.path}/tail": tail}
 
     async def stage(self, cells: Cells, claims: Claims) -> Staged:

@@ -14,7 +14,7 @@ from deeplake_lite.storage.slot_set import SlotSet
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from deeplake_lite.storage.arrays import Slots
+    from deeplake_lite.storage.stored_array import Slots
 
 type Positions = NDArray[np.int64]
 

@@ -40,11 +40,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deeplake_lite.storage.arrays import SlotArray, Slots
+    from deeplake_lite.storage.arrays import SlotArray
     from deeplake_lite.storage.chunk_cache import ChunkCache
     from deeplake_lite.storage.column import Location
     from deeplake_lite.storage.log import LogWriter, Size
     from deeplake_lite.storage.repo import Session
+    from deeplake_lite.storage.stored_array import Slots
 else:
     secrets = LazyModule("secrets")
 
@@ -52,8 +53,12 @@ COUNTER_BITS = 16
 BLOCK_BITS = 47
 BLOCK_ROWS = 1 << COUNTER_BITS
 
-SCAN_ROWS = 2**20
+SCAN_ROWS = 2**18
 """Number of row ids that are read at a time when they are converted to runs."""
+
+
+MOST_REMEMBERED = 2**16
+"""Maximum number of ids that are remembered after they have been read one by one."""
 
 
 @dataclass(frozen=True)
@@ -92,8 +97,12 @@ class IdRuns:
         if (span := chunks.contiguous(slots)) is not None:
             a, b = np.searchsorted(self.slots, [span.start + 1, span.stop])
             starts = np.maximum(self.slots[a - 1 : b], span.start)
-            lengths = np.diff(np.append(starts, span.stop))
-            return slots + np.repeat(self.ids[a - 1 : b] - self.slots[a - 1 : b], lengths)
+            ends = np.append(starts[1:], span.stop) - span.start
+            shifts = self.ids[a - 1 : b] - self.slots[a - 1 : b]
+            ids = np.empty(len(slots), np.int64)
+            for start, end, shift in zip(starts - span.start, ends, shifts, strict=True):
+                np.add(slots[start:end], shift, out=ids[start:end])
+            return ids
         run = np.searchsorted(self.slots, slots, side="right") - 1
         return np.asarray(self.ids[run] + (slots - self.slots[run]))
 
@@ -144,6 +153,24 @@ class StoredIds:
         self._array = array
         self.runs: IdRuns | None = None
         """The ids as runs, or None until `load` has read the ids."""
+        self._known = np.empty(0, np.int64), np.empty(0, np.int64)
+
+    def remember(self, slots: Slots, ids: NDArray[np.int64]) -> None:
+        """Remember ids that were read one by one, so that `recall` finds them again.
+
+        A merge looks up the ids of the cells that have changed, which it has just read.
+        """
+        if len(ids) <= MOST_REMEMBERED:
+            distinct, at = np.unique(ids, return_index=True)
+            self._known = distinct, slots[at]
+
+    def recall(self, ids: NDArray[np.int64]) -> Slots:
+        """Return the slot of each id that was remembered last, or -1 for other ids."""
+        known, slots = self._known  # another thread may assign another pair at any time
+        if not len(known):
+            return np.full(len(ids), -1, np.int64)
+        at = np.minimum(np.searchsorted(known, ids), len(known) - 1)
+        return np.where(known[at] == ids, slots[at], -1)
 
     async def load(self) -> IdRuns:
         """Return the ids of all committed slots, as runs. The first call reads the ids."""
@@ -276,7 +303,10 @@ class Rows:
         """Return the ids of the given slots."""
         runs, are_many = self._stored_ids.runs, len(slots) > self.slots // 2
         if runs is None and not are_many:  # reading all ids as runs would take longer
-            return await self.ids.read(slots)
+            ids: NDArray[np.int64] = await self.ids.read(slots)
+            if (slots < await self.ids.stored()).all():
+                self._stored_ids.remember(slots, ids)
+            return ids
         runs, stored = runs or await self._stored_ids.load(), await self.ids.stored()
         if self.slots == stored:
             return runs.at(slots)
@@ -289,6 +319,9 @@ class Rows:
         """Return the slot of the row with each id, or -1 if no row has the id or it is deleted."""
         order, runs = self._cached_runs
         if runs is None or order is not self.order:
+            slots = self._stored_ids.recall(ids)
+            if ((slots >= 0) & self.contains(slots)).all():  # only one row has an id
+                return slots
             runs = await self._runs_to_search()
             self._cached_runs = self.order, runs
         slots = runs.find(ids)

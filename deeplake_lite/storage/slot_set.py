@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deeplake_lite.storage.arrays import Slots
+    from deeplake_lite.storage.stored_array import Slots
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,9 +112,10 @@ class SlotSet:
         """
         for start in range(0, len(self), rows):
             a, b = np.searchsorted(self.before, [start, start + rows], side="right")
-            part = SlotSet(self.ranges[a - 1 : b])
-            skipped = start - int(self.before[a - 1])
-            yield part.slots()[skipped : skipped + rows]
+            ranges = self.ranges[a - 1 : b].copy()
+            ranges[0, 0] += start - int(self.before[a - 1])
+            ranges[-1, 1] -= max(0, int(self.before[min(b, len(self.ranges))]) - start - rows)
+            yield SlotSet(ranges[ranges[:, 0] < ranges[:, 1]]).slots()
 
     def within(self, start: int, stop: int) -> SlotSet:
         """Return the set of the slots that are in a range.

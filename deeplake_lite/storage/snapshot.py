@@ -14,7 +14,6 @@ import numpy as np
 
 from deeplake_lite.errors import DamagedError
 from deeplake_lite.storage import chunks
-from deeplake_lite.storage.arrays import MANY_ROWS, SlotArray, Slots
 from deeplake_lite.storage.checksums import Checksums
 from deeplake_lite.storage.chunk_cache import ChunkCache
 from deeplake_lite.storage.column import Column, Damage, Location
@@ -26,6 +25,7 @@ from deeplake_lite.storage.repo import gather, run
 from deeplake_lite.storage.rows import Rows
 from deeplake_lite.storage.slot_set import SlotSet
 from deeplake_lite.storage.state import State
+from deeplake_lite.storage.stored_array import MANY_ROWS, Slots
 
 if TYPE_CHECKING:
     from collections.abc import Buffer, Iterable, Mapping
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.cells import Cells, DenseCells, FlatCells
     from deeplake_lite.schema import Schema
     from deeplake_lite.storage.array_spec import Index
+    from deeplake_lite.storage.arrays import SlotArray
     from deeplake_lite.storage.repo import Repository, Session
     from deeplake_lite.storage.touched import Touched
 
@@ -279,16 +280,19 @@ class Snapshot:
         ours, theirs = self.committed.log, other.committed.log
         for path in ours.index.keys() | theirs.index.keys():
             if ours.encoded(path) != theirs.encoded(path):
-                slots = self._logged_slots(path).union(other._logged_slots(path))
+                a, b = self._logged_array(path), other._logged_array(path)
+                if a is not None and b is not None:
+                    slots = a.slots_logged_apart(b)
+                else:
+                    slots = SlotSet.empty() if (one := a or b) is None else one.logged_slots()
                 touched.logged[f"{self.state.generation}/{path}"] = slots
 
-    def _logged_slots(self, path: str) -> SlotSet:
+    def _logged_array(self, path: str) -> SlotArray | None:
+        """Return the array at a path in the generation if it has one entry per slot."""
         column, _, name = path.partition("/")
         if any(f.id == column for f in self.committed.schema):
-            array = self._column(column).arrays.get(name)
-        else:
-            array = self.rows.ids if path == "rows/id" else None
-        return SlotSet.empty() if array is None else array.logged_slots()
+            return self._column(column).arrays.get(name)
+        return self.rows.ids if path == "rows/id" else None
 
     def digest(self, column: str, cells: Cells) -> NDArray[np.uint64]:
         """Return the digests of cells, which need not be stored in the column."""

@@ -65,7 +65,7 @@ def summarize(
     counts = [np.add.reduceat(mask, starts, dtype=np.int64) for mask in masks]
     lows = highs = values
     if (is_other := is_null | is_nan).any():
-        low, high = empty_bounds(values.dtype)
+        low, high = (np.asarray(bound) for bound in empty_bounds(values.dtype))
         lows, highs = np.where(is_other, low, values), np.where(is_other, high, values)
     bounds = np.minimum.reduceat(lows, starts), np.maximum.reduceat(highs, starts)
     return np.stack(bounds, axis=1).astype(values.dtype, copy=False), np.stack(counts, axis=1)

@@ -63,11 +63,11 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.schema import Field
     from deeplake_lite.storage.append_keys import Digest, Runs
-    from deeplake_lite.storage.arrays import Slots
     from deeplake_lite.storage.chunk_cache import ChunkCache
     from deeplake_lite.storage.column import Column, Staged
     from deeplake_lite.storage.heap import Claims
     from deeplake_lite.storage.repo import Commit, Repository, Session
+    from deeplake_lite.storage.stored_array import Slots
 
 
 class MovedError(ConflictError):
@@ -571,7 +571,7 @@ class Table(Keyed):
         most = storage_log.limits(len(self.schema), is_remote=self.session.is_remote)
         ids = {f.id for f in self.schema}
         logged = [path for path in self.state.log.index if path.partition("/")[0] in ids]
-        if edits.spilled or not self.rows.fits_log or most.nbytes < 0:
+        if edits.spilled or not self.rows.fits_log or most.ordinary < 0:
             for path in logged:
                 self._column(path.partition("/")[0])
             return None
@@ -580,10 +580,11 @@ class Table(Keyed):
         for part in parts:
             sizes |= {path.partition("/")[2]: size for path, size in part.unwritten().items()}
         sizes |= {path: self.state.log.size(path) for path in self._kept(logged)}
-        written = storage_log.choose_written(sizes, most)
+        age = self.state.log.age
+        written = storage_log.choose_written(sizes, most, age)
         for path in written & set(logged):
             self._column(path.partition("/")[0])
-        log = LogWriter(written)
+        log = LogWriter(written, most.ordinary, age)
         for path in self._kept(logged):
             log.copy(self.state.log, path)
         return log

@@ -61,7 +61,7 @@ def test_log_round_trips_and_does_not_depend_on_the_order_of_its_arrays():
     assert logs[0] == logs[1]
     assert logs[0].index.keys() == {"a", "b"}
     assert len(logs[0]) == 3 * 4 + 8 + 2 * 12
-    assert (logs[0].size("a"), logs[0].size("b")) == (Size(20, 1), Size(24, 2))
+    assert (logs[0].size("a"), logs[0].size("b")) == (Size(20, 2), Size(24, 1))
     a, b, c = (logs[0].entries(path, SPEC) for path in "abc")
     assert (a.rows.tolist(), a.slots.tolist(), a.values.tolist()) == (
         [[1, -1], [2, -2]], [7], [[3, 3]],
@@ -154,19 +154,96 @@ def test_large_commit_writes_the_largest_arrays(make_lake):
     check_consistent(again)
 
 
-@pytest.mark.usefixtures("default_limit")
-def test_many_updates_are_moved_to_arrays(make_lake, monkeypatch):
-    monkeypatch.setattr(log, "MAX_UPDATES", 10)
-    ds = make_lake({"x": "int64"}, x=np.arange(20_000))
-    for i in range(30):
-        ds["x"][i * 600] = -i
-        ds.commit("one")
-    state = ds.handle.table.state
-    assert sum(state.log.size(path).updates for path in state.log.index) <= 10
-    expected = np.arange(20_000)
-    expected[np.arange(30) * 600] = -np.arange(30)
+def scattered(ds, updates, step):
+    """Commit updates of every `step`th row, some more in each commit."""
+    expected = ds["x"][:]
+    for start in range(0, len(ds), len(ds) // updates):
+        slots = np.arange(start, min(start + len(ds) // updates, len(ds)), step)
+        ds.update(slots, {"x": -(slots % 100)})
+        expected[slots] = -(slots % 100)
+        ds.commit("scattered")
+        yield ds.handle.table.state.log
     np.testing.assert_array_equal(dl.open(ds.url)["x"][:], expected)
-    check_consistent(ds)
+    assert ds.verify()
+
+
+@pytest.mark.usefixtures("default_limit")
+def test_updates_of_many_chunks_stay_in_a_large_log(make_lake):
+    ds = make_lake({"x": "int8"}, x=np.zeros(2_000_000, np.int8))
+    logs = list(scattered(ds, 10, 200))
+    sizes = [len(log) for log in logs]
+    assert 64 * 1024 < sizes[-1] <= 512 * 1024
+    large = [size > 64 * 1024 for size in sizes]
+    assert [log.age for log in logs] == np.cumsum(large).tolist()
+    paths = {path.rpartition("/")[2] for path in logs[-1].index}
+    assert "data" in paths
+    assert Log.from_json(json.loads(json.dumps(logs[-1].to_json()))) == logs[-1]
+
+
+@pytest.mark.usefixtures("default_limit")
+def test_updates_of_few_chunks_are_moved_to_arrays(make_lake):
+    ds = make_lake({"x": "int64"}, x=np.arange(20_000))
+    assert all(len(log) <= 64 * 1024 and not log.age for log in scattered(ds, 10, 1))
+
+
+@pytest.mark.usefixtures("default_limit")
+def test_large_log_is_moved_to_arrays_after_many_commits(make_lake, monkeypatch):
+    monkeypatch.setattr(log, "MIN_RATIO", 2)
+    ds = make_lake(
+        {"x": "int64", "y": "int8"}, x=np.arange(1_000_000), y=np.zeros(1_000_000, np.int8)
+    )
+    ds.update(np.arange(0, 1_000_000, 100), {"x": np.arange(10_000)})
+    ages = []
+    while not ages or ages[-1]:
+        ds["y"][len(ages)] = 1
+        ds.commit("one")
+        ages.append(ds.handle.table.state.log.age)
+    # 123 chunks of 16 KiB are 12.6 times as large as 10,000 updates of 16 bytes.
+    assert ages == [*range(1, 14), 0]
+    assert dl.open(ds.url)["x"][::100].tolist() == list(range(10_000))
+    assert ds.verify()
+
+
+@pytest.mark.usefixtures("default_limit")
+def test_log_beyond_the_limit_keeps_as_much_as_fits(make_lake, monkeypatch):
+    monkeypatch.setattr(log, "MIN_RATIO", 2)
+    rows = np.arange(1_000_000)
+    ds = make_lake({"x": "int64", "y": "int64", "z": "int64"}, x=rows, y=rows, z=rows)
+    slots = rows[::80]
+    ds.update(slots, dict.fromkeys("xyz", -slots))
+    ds.commit("scattered")
+    stored = ds.handle.table.state.log
+    assert len(stored) <= 512 * 1024
+    assert sum(path.endswith("/data") for path in stored.index) == 2
+    for name in "xyz":
+        np.testing.assert_array_equal(dl.open(ds.url)[name][::80], -slots)
+    assert ds.verify()
+
+
+@pytest.mark.usefixtures("default_limit")
+@pytest.mark.parametrize("age", [-1, True, 1.5, "x", None, 2**60])
+def test_wrong_age_is_damage(make_lake, age):
+    ds = make_lake({"x": "int32"}, x=[1, 2])
+    document = json.loads(json.dumps(ds.handle.table.state.to_json()[KEY]))
+    document["log"]["age"] = age
+    with pytest.raises(LakeError):
+        read_with(document, ds)
+
+
+@pytest.mark.usefixtures("default_limit")
+def test_same_updates_in_two_logs_do_not_count_as_touched(make_lake):
+    ds = make_lake({"x": "float64"}, x=np.arange(50_000))
+    ds.update([5, 9_000, 40_000], {"x": [-1, np.nan, 3]})
+    first = ds.commit("three")
+    ds.update([5, 7, 40_000], {"x": [-1, 8, 4]})
+    second = ds.commit("one new, one changed, one again")
+    old, new = (dl.open(ds.url, version=v).handle.table for v in (first, second))
+    touched = Touched()
+    old.compare_logs(new, touched)
+    [slots] = [s for path, s in touched.logged.items() if path.endswith("/data")]
+    assert slots.slots().tolist() == [7, 40_000]
+    diff = ds.diff(first, second)
+    assert len(diff.changed["x"]) == 2
 
 
 @pytest.mark.parametrize("limit", [-1, 100, 1_000, 64 * 1024])

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes import Htype
     from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.schema import Field
-    from deeplake_lite.storage.arrays import Slots
+    from deeplake_lite.storage.stored_array import Slots
 
 ROWS = 8
 """Number of rows in a preview."""

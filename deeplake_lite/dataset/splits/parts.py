@@ -100,7 +100,7 @@ def _assign_rows(
     if not len(view):
         return np.empty(0, np.int64)
     ids = view.row_ids
-    if group is None and not _has_repeats(ids):
+    if group is None and not _has_repeats(view, ids):
         return _assign_single_rows(view, shares, by, seed, xxh3_64(ids, seed))
     # All occurrences of a repeated row must be in one part, so they form a group.
     keys = ids.view(np.uint64) if group is None else _digests(view, group)
@@ -143,9 +143,9 @@ def _assign_groups(
     return by_groups_and_labels(sizes, of_groups, weights, shares, rank)[number]
 
 
-def _has_repeats(ids: Ints) -> bool:
-    """Return whether a row occurs twice. Ascending ids, the usual case, are recognised quickly."""
-    if (ids[1:] > ids[:-1]).all():
+def _has_repeats(view: View, ids: Ints) -> bool:
+    """Return whether a row occurs twice. The usual cases are recognised quickly."""
+    if (view.rows.slots is None and view.rows.table.has_ids) or (ids[1:] > ids[:-1]).all():
         return False
     ordered = np.sort(ids)
     return bool((ordered[1:] == ordered[:-1]).any())

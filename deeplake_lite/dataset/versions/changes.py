@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from deeplake_lite.dataset.versions.pairs import Ids, Pairs
     from deeplake_lite.schema import Field, SchemaChanges
-    from deeplake_lite.storage.arrays import Slots
     from deeplake_lite.storage.repo import Repository
+    from deeplake_lite.storage.stored_array import Slots
     from deeplake_lite.storage.table import Table
 
 COMPARED_IMAGES = 256

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deeplake_lite.storage.arrays import Slots
+    from deeplake_lite.storage.stored_array import Slots
     from deeplake_lite.storage.table import Table
     from deeplake_lite.storage.touched import Touched
 

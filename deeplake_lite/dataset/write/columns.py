@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.schema import Field
-    from deeplake_lite.storage.arrays import Slots
+    from deeplake_lite.storage.stored_array import Slots
     from deeplake_lite.storage.table import Table
 
 type Ids = NDArray[np.int64]

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.selection import RowSelection
     from deeplake_lite.dataset.write.blocks import Data
     from deeplake_lite.htypes.base import Check, Htype
-    from deeplake_lite.storage.arrays import Slots
+    from deeplake_lite.storage.stored_array import Slots
     from deeplake_lite.storage.table import Table
 
 

@@ -34,15 +34,19 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.table import Table
 
 
-class Keys:
-    """An index from the digests of keys to the slots of a table's rows.
+SCALARS = 2**18
+"""Number of scalars that are converted to canonical form at a time."""
+
+
+class KeyColumn:
+    """The column whose values identify rows, for digests of further keys.
 
     Parameters
     ----------
     table : Table
         The version, with its pending edits.
     key : Field
-        The column whose values identify rows.
+        The column.
     """
 
     def __init__(self, table: Table, key: Field) -> None:
@@ -50,14 +54,7 @@ class Keys:
         self._column = make_column(
             key.htype, Location(table.session, key.id, ChunkCache(), new=True)
         )
-        slots = table.rows.live()
-        self._htype = key.htype
-        digests = digests_by_value(table, key, slots)
-        order = np.argsort(digests, kind="stable")
-        self._digests, self._slots = digests[order], slots[order]
-        self._is_repeated = np.append(self._digests[1:] == self._digests[:-1], False)
-        self._added: dict[int, int] = {}
-        self._name = key.name
+        self._htype, self._name = key.htype, key.name
 
     def digest(self, cells: Cells) -> NDArray[np.uint64]:
         """Return the digests of keys, (n,) uint64.
@@ -71,6 +68,38 @@ class Keys:
             self._check_exact(cells.values)
         return self._column.digest(canonical(self._htype, cells))
 
+    def _check_exact(self, values: NDArray[Any]) -> None:
+        bits = np.finfo(values.dtype).nmant + 1
+        large = values[np.isfinite(values) & (np.abs(values) >= 2.0**bits)]
+        if len(large):
+            raise InvalidValueError(
+                f"keys of {values.dtype} must be below 2**{bits}, because above that, several "
+                f"whole numbers round to the same float, but one key is {large[0]:.20g}. Store "
+                "such keys as int64 or text.",
+                column=self._name,
+            )
+
+
+class Keys(KeyColumn):
+    """An index from the digests of keys to the slots of a table's rows.
+
+    Parameters
+    ----------
+    table : Table
+        The version, with its pending edits.
+    key : Field
+        The column whose values identify rows.
+    """
+
+    def __init__(self, table: Table, key: Field) -> None:
+        super().__init__(table, key)
+        slots = table.rows.live()
+        digests = digests_by_value(table, key, slots)
+        order = np.argsort(digests, kind="stable")
+        self._digests, self._slots = digests[order], slots[order]
+        self._is_repeated = np.append(self._digests[1:] == self._digests[:-1], False)
+        self._added: dict[int, int] = {}
+
     def find(self, digests: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Return the slot of the row with each key, (n,) int64, or -1 if no row has the key.
 
@@ -83,7 +112,7 @@ class Keys:
         if len(self._digests):
             index = np.minimum(np.searchsorted(self._digests, digests), len(self._digests) - 1)
             matches = self._digests[index] == digests
-            self._check_unique(self._is_repeated[index[matches]])
+            check_not_repeated(self._is_repeated[index[matches]], self._name)
             slots[matches] = self._slots[index[matches]]
         for i in np.flatnonzero(slots < 0).tolist() if self._added else ():
             slots[i] = self._added.get(int(digests[i]), -1)
@@ -96,31 +125,22 @@ class Keys:
 
     def unique(self) -> Self:
         """Return this object, unless two rows have the same key. Then raise InvalidValueError."""
-        self._check_unique(self._is_repeated)
+        check_not_repeated(self._is_repeated, self._name)
         return self
-
-    def _check_unique(self, is_repeated: NDArray[np.bool_]) -> None:
-        if is_repeated.any():
-            raise InvalidValueError(
-                "keys must be unique, but the lake has several rows with the same key. Delete all "
-                "but one of them, or choose another key column.",
-                column=self._name,
-            )
-
-    def _check_exact(self, values: NDArray[Any]) -> None:
-        bits = np.finfo(values.dtype).nmant + 1
-        large = values[np.isfinite(values) & (np.abs(values) >= 2.0**bits)]
-        if len(large):
-            raise InvalidValueError(
-                f"keys of {values.dtype} must be below 2**{bits}, because above that, several "
-                f"whole numbers round to the same float, but one key is {large[0]:.20g}. Store "
-                "such keys as int64 or text.",
-                column=self._name,
-            )
 
     def add(self, digests: NDArray[np.uint64], slots: NDArray[np.int64]) -> None:
         """Add rows to the index that were appended after the index was created."""
         self._added.update(zip(digests.tolist(), slots.tolist(), strict=True))
+
+
+def check_not_repeated(is_repeated: NDArray[np.bool_], column: str) -> None:
+    """Reject keys that several rows of the lake share. Raises InvalidValueError."""
+    if is_repeated.any():
+        raise InvalidValueError(
+            "keys must be unique, but the lake has several rows with the same key. Delete all "
+            "but one of them, or choose another key column.",
+            column=column,
+        )
 
 
 def digests_by_value(
@@ -140,9 +160,16 @@ def digests_by_value(
     read = read or (lambda at: table.read([f.id], at)[f.id])
     digests = (
         digests_of(f.htype.layout, canonical(f.htype, read(slots[span])))
-        for span in chunks.spans(len(slots), chunks.COPY_ROWS)
+        for span in chunks.spans(len(slots), _rows_at_a_time(f.htype))
     )
     return np.concatenate([np.empty(0, np.uint64), *digests])
+
+
+def _rows_at_a_time(htype: Htype) -> int:
+    layout = htype.layout
+    if not isinstance(layout, Dense) or layout.shape:
+        return chunks.COPY_ROWS
+    return SCALARS
 
 
 def canonical(htype: Htype, cells: Cells) -> Cells:

@@ -18,10 +18,13 @@ from deeplake_lite.dataset.write.blocks import (
     naming_rows,
 )
 from deeplake_lite.dataset.write.columns import fill_column
-from deeplake_lite.dataset.write.keys import Keys
+from deeplake_lite.dataset.write.key_search import find_slots
+from deeplake_lite.dataset.write.keys import KeyColumn, has_several_encodings
 from deeplake_lite.dataset.write.transfer import Transfer
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.cells import take
+from deeplake_lite.htypes.layouts import Dense
+from deeplake_lite.storage import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -64,12 +67,13 @@ def _upsert(table: Table, data: Data, on: str, check: Check) -> Upserted:
             "column to the data.",
             column=on,
         )
-    keys = Keys(table, key)
-    digests = keys.digest(encode_column(key, columns[on], 0, count, check))
+    cells = encode_column(key, columns[on], 0, count, check)
+    digests = KeyColumn(table, key).digest(cells)
     _check_unique(digests, on)
-    slots = keys.find(digests)
+    slots = find_slots(table, key, cells, digests)
     new = np.flatnonzero(slots < 0)
-    differing = list(_differing_cells(table, columns, np.flatnonzero(slots >= 0), slots, check))
+    rest = {n: v for n, v in columns.items() if n != on or has_several_encodings(key.htype)}
+    differing = list(_differing_cells(table, rest, np.flatnonzero(slots >= 0), slots, check))
     new_rows = {name: _pick(values, new) for name, values in columns.items()}
     table.write(
         _blocks_naming_rows(new, encode_blocks(new_rows, len(new), table.schema.fields, check)),
@@ -113,14 +117,26 @@ def _differing_cells(
     """Yield cells that differ from the stored cells, as triples (rows, column id, new cells)."""
     for name, values in columns.items():
         f, start = table.schema[name], 0
+        stored = _stored_digests(table, f, slots[rows])
         blocks = encode_blocks({name: _pick(values, rows)}, len(rows), [f], check)
         for block in _blocks_naming_rows(rows, blocks):
             cells = block[f.id]
             block_rows = rows[start : start + len(cells)]
+            differ = table.digest(f.id, cells) != stored[start : start + len(cells)]
             start += len(cells)
-            differ = table.digest(f.id, cells) != table.digests(f.id, slots[block_rows])
             if differ.any():
                 yield block_rows[differ], f.id, take(cells, np.flatnonzero(differ))
+
+
+def _stored_digests(table: Table, f: Field, slots: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return the digests of stored cells, (n,) uint64. Each chunk is read once."""
+    order, digests = np.argsort(slots, kind="stable"), np.empty(len(slots), np.uint64)
+    sizes = np.zeros(len(slots), np.int64)  # digests of cells that are not dense are stored
+    if isinstance(f.htype.layout, Dense):
+        sizes = table.sizes(f.id, slots)
+    for span in chunks.spans_within(sizes, chunks.COPY_BYTES):
+        digests[order[span]] = table.digests(f.id, slots[order[span]])
+    return digests
 
 
 def _check_unique(keys: NDArray[np.uint64], on: str) -> None:

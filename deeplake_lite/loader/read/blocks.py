@@ -13,7 +13,7 @@ from deeplake_lite.dataset.read.reading import NOWHERE
 from deeplake_lite.htypes.cells import Cells, DenseCells, RaggedCells
 from deeplake_lite.loader.memory import allocate_aligned
 from deeplake_lite.loader.read.block_cells import Block, PackedCells, are_large, gather
-from deeplake_lite.loader.read.block_policy import LARGE_ROW, BlockPolicy
+from deeplake_lite.loader.read.block_policy import BlockPolicy
 from deeplake_lite.loader.read.tally import Tally, nbytes_of
 
 if TYPE_CHECKING:
@@ -176,12 +176,11 @@ class Blocks:
 
     def _is_early(self, needed: Sequence[int]) -> bool:
         """Return whether a batch is among the first `EARLY`, and would wait long for its blocks."""
-        computed = self.samples.computed
-        if self._early <= 0 or not (computed or self.samples.row_bytes >= LARGE_ROW):
+        if self._early <= 0:
             return False
         self._early -= 1
         missing = sum(block not in self._futures and not self._is_stored(block) for block in needed)
-        return computed or self._nbytes * missing > FEW_BYTES
+        return self.samples.computed or self._nbytes * missing > FEW_BYTES
 
     def _is_stored(self, block: int) -> bool:
         """Return whether a block is on disk."""

@@ -117,7 +117,6 @@ def test_window_holds_no_more_than_its_limit_and_the_first_rows(view, readers):
 
 def test_cached_blocks_are_not_read_again(view, readers, monkeypatch):
     monkeypatch.setattr(blocks_module, "FEW_BYTES", 4096)
-    monkeypatch.setattr(blocks_module, "LARGE_ROW", 1)
     monkeypatch.setattr(block_policy, "TOGETHER", 1)
     samples = ViewSamples.of(view)
     blocks = Blocks(samples, readers, 2**30)
@@ -132,9 +131,8 @@ def test_cached_blocks_are_not_read_again(view, readers, monkeypatch):
             pass
 
 
-def test_first_batches_of_large_rows_do_not_wait_for_blocks(view, readers, monkeypatch):
+def test_first_batches_do_not_wait_for_many_bytes_of_blocks(view, readers, monkeypatch):
     monkeypatch.setattr(blocks_module, "FEW_BYTES", 4096)
-    monkeypatch.setattr(blocks_module, "LARGE_ROW", 1)
     monkeypatch.setattr(block_policy, "TOGETHER", 1)
     blocks = Blocks(ViewSamples.of(view), readers, 2**30)
     order = ExactOrder(len(view))
@@ -143,6 +141,16 @@ def test_first_batches_of_large_rows_do_not_wait_for_blocks(view, readers, monke
     assert first.alone is not None
     expected = view["x"][:][order.at(0, 40)].tolist()
     assert blocks.take(first)["x"].values.tolist() == expected
+
+
+@pytest.mark.parametrize("shuffle", [False, "block", "exact"])
+def test_batches_are_the_same_whether_the_first_wait_for_blocks_or_not(view, monkeypatch, shuffle):
+    batches = []
+    for few_bytes in (0, 2**40):
+        monkeypatch.setattr(blocks_module, "FEW_BYTES", few_bytes)
+        loader = view.batches(16, shuffle=shuffle, seed=3)
+        batches.append([batch["x"].tolist() for _ in range(2) for batch in loader])
+    assert batches[0] == batches[1]
 
 
 def test_failed_read_is_retried(view, readers):
