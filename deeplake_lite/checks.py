@@ -98,7 +98,7 @@ def location(name: str, value: object) -> str:
     Raises
     ------
     OptionError
-        If the value is not a path or URL, or has characters that file names cannot have.
+        If the value is not a path or URL, is blank, or has characters that file names cannot have.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def location(name: str, value: object) -> str:
     ('flowers.lake', 's3://bucket/flowers')
     """
     text = os.fspath(value) if isinstance(value, str | os.PathLike) else None
-    if not isinstance(text, str) or not text:
+    if not isinstance(text, str) or not text.strip():
         raise OptionError(
             f"{name} must be a path or a URL, such as 'flowers.lake', but it is "
             f"{brief(value, 80)}. Pass a string or a pathlib.Path."

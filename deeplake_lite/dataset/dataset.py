@@ -1130,8 +1130,9 @@ class Dataset(View, Indexable):
         deleted rows and of earlier versions are not copied.
 
         Metadata is copied, and so are the tags, saved views and saved evaluations of this version.
-        If a view also reads other versions or lakes, it is left out. The new lake's only commit has
-        the message of this version, and its id and time under ``"published"`` in the metadata.
+        If a view also reads other versions or lakes, it is left out. Indexes are left out, too,
+        since rows are in other places; build them in the new lake. Its only commit has the message
+        of this version, and its id and time under ``"published"`` in the metadata.
 
         Parameters
         ----------

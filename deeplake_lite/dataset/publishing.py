@@ -33,10 +33,10 @@ from deeplake_lite.errors import ExistsError, LakeError, OptionError, ReadOnlyEr
 from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.storage.repo import (
     Repository,
-    absolute_url,
     creating,
     is_web,
     local_folder,
+    overlap,
     remove_notes,
     run,
     vacuums,
@@ -226,12 +226,7 @@ def _check_target(source: str, location: str) -> None:
             "server, where it can only be read. Publish to a folder, and upload the folder, for "
             "example with: hf upload USER/REPO FOLDER --repo-type dataset."
         )
-    folders = [local_folder(source), local_folder(location)]
-    is_within = absolute_url(location) == source
-    if None not in folders:
-        old, new = (folder.resolve() for folder in folders if folder)
-        is_within = new.is_relative_to(old) or old.is_relative_to(new)
-    if is_within:
+    if overlap(source, location):
         raise OptionError(
             f"A lake must be published outside its own folder, but {location!r} is in the lake, or "
             "contains it. Choose another folder or URL."

@@ -343,6 +343,7 @@ class View(LoadableRows, Exports, Queryable, Mappable):
         """Write the rows contiguously to a new lake.
 
         Encoded values are copied byte for byte. Rows keep their ids, unless a row occurs twice.
+        Indexes are not copied; build them in the new lake.
 
         Parameters
         ----------

@@ -21,7 +21,7 @@ from deeplake_lite.errors import (
 from deeplake_lite.htypes.words import pluralize
 from deeplake_lite.map.record import find_record
 from deeplake_lite.schema import Schema
-from deeplake_lite.storage.repo import absolute_url, creating, find_unfinished, local_folder
+from deeplake_lite.storage.repo import creating, find_unfinished, local_folder, overlap
 from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
@@ -96,16 +96,17 @@ class NewLake:
         Raises
         ------
         OptionError
-            When the lake is the lake of the view.
+            When the lake is the lake of the view, is in its folder, or contains it.
         ExistsError
             When there is something else at the URL.
         ConflictError
             When other processes keep creating and deleting the lake.
         """
-        if absolute_url(self.url) == absolute_url(view.url):
+        if overlap(self.url, view.url):
             raise OptionError(
-                "rows_into must be another lake than the one that the job reads, but both are "
-                f"{self.url!r}. Choose another place."
+                "rows_into must be outside the lake that the job reads, but "
+                f"{self.url!r} is the lake {view.url!r} itself, is in its folder, or contains it. "
+                "Choose another folder or URL."
             )
         schema, limits = self.with_kept(view), view.rows.lake.repository.limits
         for pause in PAUSES:

@@ -427,3 +427,6 @@ def test_copy_of_a_lake_has_no_index(ds, tmp_path):
     copied = ds.materialize(str(tmp_path / "copy"))
     assert copied.indexes == []
     assert not is_used(copied)
+    published = ds.publish(str(tmp_path / "published"))
+    assert published.left_out[-1] == "1 index (build them in the copy: ds.create_index)"
+    assert dl.open(published.url).indexes == []

@@ -101,6 +101,21 @@ def test_plan_names_the_index(ds):
     assert f"index of t (bm25, version {ds.version})" in plan
 
 
+def test_plan_names_an_index_that_was_built_after_an_earlier_query(ds):
+    ds.create_index("t")
+    text = "SELECT n ORDER BY BM25_SIMILARITY(t, 'word3') DESC LIMIT 3"
+    ds.append({"t": ["word3"], "n": [7_000]})
+    ds.commit("a row")
+    rows = ds.query(text)["n"][:].tolist()
+    built = ds.create_index("t")
+    result = ds.query(text)
+    assert f"index of t (bm25, version {ds.version})" in result.explain()
+    assert result["n"][:].tolist() == rows
+    assert [i.key for i in ds.indexes if i.used] == [built.key]
+    ds.drop_index("t")
+    assert "index of t" not in ds.query(text).explain()
+
+
 def test_conditions_and_offsets_are_kept(ds):
     ds.create_index("t")
     score = "BM25_SIMILARITY(t, 'word2 word5')"

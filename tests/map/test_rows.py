@@ -410,8 +410,12 @@ def test_options_that_do_not_fit_are_rejected(tmp_path, monkeypatch, options, me
 
 def test_places_that_do_not_fit_are_rejected(tmp_path, target):
     ds = lakes.make(tmp_path / "a.lake", 4)
-    with pytest.raises(OptionError, match="must be another lake"):
-        ds.map(functions.repeat, rows_into=tmp_path / "a.lake", **OPTIONS)
+    (tmp_path / "link.lake").symlink_to(tmp_path / "a.lake")
+    for place in ("a.lake", "a.lake/b.lake", "link.lake", "link.lake/b.lake", "."):
+        with pytest.raises(OptionError, match="must be outside the lake that the job reads"):
+            ds.map(functions.repeat, rows_into=tmp_path / place, **OPTIONS)
+    with pytest.raises(OptionError, match="rows_into must be a path or a URL"):
+        ds.map(functions.repeat, rows_into=" ", **OPTIONS)
     with pytest.raises(dl.ColumnNotFoundError, match="'z'"):
         ds.map(functions.repeat, rows_into=target, **{**OPTIONS, "keep": "z"})
     assert not dl.exists(target)

@@ -20,6 +20,7 @@ from deeplake_lite.storage.repo.places import (
     absolute_url,
     is_web,
     local_folder,
+    overlap,
     public_url,
     register_foreign_memory,
 )
@@ -49,6 +50,7 @@ __all__ = [
     "in_thread",
     "is_web",
     "local_folder",
+    "overlap",
     "picklable_options",
     "public_url",
     "register_foreign_memory",

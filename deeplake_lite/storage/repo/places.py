@@ -43,6 +43,22 @@ _foreign: dict[str, str] = {}
 """A dict from URL to folder, of ``memory://`` lakes that belong to another process."""
 
 
+def overlap(url: str, other: str) -> bool:
+    """Return whether two URLs name the same place, or one is a folder in the other.
+
+    Symbolic links are followed.
+
+    >>> overlap("/data/a.lake", "/data/a.lake/b"), overlap("/data/a.lake", "/data/b.lake")
+    (True, False)
+    """
+    if absolute_url(url).rstrip("/") == absolute_url(other).rstrip("/"):
+        return True
+    folders = [folder.resolve() for folder in map(local_folder, (url, other)) if folder]
+    if len(folders) < 2:
+        return False
+    return any(a.is_relative_to(b) for a, b in (folders, folders[::-1]))
+
+
 def local_folder(url: str) -> Path | None:
     """Return the folder of a local or ``memory://`` lake, or None for any other URL.
 
