@@ -187,7 +187,7 @@ class NearestRows:
         chosen, follows = np.zeros(len(vectors), bool), np.ones(len(vectors), bool)
         for step, count in enumerate(steps):
             new = np.flatnonzero(is_in[:, step] & follows)
-            wanted = count - np.count_nonzero(chosen)
+            wanted = count - int(np.count_nonzero(chosen))
             if len(new) and wanted > 0:
                 worst = np.sort(scores[new])[min(wanted, len(new)) - 1]
                 chosen[new[scores[new] <= worst]] = True
