@@ -35,6 +35,7 @@ from deeplake_lite.query.database.times import with_durations, without_intervals
 from deeplake_lite.query.result.json_parts import mark_json
 from deeplake_lite.query.run.progress import Bar
 from deeplake_lite.query.run.record import Run
+from deeplake_lite.query.run.row_sort import sort_rows
 from deeplake_lite.query.run.staging import Staging, compute_here
 from deeplake_lite.query.tensors import evaluate
 
@@ -207,6 +208,7 @@ class _Query:
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._functions: list[str] = []
         self._most_rows: int | None = None
+        self._tables: dict[str, pa.Table] = {}
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
@@ -221,13 +223,16 @@ class _Query:
 
     def register(self, name: str, table: pa.Table) -> None:
         """Make a table available to the query."""
+        self._tables[name] = table
         self._call(lambda: self.connection.register(name, table))
 
     def finish(self, most_rows: int | None) -> Run:
         """Run the plan's SQL on the registered tables, and return the result and the steps."""
         self._most_rows = most_rows
         before, started = sum(len(i.source) for i in self._plan.instances), time.perf_counter()
-        self.run.table = _sort(self.execute(self._plan.sql), self._plan.order)
+        table = sort_rows(self._plan.sql, self._tables)
+        table = self.execute(self._plan.sql) if table is None else table
+        self.run.table = _sort(table, self._plan.order)
         self.run.add_step("sql", "", before, len(self.run.table), started)
         return self.run
 
