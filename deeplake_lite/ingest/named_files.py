@@ -18,7 +18,7 @@ from deeplake_lite.brief import brief
 from deeplake_lite.dataset.write.tables import Exported
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes import files
-from deeplake_lite.ingest.annotations.image_files import is_inside
+from deeplake_lite.ingest.relative_paths import is_inside
 from deeplake_lite.ingest.source import BadValue
 
 if TYPE_CHECKING:

@@ -18,13 +18,14 @@ from deeplake_lite.dataset.export.annotations.objects import Object, Picture, ch
 from deeplake_lite.errors import InvalidValueError, LakeError, NotFoundError, OptionError
 from deeplake_lite.htypes import Htype, Keypoints, Mask
 from deeplake_lite.ingest.annotations.fiftyone_fields import OWN, Field, cell_of, kind_of
-from deeplake_lite.ingest.annotations.image_files import ImageFolder, is_inside
+from deeplake_lite.ingest.annotations.image_files import ImageFolder
 from deeplake_lite.ingest.annotations.json_file import decode_item, read_bytes, read_list
 from deeplake_lite.ingest.annotations.labelstudio_tasks import names_of
 from deeplake_lite.ingest.annotations.source import AnnotationSource
 from deeplake_lite.ingest.files import fingerprint
 from deeplake_lite.ingest.folders.layout import SPLITS
 from deeplake_lite.ingest.options import takes_options
+from deeplake_lite.ingest.relative_paths import is_inside
 from deeplake_lite.ingest.writer import ingest
 
 if TYPE_CHECKING:

@@ -12,24 +12,13 @@ from typing import TYPE_CHECKING
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.ingest.folders.layout import SUFFIXES
+from deeplake_lite.ingest.relative_paths import is_inside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 MAX_BYTES = 2**31
 """Maximum size of an image in bytes, which is the maximum size of a cell."""
-
-
-def is_inside(name: str) -> bool:
-    """Return whether a path is relative and stays inside the folder that it is relative to.
-
-    >>> is_inside("a/b.jpg"), is_inside("../b.jpg"), is_inside("/b.jpg")
-    (True, False, False)
-    """
-    path = PurePosixPath(name.replace("\\", "/"))
-    return bool(path.parts) and not path.is_absolute() and ".." not in path.parts and (
-        "\0" not in name and ":" not in path.parts[0]
-    )  # fmt: skip
 
 
 @dataclass(frozen=True)
