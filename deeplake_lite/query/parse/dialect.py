@@ -149,7 +149,7 @@ class Lakes(DuckDB):
             for token, parser in {
                 **_Parser.QUERY_MODIFIER_PARSERS,
                 TokenType.ORDER_SIBLINGS_BY: lambda self: (UNGROUP, self._ungroup()),
-                TokenType.USING: lambda self: (USING_INDEX, self._using_index()),
+                TokenType.USING: lambda self: self._using(),
                 TokenType.SORT_BY: lambda self: (CLAUSES, self._clause(self._arrange)),
                 TokenType.CLUSTER_BY: lambda self: (CLAUSES, self._clause(self._sample)),
                 TokenType.DISTRIBUTE_BY: lambda self: (CLAUSES, self._clause(self._expand)),
@@ -192,11 +192,14 @@ class Lakes(DuckDB):
                 self.raise_error("Expected columns, or SPLIT, after UNGROUP BY")
             return list(columns)
 
-        def _using_index(self) -> exp.Expr:
+        def _using(self) -> tuple[str, exp.Expr | None]:
+            """Parse USING INDEX, or the USING SAMPLE of DuckDB, which `grammar` refuses."""
+            if self._next is not None and self._next.text.upper() == "SAMPLE":
+                return "sample", self._parse_table_sample(as_modifier=True)
             self._advance()
             if not self._match_text_seq("INDEX"):
                 self.raise_error("Expected INDEX after USING")
-            return UsingIndex()
+            return USING_INDEX, UsingIndex()
 
         def _clause(self, parse: Callable[[], exp.Expr]) -> list[exp.Expr]:
             """Parse an added clause, and all added clauses that follow it."""
