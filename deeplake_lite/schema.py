@@ -142,7 +142,7 @@ class Schema:
             schema = schema.add(name, spec)
         return schema
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the columns, in the order of `fields`."""
         return tuple(column.name for column in self.fields)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -188,6 +189,8 @@ class Entries:
         values : ndarray, (n, *shape)
             Their new values.
         """
+        if not len(slots):
+            return self
         rows, is_row = self.rows, slots >= first
         if is_row.any():
             rows = rows.copy()
@@ -264,7 +267,7 @@ class Log:
 
         def take(count: int, kind: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
             nonlocal at
-            size = count * int(np.prod(shape)) * kind.itemsize
+            size = count * prod(shape) * kind.itemsize
             part = self.data[at : min(at + size, end)]
             if len(part) != size:
                 raise _damaged(f"the log is too short for its entries of {path}")
