@@ -140,6 +140,7 @@ def test_benchmark_results_are_complete():
     tables = json.loads((DOCS / "benchmarks.json").read_text())["tables"]
     titles = ["Storage and versions", "Queries", "Indexes", "Loader", "Browser"]
     titles += ["Import and export", "Training on a GPU", "Object store", "Scale"]
+    titles += ["Growth", "Map"]
     assert [t["title"] for t in tables] == titles
     for table in tables:
         assert {"machine", "versions", "other_cores", "rows"} <= set(table)
