@@ -27,8 +27,9 @@ settings.register_profile("default", max_examples=20, stateful_step_count=30, **
 settings.register_profile("thorough", max_examples=1_000, stateful_step_count=60, **SLOW_MACHINE)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
-# A process has one fork server, and the last list before its start decides what it imports. No test
-# sets another list, or every worker process of other tests would import PyTorch again.
+# A process has one fork server, and the last list before its start decides what it imports. If a
+# test set another list, every worker process of other tests would import PyTorch again. The slow
+# tests, which run apart, have shorter lists, because they start many processes.
 multiprocessing.set_forkserver_preload(
     [
         "deeplake_lite.dataset.opening",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
+
+    from deeplake_lite.storage.repo.index_refs import IndexName
 
 type Postings = tuple[NDArray[np.int64], NDArray[np.float64]]
 """The numbers of the strings that contain a word, and the word's count in each of them."""
@@ -66,6 +68,8 @@ class TextIndex:
     [0.387, 0.0, 0.0]
     """
 
+    name: ClassVar[None] = None
+    """Identity of the stored index; None, since this index is only in memory."""
     numbers: dict[str, int]
     """Maps words to their numbers."""
     starts: NDArray[np.int64]
@@ -121,6 +125,11 @@ class TextIndex:
 
 class Searchable(Protocol):
     """An inverted index."""
+
+    @property
+    def name(self) -> IndexName | None:
+        """Identity of the stored index, or None if this index is only in memory."""
+        ...
 
     @property
     def lengths(self) -> NDArray[np.int32]:

@@ -44,6 +44,10 @@ class Unknown:
     """Stands for the value of an argument that differs from row to row."""
 
 
+SHORT = 16
+"""Maximum number of elements of an array that messages show."""
+
+
 @dataclass(frozen=True)
 class Arg:
     """An argument that a binder receives."""
@@ -65,9 +69,11 @@ class Arg:
         if value is None or isinstance(value, str | dict):
             return cls(repr(value), Type("str" if isinstance(value, str) else "object"), value)
         array = np.asarray(value)
+        # NumPy takes milliseconds to format a long array.
+        text = repr(value) if array.size <= SHORT else f"an array of shape {array.shape}"
         if array.dtype.kind in "OU":
-            return cls(repr(value), Type("str", array.shape), value)
-        return cls(repr(value), Type(array.dtype.name, array.shape), value)
+            return cls(text, Type("str", array.shape), value)
+        return cls(text, Type(array.dtype.name, array.shape), value)
 
     @property
     def is_constant(self) -> bool:

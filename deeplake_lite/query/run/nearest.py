@@ -198,9 +198,7 @@ class NearestRows:
         """Return how far vectors are from the query's, as the query computes it; NaN comes last."""
         function, vector = self._nearest.function, self._nearest.vector
         column = Arg(self._nearest.field.name, Type(vectors.dtype.name, vectors.shape[1:]))
-        # The text only serves messages. That of a long vector takes as long as the search.
-        query = Arg("query", Type(vector.dtype.name, vector.shape), vector)
-        bound = REGISTRY[function].bind(column, query)
+        bound = REGISTRY[function].bind(column, Arg.constant(vector))
         scores = np.asarray(bound.compute(vectors, None, lead=1), np.float64)
         if METRICS[self._metric].descends:
             scores = -scores

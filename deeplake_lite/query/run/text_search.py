@@ -71,12 +71,10 @@ def scores(source: Source, f: Field, query: str) -> Scores:
         try:
             source.memo[key] = score(index, query, slots)
         except DamagedIndexError as error:
-            _warn(explain_damage(error.name or getattr(index, "name", None), f.name, error))
+            _warn(explain_damage(error.name or index.name, f.name, error))
             index = TextIndex.build(source.read_all(f))
             source.memo[key] = score(index, query, slots)
-        source.memo["text index", f.id] = (
-            index.name.version if isinstance(index, MergedTextIndex) else ""
-        )
+        source.memo["text index", f.id] = "" if index.name is None else index.name.version
     result: Scores = source.memo[key]
     return result
 
